@@ -151,7 +151,13 @@ extension SingleValueDecodingContainer {
 }
 
 extension [any CodingKey] {
-    fileprivate var text: String { map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined() }
+    /// Foundation calls an element "Index 0", and gives a name of digits a number, too.
+    fileprivate var text: String {
+        map { key in
+            let isElement = key.stringValue.hasPrefix("Index ")
+            return ".\(isElement ? key.intValue.map(String.init) ?? key.stringValue : key.stringValue)"
+        }.joined()
+    }
 }
 
 extension Error {

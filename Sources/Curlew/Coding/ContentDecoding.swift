@@ -32,18 +32,21 @@ public struct ContentDecoding: CurlewMiddleware {
         -> CurlewResponse
     {
         guard request.options.decodesContent != false else { return try await next(request) }
-        let response: CurlewResponse
-        if request.fields.contains(.acceptEncoding) || request.fields.contains(.range) {
-            response = try await next(request)
-        } else {
-            var request = request
-            request.fields.append(Self.announcement)
-            response = try await next(request)
-        }
+        var announcing = request
+        Self.announce(in: &announcing)
+        let response = try await next(announcing)
         guard response.fields.contains(.contentEncoding) else { return response }
         return try decoded(response, to: request.method)
     }
 
+    /// Announces the codings that are known, unless the request has a word on them, or wants a part of the coded bytes.
+    static func announce(in request: inout CurlewRequest) {
+        guard !request.fields.isEmpty else { return request.fields = announcements }
+        if request.fields.contains(.acceptEncoding) || request.fields.contains(.range) { return }
+        request.fields.append(announcement)
+    }
+
+    private static let announcements: HTTPFields = [announcement.name: announcement.value]
     private static let announcement = HTTPField(
         name: .acceptEncoding, value: ContentDecoderKind.allCases.map(\.name).joined(separator: ", "))
 

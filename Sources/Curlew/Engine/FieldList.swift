@@ -5,9 +5,9 @@ internal import HTTPTypes
 ///
 /// `@unchecked Sendable`: nothing changes it after it was built.
 final class FieldList: @unchecked Sendable {
-    private(set) var head: UnsafeMutablePointer<curl_slist>?
-    private var last: UnsafeMutablePointer<curl_slist>?
-    private var scratch: [CChar] = []
+    @exclusivity(unchecked) private(set) var head: UnsafeMutablePointer<curl_slist>?
+    @exclusivity(unchecked) private var last: UnsafeMutablePointer<curl_slist>?
+    @exclusivity(unchecked) private var scratch: [CChar] = []
 
     deinit { curl_slist_free_all(head) }
 

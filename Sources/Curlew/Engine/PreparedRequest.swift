@@ -59,7 +59,8 @@ final class PreparedRequest: Sendable {
         let choice = options.versionPolicy ?? defaults.versionPolicy
 
         var check = RequestCheck()
-        try check.take(request, length: body.length)
+        let known = self.options.values.proxy == nil ? defaults.fieldLists : nil
+        try check.take(request, length: body.length, known: known)
         if !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false { try check.addHost(of: uri) }
         contentLength = check.contentLength
         closesConnection = check.closesConnection
@@ -87,6 +88,7 @@ final class RequestDefaults: Sendable {
     let bodyBufferSize: ByteSize
     let versionPolicy: HTTPVersionPolicy
     let connection: ConnectionOptions
+    let fieldLists = FieldListCache()
 
     init(
         timeouts: Timeouts, limits: CurlewResponse.Limits, bodyBufferSize: ByteSize, versionPolicy: HTTPVersionPolicy,

@@ -19,8 +19,10 @@ struct RequestCheck {
     private(set) var closesConnection = false
     private var hasHost = false
 
-    /// - Parameter length: The bytes that the body has, if that is known.
-    mutating func take(_ request: CurlewRequest, length: Int64?) throws {
+    /// - Parameters:
+    ///   - length: The bytes that the body has, if that is known.
+    ///   - known: The lists of fields that are kept; nil if the request's list is added to later.
+    mutating func take(_ request: CurlewRequest, length: Int64?, known: FieldListCache? = nil) throws {
         let method = request.method.rawValue
         guard !method.isEmpty, method.utf8.count <= Self.methodLimit, method.utf8.allSatisfy(\.isTokenByte) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
@@ -32,10 +34,19 @@ struct RequestCheck {
             throw CurlewError(.invalidRequest, "a HEAD has no body")
         }
         contentLength = length
+        let isForwarded = request.options.isAnySet && request.options.isForwarded
+        let isPlain =
+            request.body.isNone && request.trailers.isEmpty && !isForwarded && !request.fields.isEmpty
+            && request.uri.userInformation == nil && !Self.usuallyHasContent(request.method)
+        if isPlain, let list = known?.list(of: request.fields) {
+            fields = list
+            return
+        }
         try takeExpectation(request)
         try takeFields(request)
+        if isPlain, let fields { known?.insert(fields, of: request.fields) }
         try takeTrailers(request)
-        if request.options.isAnySet, request.options.isForwarded { try keepAbsentFieldsAbsent(request.fields) }
+        if isForwarded { try keepAbsentFieldsAbsent(request.fields) }
         if !request.body.isNone, contentLength == nil { try append(line: "Transfer-Encoding: chunked") }
         if request.body.isNone, Self.usuallyHasContent(request.method) {
             try append(line: "Content-Length: 0")

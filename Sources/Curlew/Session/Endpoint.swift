@@ -100,7 +100,8 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
         let made = try request(input)
         var request = CurlewRequest(method, try session.resolve(made.reference), fields: made.fields, options: options)
         for field in fields where made.fields[fields: field.name].isEmpty { request.fields.append(field) }
-        return try await run(session, session.notingOwnSecrets(of: request), made.content)
+        session.noteOwnSecrets(of: &request)
+        return try await run(session, request, made.content)
     }
 }
 

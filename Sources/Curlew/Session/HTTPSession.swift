@@ -27,20 +27,28 @@ public struct HTTPSession: Sendable {
     /// them.
     public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
     /// The origins beside the base's that get secrets which are not theirs.
-    public var secretScope = SecretScope.baseOrigin
+    public var secretScope = SecretScope.baseOrigin {
+        didSet { end = End(end.link.with(SecretHome(base: baseURL, scope: secretScope))) }
+    }
     /// The dialect of JSON: what `json:` writes and `as:` reads, error bodies, events and lines.
     public var json: JSONCoding {
         didSet { responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json) }
     }
-    /// The transport that carries the requests.
-    public let transport: any Transport
     private let chain: Call?
     private let limits: CurlewResponse.Limits
     private var responseDefaults: ResponseDefaults
-    /// What the session says of connections, unless that is nothing.
-    private let connectionDefaults: ConnectionDefaults?
-    /// What waits for the network over a transport that is no session; a session waits by itself.
-    let connectivity: SessionConnectivity?
+    private var end: End
+
+    /// The end of the chain, and the closure that links call it by: made once, not for each call.
+    private struct End {
+        let link: ChainEnd
+        let next: Next<CurlewRequest, CurlewResponse>
+
+        init(_ link: ChainEnd) {
+            self.link = link
+            next = { try await link.send($0) }
+        }
+    }
 
     /// Makes a client with a session of its own.
     /// - Parameters:
@@ -100,16 +108,9 @@ public struct HTTPSession: Sendable {
         try (transport as? SessionActor)?.configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
         self.json = json
-        self.transport = transport
         self.limits = limits
         responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json)
-        connectivity = transport is SessionActor ? nil : SessionConnectivity()
-        connectionDefaults = (transport as? SessionActor).flatMap { session in
-            let configuration = session.configuration
-            return ConnectionDefaults(
-                route: configuration.route, proxy: configuration.proxy, addressPolicy: configuration.addressPolicy,
-                security: configuration.security)
-        }
+        end = End(ChainEnd(transport, home: SecretHome(base: self.baseURL)))
         let links = try links()
         (transport as? SessionActor)?.publishTransitions(of: links)
         self.chain = Self.call(through: links, around: chain.map { StandardChain($0) })
@@ -134,8 +135,11 @@ public struct HTTPSession: Sendable {
         }
     }
 
+    /// The transport that carries the requests.
+    public var transport: any Transport { end.link.transport }
     /// The session beneath, if it is one and not a stub.
-    public var session: SessionActor? { transport as? SessionActor }
+    public var session: SessionActor? { end.link.session }
+    var connectivity: SessionConnectivity { end.link.connectivity }
 
     /// The absolute URI that a reference stands for: relative to the base as RFC 3986 §5.2 has it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``; also for a relative reference without a base.
@@ -143,132 +147,39 @@ public struct HTTPSession: Sendable {
 
     /// Sends a request through the chain and waits for the head of its response.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
-        guard defaultFields.isEmpty, request.options.onResponse == nil, !request.body.isFile, isAtHome(request) else {
-            return try await sendCompleted(request)
-        }
-        return try await pass(request)
-    }
-
-    /// Sends a request that has to be changed before.
-    private func sendCompleted(_ request: CurlewRequest) async throws -> CurlewResponse {
-        var request = notingOwnSecrets(of: request)
-        addDefaultFields(to: &request)
-        // Asked here and not at the transport: about what the chain brings, once.
-        let decide = request.options.onResponse
-        request.options.onResponse = nil
-        if request.body.isFile { try watchFile(of: &request) }
-        let response = try await pass(request)
-        guard let decide else { return response }
-        return try await response.disposed(by: decide)
-    }
-
-    private func pass(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
-        if let connectionDefaults { request.connectionDefaults = connectionDefaults }
+        // Asked of what the chain brings, once, and not by the transport.
+        let decide = request.options.onResponse
+        try complete(&request)
         var response: CurlewResponse
         do {
             if let chain {
-                response = try await chain(request) { try await carry($0) }
+                response = try await chain(request, end.next)
             } else {
-                response = try await carry(request)
+                response = try await end.link.send(request)
             }
         } catch let error as CancellationError {
             // From a link, a closure or a transport of the user's.
             throw CurlewError(error, of: request)
         }
         response.defaults = responseDefaults
-        return response
+        guard let decide else { return response }
+        return try await response.disposed(by: decide)
     }
 
-    /// Sends a request that has come through the chain.
-    private func carry(_ request: CurlewRequest) async throws -> CurlewResponse {
-        if request.options.isAnySet, let dispatch = request.options.dispatch {
-            return try await carry(request, by: dispatch)
-        }
-        guard isAtHome(request) else { return try await transfer(request.withoutForeignSecrets()) }
-        return try await transfer(request)
+    /// Adds what the session has for every request, and notes what holds for the whole call. Mostly that is nothing.
+    private func complete(_ request: inout CurlewRequest) throws {
+        if let defaults = end.link.connectionDefaults { request.connectionDefaults = defaults }
+        noteOwnSecrets(of: &request)
+        addDefaultFields(to: &request)
+        if request.options.onResponse != nil { request.options.onResponse = nil }
+        if request.body.isFile { try watchFile(of: &request) }
     }
 
-    // Not inlined, as below.
-    @inline(never)
-    private func carry(_ request: CurlewRequest, by dispatch: any RequestDispatch) async throws -> CurlewResponse {
-        var request = isAtHome(request) ? request : request.withoutForeignSecrets()
-        request.options.dispatch = nil
-        return try await dispatch.dispatch(request, over: session.map { ObjectIdentifier($0) }) { request in
-            try await transfer(request)
-        }
-    }
-
-    private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {
-        guard request.observers.isEmpty else { return try await observed(request) }
-        // Not by `unobserved`, which would be one more frame for each call.
-        guard let connectivity else { return try await transport.send(request) }
-        return try await transfer(request, by: connectivity)
-    }
-
-    // Not inlined, as below.
-    @inline(never)
-    private func observed(_ request: CurlewRequest) async throws -> CurlewResponse {
-        var request = request
-        var attempts: [any AttemptObserver] = []
-        for observer in request.observers {
-            if let attempt = observer.willSend(&request, over: transport) { attempts.append(attempt) }
-        }
-        if !attempts.isEmpty { request.attemptObservers += attempts }
-        let result: Result<CurlewResponse, any Error>
-        do { result = .success(try await unobserved(request)) } catch { result = .failure(error) }
-        for attempt in attempts { attempt.answered(request, result) }
-        return try result.get()
-    }
-
-    private func unobserved(_ request: CurlewRequest) async throws -> CurlewResponse {
-        guard let connectivity else { return try await transport.send(request) }
-        return try await transfer(request, by: connectivity)
-    }
-
-    /// Sends a request over a transport that is no session, and notes it in the response: nobody else knows it.
-    @inline(never)
-    private func transfer(_ request: CurlewRequest, by connectivity: SessionConnectivity) async throws -> CurlewResponse
-    {
-        var response =
-            if let limit = request.options.connectivityTimeout {
-                try await transfer(request, waitingFor: limit, by: connectivity)
-            } else {
-                try await transport.send(request)
-            }
-        if response.exchange == nil { response.sentRequest = request }
-        return response
-    }
-
-    // Not inlined: every call would keep room for it in its frame while it waits.
-    @inline(never)
-    private func transfer(
-        _ request: CurlewRequest, waitingFor limit: Duration, by connectivity: SessionConnectivity
-    ) async throws -> CurlewResponse {
-        try await connectivity.send(request, waitingFor: limit, defaults: (ConnectionRoute(), .none)) { request in
-            try await transport.send(request)
-        }
-    }
-
-    /// True if a request may carry the secrets of the session: it goes to the origin of the base, or one that is allowed.
-    private func isAtHome(_ request: CurlewRequest) -> Bool {
-        guard let baseURL else { return true }
-        if secretScope.contains(request.uri, base: baseURL) { return true }
-        return isAtHome(request.uriBeforeUpgrade, base: baseURL)
-    }
-
-    /// What may go to an origin of http may go to the same host by https.
-    private func isAtHome(_ uriBeforeUpgrade: CurlewURI?, base: CurlewURI) -> Bool {
-        uriBeforeUpgrade.map { secretScope.contains($0, base: base) } ?? false
-    }
-
-    /// The request with a note of the secrets that the caller has given it, if it goes where the session's may not: to be taken before
-    /// anybody else adds a field.
-    func notingOwnSecrets(of request: CurlewRequest) -> CurlewRequest {
-        guard !isAtHome(request) else { return request }
-        var request = request
-        request.grantOwnSecrets()
-        return request
+    /// Notes the secrets that the caller has given a request which goes where the session's may not: to be taken before anybody else
+    /// adds a field.
+    func noteOwnSecrets(of request: inout CurlewRequest) {
+        if !end.link.home.contains(request) { request.grantOwnSecrets() }
     }
 
     /// Looks at the file once for the whole call, so that every sending of it is of the same file.
@@ -281,8 +192,9 @@ public struct HTTPSession: Sendable {
     }
 
     func addDefaultFields(to request: inout CurlewRequest) {
+        guard !defaultFields.isEmpty else { return }
         let own = request.fields
-        let isAtHome = isAtHome(request)
+        let isAtHome = end.link.home.contains(request)
         for field in defaultFields where own[fields: field.name].isEmpty && (isAtHome || !request.isSecret(field.name))
         {
             request.fields.append(field)
@@ -293,7 +205,7 @@ public struct HTTPSession: Sendable {
     /// the waits for the network alone.
     /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
     public func shutdown(deadline: Duration? = nil) async {
-        connectivity?.endWaits()
+        if session == nil { connectivity.endWaits() }
         await session?.shutdown(deadline: deadline)
     }
 }

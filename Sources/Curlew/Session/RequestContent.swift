@@ -113,8 +113,9 @@ extension HTTPSession {
 
     func send(_ request: CurlewRequest, _ content: RequestContent) async throws -> CurlewResponse {
         do {
-            let request = try withBody(of: content, notingOwnSecrets(of: request))
+            var request = try withBody(of: content, request)
             guard content.hasParameters else { return try await send(request) }
+            noteOwnSecrets(of: &request)
             let (serializer, call) = try serialization(of: content, in: request)
             return try await serializer.intercept(call) { try await send($0) }
         } catch let error as CurlewError where error.stage == .preparing && error.uri == nil {
@@ -128,8 +129,9 @@ extension HTTPSession {
         _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, fields: HTTPFields,
         options: RequestOptions
     ) throws -> CurlewRequest {
-        let own = CurlewRequest(method, try resolve(reference), fields: fields, options: options)
-        var request = try withBody(of: content, notingOwnSecrets(of: own))
+        var request = CurlewRequest(method, try resolve(reference), fields: fields, options: options)
+        noteOwnSecrets(of: &request)
+        request = try withBody(of: content, request)
         guard content.hasParameters else {
             addDefaultFields(to: &request)
             return request

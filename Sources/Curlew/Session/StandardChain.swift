@@ -1,3 +1,4 @@
+internal import HTTPTypes
 public import Logging
 
 /// The links that a client of a service should have, in the order in which they work well together.
@@ -97,57 +98,132 @@ public struct StandardChain: CurlewMiddleware {
     }
 
     /// What the chain does.
-    public let options: Options
+    public var options: Options { parts.options }
+    private let parts: Parts
 
-    public init(_ options: Options = Options()) { self.options = options }
+    public init(_ options: Options = Options()) { parts = Parts(options) }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
+        guard parts.isUsual, parts.logging?.isWanted != true else { return try await nested(request, next) }
+        // The request goes out as the links would have it, in one frame. They come in with the first answer that concerns one.
+        let begun = parts.begin(request)
+        var sent = request
+        let decodes = parts.decodes && request.options.decodesContent != false
+        if decodes { ContentDecoding.announce(in: &sent) }
+        let first: Result<CurlewResponse, any Error>
+        do {
+            let response = try await next(sent)
+            guard response.status.code >= 300 || decodes && response.fields.contains(.contentEncoding) else {
+                return response
+            }
+            first = .success(response)
+        } catch { first = .failure(error) }
+        return try await nested(request, next, FirstAnswer(first, begun))
+    }
+
+    // Not inlined: every call would keep room for it in its frame while it waits.
+    @inline(never)
+    private func nested(
+        _ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>, _ first: FirstAnswer? = nil
+    ) async throws -> CurlewResponse {
+        try await Nesting(options: parts.options, first: first).log(request, next)
+    }
+}
+
+/// The links of a chain, where a call finds them without copying all of them.
+private final class Parts: Sendable {
+    let options: StandardChain.Options
+    let logging: RequestLogging?
+    let decodes: Bool
+    private let retry: Retry?
+    /// True if there are no links but those that a usual response does not concern.
+    let isUsual: Bool
+
+    init(_ options: StandardChain.Options) {
+        self.options = options
+        logging = options.logging
+        decodes = options.decoding != nil
+        retry = options.retry
+        isUsual =
+            options.strictTransport == nil && options.authentication == nil && options.cookies == nil
+            && options.cache == nil
+    }
+
+    func begin(_ request: CurlewRequest) -> Beginning {
+        Beginning(redirects: Redirects.begin(request), retry: retry?.begin(request))
+    }
+}
+
+/// The moments at which a call begins for the links that measure it.
+private struct Beginning {
+    let redirects: Duration
+    let retry: Duration?
+}
+
+/// The answer to a request that went out before the links were nested. They get it for the first request that they send.
+private final class FirstAnswer: Sendable {
+    private let answer: Guarded<Result<CurlewResponse, any Error>?>
+    private let beginning: Guarded<Beginning?>
+    /// The moment at which the call began for ``Redirects``.
+    let start: Duration
+
+    init(_ answer: Result<CurlewResponse, any Error>, _ beginning: Beginning) {
+        self.answer = Guarded(answer)
+        self.beginning = Guarded(beginning)
+        start = beginning.redirects
+    }
+
+    func take() -> Result<CurlewResponse, any Error>? { answer.withLock { $0.take() } }
+
+    /// The moment at which the first hop began for ``Retry``.
+    func takeStart() -> Duration? { beginning.withLock { $0.take()?.retry } }
+}
+
+/// The links of the chain, each around the next.
+private struct Nesting: Sendable {
+    typealias Rest = Next<CurlewRequest, CurlewResponse>
+
+    let options: StandardChain.Options
+    let first: FirstAnswer?
+
+    func log(_ request: CurlewRequest, _ next: Rest) async throws -> CurlewResponse {
         guard let logging = options.logging else { return try await decode(request, next) }
         return try await logging.intercept(request) { try await decode($0, next) }
     }
 
-    private func decode(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
-        -> CurlewResponse
-    {
+    private func decode(_ request: CurlewRequest, _ next: Rest) async throws -> CurlewResponse {
         guard let decoding = options.decoding else { return try await follow(request, next) }
         return try await decoding.intercept(request) { try await follow($0, next) }
     }
 
-    private func follow(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
-        -> CurlewResponse
-    {
-        try await options.redirects.intercept(request) { request in
+    private func follow(_ request: CurlewRequest, _ next: Rest) async throws -> CurlewResponse {
+        let start = first?.start ?? Redirects.begin(request)
+        return try await options.redirects.intercept(request, from: start) { request in
             guard let strictTransport = options.strictTransport else { return try await repeated(request, next) }
             return try await strictTransport.intercept(request) { try await repeated($0, next) }
         }
     }
 
-    private func repeated(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
-        -> CurlewResponse
-    {
+    private func repeated(_ request: CurlewRequest, _ next: Rest) async throws -> CurlewResponse {
         guard let retry = options.retry else { return try await attempt(request, next) }
-        return try await retry.intercept(request) { try await attempt($0, next) }
+        let start = first?.takeStart() ?? retry.begin(request)
+        return try await retry.intercept(request, from: start) { try await attempt($0, next) }
     }
 
-    private func attempt(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
-        -> CurlewResponse
-    {
+    private func attempt(_ request: CurlewRequest, _ next: Rest) async throws -> CurlewResponse {
         guard let authentication = options.authentication else { return try await exchange(request, next) }
         return try await authentication.intercept(request) { try await exchange($0, next) }
     }
 
-    private func exchange(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
-        -> CurlewResponse
-    {
+    private func exchange(_ request: CurlewRequest, _ next: Rest) async throws -> CurlewResponse {
         guard let cookies = options.cookies else { return try await answer(request, next) }
         return try await cookies.intercept(request) { try await answer($0, next) }
     }
 
-    private func answer(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
-        -> CurlewResponse
-    {
+    private func answer(_ request: CurlewRequest, _ next: Rest) async throws -> CurlewResponse {
+        if let answer = first?.take() { return try answer.get() }
         guard let cache = options.cache else { return try await next(request) }
         return try await cache.intercept(request, next: next)
     }

@@ -253,7 +253,7 @@ struct SessionNamespaceTests {
         let stub = StubTransport { _ in .response(.ok) }
         stub.enqueue(.failure(.connectionFailed, "no route", stage: .connecting))
         let session = try HTTPSession(transport: stub, chain: .bare) {}
-        let connectivity = try #require(session.connectivity)
+        let connectivity = session.connectivity
         var source = NetworkSource()
         source.opening = network.opening
         connectivity.use(source)

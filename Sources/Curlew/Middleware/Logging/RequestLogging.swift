@@ -80,9 +80,14 @@ public struct RequestLogging: CurlewMiddleware {
         -> CurlewResponse
     {
         let logger = logger ?? .current
-        guard logger.logLevel <= levels.highest else { return try await next(request) }
+        guard writes(to: logger) else { return try await next(request) }
         return try await logged(request, logger, next)
     }
+
+    /// True if the current logger, or that of the link, wants any of the lines.
+    var isWanted: Bool { writes(to: logger ?? .current) }
+
+    private func writes(to logger: Logger) -> Bool { logger.logLevel <= levels.highest }
 
     private func logged(
         _ original: CurlewRequest, _ logger: Logger, _ next: Next<CurlewRequest, CurlewResponse>

@@ -42,7 +42,17 @@ public struct Redirects: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        let start = request.options.totalTimeout == nil ? .zero : Timekeeper.continuous.elapsed()
+        try await intercept(request, from: Self.begin(request), next: next)
+    }
+
+    /// The time at which a call begins that has a limit; zero for another.
+    static func begin(_ request: CurlewRequest) -> Duration {
+        request.options.totalTimeout == nil ? .zero : Timekeeper.continuous.elapsed()
+    }
+
+    func intercept(
+        _ request: CurlewRequest, from start: Duration, next: Next<CurlewRequest, CurlewResponse>
+    ) async throws -> CurlewResponse {
         let response = try await next(request)
         guard RedirectRule.isRedirect(response.status.code) else { return response }
         let deadline = CallDeadline(request.options, .continuous, start: start)

@@ -75,8 +75,19 @@ public struct Retry: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
+        try await intercept(request, from: begin(request), next: next)
+    }
+
+    /// Counts a call, which begins now.
+    /// - Returns: The time of its beginning.
+    func begin(_ request: CurlewRequest) -> Duration {
         budget?.deposit(for: request.uri)
-        let start = timekeeper.elapsed()
+        return timekeeper.elapsed()
+    }
+
+    func intercept(
+        _ request: CurlewRequest, from start: Duration, next: Next<CurlewRequest, CurlewResponse>
+    ) async throws -> CurlewResponse {
         let failure: Failure
         do {
             let response = try await next(request)

@@ -12,6 +12,9 @@
 /// for any other type. The body of a status that is not taken is decoded too; if the type does not fit it, it is a
 /// ``JSONValue`` in ``CurlewError/parsedBody``.
 public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
+    // Said, as the compiler does not find it in every order of files.
+    public typealias Output = Value
+
     public var acceptance = ResponseAcceptance(.json)
     /// The rules by which the text is read.
     public var options: JSONReadingOptions

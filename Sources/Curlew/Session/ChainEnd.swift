@@ -1,0 +1,144 @@
+/// The end of every chain: what acts on a request once all links have seen it. It is the same over a session and over a stub.
+///
+/// 1. Secrets: fields with secrets of the session are taken off a request that goes to another origin.
+/// 2. Sharing: a link may have left a ``RequestDispatch``, which joins the request to another, or sends it by itself.
+/// 3. Observers: each learns of the request that goes out, and of its answer.
+/// 4. The network: the request may wait until there is one (``RequestOptions/connectivityTimeout``).
+/// 5. The transport sends it.
+final class ChainEnd: Sendable {
+    let transport: any Transport
+    let session: SessionActor?
+    let home: SecretHome
+    let connectivity: SessionConnectivity
+    /// The connections that a request without options of its own may go over; nil if these are the usual ones.
+    let connectionDefaults: ConnectionDefaults?
+    /// The longest wait for the network, unless a request has its own.
+    private let usualWait: Duration?
+
+    init(_ transport: any Transport, home: SecretHome) {
+        self.transport = transport
+        self.home = home
+        session = transport as? SessionActor
+        connectivity = session?.connectivity ?? SessionConnectivity()
+        usualWait = session?.configuration.connectivityTimeout
+        connectionDefaults = session.flatMap { session in
+            let configuration = session.configuration
+            return ConnectionDefaults(
+                route: configuration.route, proxy: configuration.proxy, addressPolicy: configuration.addressPolicy,
+                security: configuration.security)
+        }
+    }
+
+    private init(_ other: ChainEnd, home: SecretHome) {
+        transport = other.transport
+        session = other.session
+        connectivity = other.connectivity
+        connectionDefaults = other.connectionDefaults
+        usualWait = other.usualWait
+        self.home = home
+    }
+
+    /// The same end for a session whose secrets have another home.
+    func with(_ home: SecretHome) -> ChainEnd { ChainEnd(self, home: home) }
+
+    func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+        // The usual request concerns the transport alone. Each function more would be a frame more for each call.
+        guard concernsTransportAlone(request) else { return try await sendInSteps(request) }
+        guard let session else { return try await transfer(request) }
+        return try await session.exchange(request).run()
+    }
+
+    private func concernsTransportAlone(_ request: CurlewRequest) -> Bool {
+        guard request.observers.isEmpty, usualWait == nil, home.contains(request) else { return false }
+        let options = request.options
+        return !options.isAnySet || (options.dispatch == nil && options.connectivityTimeout == nil)
+    }
+
+    // Not inlined, nor is what follows: every call would keep room for it in its frame while it waits.
+    @inline(never)
+    private func sendInSteps(_ request: CurlewRequest) async throws -> CurlewResponse {
+        var request = home.contains(request) ? request : request.withoutForeignSecrets()
+        guard let dispatch = request.options.dispatch else { return try await observe(request) }
+        request.options.dispatch = nil
+        return try await dispatch.dispatch(request, over: session.map { ObjectIdentifier($0) }) { request in
+            try await self.observe(request)
+        }
+    }
+
+    @inline(never)
+    private func observe(_ request: CurlewRequest) async throws -> CurlewResponse {
+        var request = request
+        var attempts: [any AttemptObserver] = []
+        for observer in request.observers {
+            if let attempt = observer.willSend(&request, over: transport) { attempts.append(attempt) }
+        }
+        if !attempts.isEmpty { request.attemptObservers += attempts }
+        let result: Result<CurlewResponse, any Error>
+        do { result = .success(try await connect(request)) } catch { result = .failure(error) }
+        for attempt in attempts { attempt.answered(request, result) }
+        return try result.get()
+    }
+
+    /// Sends a request, and waits for the network if there is none.
+    @inline(never)
+    func connect(_ request: CurlewRequest) async throws -> CurlewResponse {
+        guard let limit = request.options.connectivityTimeout ?? usualWait else { return try await transfer(request) }
+        let defaults = session.map { ($0.configuration.route, $0.configuration.proxy) }
+        let latest = LatestExchange()
+        return try await connectivity.send(
+            request, waitingFor: limit, defaults: defaults ?? (ConnectionRoute(), .none)
+        ) { error in
+            guard let exchange = latest.exchange else { return }
+            var event = SessionEvent(.waitingForConnectivity, of: exchange)
+            event.error = error
+            exchange.publishAfterEnd(event)
+        } next: { request in
+            guard let session = self.session else { return try await self.transfer(request) }
+            return try await latest.made(by: { try session.exchange(request) }).run()
+        }
+    }
+
+    @inline(never)
+    private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {
+        if let session { return try await session.exchange(request).run() }
+        var response = try await transport.send(request)
+        // Nobody else knows it.
+        if response.exchange == nil { response.sentRequest = request }
+        return response
+    }
+}
+
+extension SessionActor: Transport {
+    public nonisolated func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+        guard (request.options.connectivityTimeout ?? configuration.connectivityTimeout) != nil else {
+            return try await exchange(request).run()
+        }
+        return try await ChainEnd(self, home: SecretHome()).connect(request)
+    }
+}
+
+/// The exchange of the last attempt.
+private final class LatestExchange: Sendable {
+    private let made = Guarded<Exchange?>(nil)
+
+    var exchange: Exchange? { made.withLock { $0 } }
+
+    func made(by make: () throws -> Exchange) rethrows -> Exchange {
+        let exchange = try make()
+        made.withLock { $0 = exchange }
+        return exchange
+    }
+}
+
+/// The origins that secrets of a session may go to.
+struct SecretHome: Sendable {
+    var base: CurlewURI?
+    var scope = HTTPSession.SecretScope.baseOrigin
+
+    /// True if a request may carry the secrets of the session. What may go to an origin of http may go to the same host by https.
+    func contains(_ request: CurlewRequest) -> Bool {
+        guard let base else { return true }
+        if scope.contains(request.uri, base: base) { return true }
+        return request.uriBeforeUpgrade.map { scope.contains($0, base: base) } ?? false
+    }
+}
