@@ -1,7 +1,7 @@
 internal import CLibcurl
 internal import Glibc
 
-/// The C functions that libcurl calls, on the loop's thread, each with the easy or multi handle it was given.
+/// The C functions that libcurl calls, on the thread that runs the loop, each with the easy or multi handle it was given.
 ///
 /// The pointers are unretained: a handle is kept by its multi handle, or by the engine's caller, for as long as libcurl
 /// may call back.

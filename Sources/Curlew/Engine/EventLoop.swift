@@ -37,7 +37,7 @@ public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
     /// names.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
-    /// True if the caller is on the loop's thread.
+    /// True if the caller runs on the loop.
     public func isIsolatingCurrentContext() -> Bool? { core.isCurrent }
 
     public func checkIsolated() { core.checkIsolated() }

@@ -26,7 +26,7 @@ final class FieldListCache: Sendable {
         var index = 0
         for field in fields {
             guard known[index].name.rawName.hasSameBytes(as: field.name.rawName),
-                known[index].value.hasSameBytes(as: field.value)
+                known[index].hasSameBytes(as: field)
             else { return false }
             index += 1
         }

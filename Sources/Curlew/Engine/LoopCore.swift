@@ -108,17 +108,24 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         let hasEntered = ownership.withLockIfAvailable {
             // The queue of a loop that sleeps is empty: nothing is overtaken.
             guard activeCount < Self.entryLimit, lock.withLock({ isAsleep }) else { return false }
+            let moment = Instant.now
+            // A loop that is late looks at its sockets before it judges what has taken too long.
+            guard timers.nextDeadline > moment else { return false }
+            now = moment
             owner.store(pthread_self(), ordering: .relaxed)
             defer { owner.store(0, ordering: .relaxed) }
-            now = .now
             transfer.perform(.start)
             if !transfer.isWaiting {
-                runTimers()
+                fireTimers()
                 notifyObservers()
             }
-            wakes =
-                !local.isEmpty || !pendingNotifications.isEmpty || timers.nextDeadline < sleepsUntil
-                || lock.withLock { isStopping }
+            let isNearer = timers.nextDeadline < sleepsUntil
+            wakes = lock.withLock {
+                let wakes = !local.isEmpty || !pendingNotifications.isEmpty || isNearer || isStopping
+                // The next caller does not overtake what is left to the loop's thread.
+                if wakes { isAsleep = false }
+                return wakes
+            }
             return true
         }
         if wakes { poller.wake() }
@@ -277,6 +284,10 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     private func runTimers() {
         guard !timers.isEmpty else { return }
         now = .now
+        fireTimers()
+    }
+
+    private func fireTimers() {
         var budget = Self.batchLimit
         while budget > 0, let timer = timers.popDue(at: now) {
             budget -= 1

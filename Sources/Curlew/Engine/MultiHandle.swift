@@ -164,6 +164,12 @@ final class MultiHandle: @unchecked Sendable {
         collecting.removeAll(keepingCapacity: true)
     }
 
+    /// Learns of what libcurl has finished where a transfer is, that itself perhaps among it.
+    func collectFinished(of transfer: Transfer) {
+        guard transfer.position >= 0 else { return }
+        transfer.connection?.shard?.collect { easy, result in easy.transfer?.engineFinished(result) }
+    }
+
     /// A shard has worked, and may have finished something.
     func hasActed(_ shard: EngineShard) {
         acted.append(shard)

@@ -20,7 +20,7 @@ enum Readiness {
 /// A socket that nobody is interested in for the moment stays registered: between two requests on a kept connection that
 /// saves two system calls. Should it become ready meanwhile, it is taken out.
 ///
-/// `@unchecked Sendable`: `wake` touches a descriptor that never changes; all else belongs to the loop's thread.
+/// `@unchecked Sendable`: `wake` touches a descriptor that never changes; all else belongs to the thread that runs the loop.
 final class Poller: @unchecked Sendable {
     private struct Watch {
         var handler: (any SocketHandler)?

@@ -45,6 +45,25 @@ struct ConnectionPoolTests {
         try await first.waitForConnections(open: 0)
     }
 
+    @Test("an exchange that is cancelled before libcurl has begun it leaves its kept connection to the next")
+    func cancelledAtOnce() async throws {
+        let server = try await server(Gate())
+        let session = try makeSession()
+        let loop = try #require(session.session).eventLoop
+        #expect(try await session.fetch(server.url("/first")) == Array("/first".utf8))
+        // On the loop itself the cancellation comes in the same turn as the start.
+        await withTaskExecutorPreference(loop) {
+            for number in 0..<20 {
+                let call = Task(executorPreference: loop) { try await session.fetch(server.url("/\(number)")) }
+                await Task.yield()
+                call.cancel()
+                _ = await call.result
+            }
+        }
+        #expect(try await session.fetch(server.url("/last")) == Array("/last".utf8))
+        #expect(server.connectionCounts.accepted == 1 && server.requestCount < 22)
+    }
+
     @Test("of exchanges that wait, those of a higher priority go first", arguments: [true, false])
     func priorities(areAdmitted: Bool) async throws {
         let gate = Gate()

@@ -98,7 +98,7 @@ final class NewConnections {
     /// A connection is made: the next exchange gets it.
     private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
         origin.pending -= 1
-        guard let transfer = origin.waiting.first else {
+        guard let transfer = next(for: pending, origin) else {
             origin.idle.append(connection)
             return pool.keep(connection)
         }
@@ -112,6 +112,12 @@ final class NewConnections {
         if origin.key.use != .exclusive { pool.makePending(connection, origin) }
         pool.start(transfer, on: connection)
         pool.scheduleService(of: origin)
+    }
+
+    /// The exchange that gets a new connection: the next, but for a newcomer that has begun it, as no kept one will do for that.
+    private func next(for pending: PendingDial, _ origin: OriginPool) -> Transfer? {
+        if let transfer = pending.transfer, transfer.needsNewConnection, transfer.waitsAt === origin { return transfer }
+        return origin.waiting.first
     }
 
     /// A connection that others than the one that gives up could use goes on being made.

@@ -8,6 +8,8 @@ struct Attempt: ~Copyable {
     /// The most attempts of an exchange, and the most of them that are spent on what is the machine's or libcurl's fault.
     static let limit = 6
     static let repairLimit = 4
+    /// The most attempts of an exchange that loses connections before a byte is sent: under load a server may end many.
+    static let lossLimit = 24
     /// The most challenges that libcurl answers in an exchange.
     static let challengeLimit = 8
 
@@ -175,6 +177,11 @@ struct Attempt: ~Copyable {
         guard speaksHTTP2, !hasStream else { return false }
         hasStream = true
         return true
+    }
+
+    /// True if libcurl has not come to use a kept connection, which goes on being there.
+    func hasLeftUntouched(_ connection: Connection) -> Bool {
+        stage == .connecting && isReused && !connection.isClosed && connection.isOpen
     }
 
     /// The attempt is done with its connection, or leaves it for another.
@@ -351,7 +358,8 @@ struct Attempt: ~Copyable {
     /// - Returns: Whether the exchange continues with the ``successor``.
     mutating func isToBeRepeated(after failure: EngineFailure?) -> Bool {
         if let failure, self.failure == nil, rejection == nil { rejection = ownRejection(of: failure) }
-        guard let rejection, self.failure == nil, plan.number < Self.limit else { return false }
+        guard let rejection, self.failure == nil else { return false }
+        guard plan.number < (rejection == .lostConnection ? Self.lossLimit : Self.limit) else { return false }
         switch rejection {
         case .strayInput, .expectation, .misdirected, .lostConnection, .fullConnection, .unsent, .refusedStream,
             .heldBack:

@@ -208,7 +208,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         if attempt.isToBeRepeated(after: failure) { return repeatAttempt() }
         if failure == nil {
             publishChallenge()
-            if isCutShort { return fail(.cutShort) }
+            if isCutShort { return settle(.failure(.cutShort)) }
         }
         settle(attempt.outcome(after: failure))
     }
@@ -224,6 +224,9 @@ class Transfer: LoopTimer, @unchecked Sendable {
 
     /// Ends the exchange from our side: by a timer, a cancellation, or the end of the session. Not from a callback.
     func fail(_ error: CurlewError) {
+        guard outcome == nil else { return }
+        // libcurl may be done with the exchange and have kept its connection, though its message was not read yet.
+        multi?.collectFinished(of: self)
         guard outcome == nil else { return }
         settle(.failure(error))
     }
@@ -263,7 +266,8 @@ class Transfer: LoopTimer, @unchecked Sendable {
         multi?.end(self, easy)
         if let connection = attempt.connection {
             attempt.endStream()
-            multi?.connections.release(connection, isKept: isKept || attempt.rejection == .fullConnection)
+            let isUntouched = attempt.rejection == .fullConnection || attempt.hasLeftUntouched(connection)
+            multi?.connections.release(connection, isKept: isKept || isUntouched)
         }
     }
 

@@ -95,6 +95,57 @@ struct HedgingTests {
         #expect(stub.received.count == 2)
     }
 
+    @Test("a QUERY is hedged with its content, as it is safe (RFC 10008 §2)")
+    func query() async throws {
+        let server = try await MockServer.start { request in
+            let content = try await request.body.collect()
+            if request.connectionIndex == 0 { try await untilCancelled() }
+            return MockResponse(body: .bytes(content))
+        }
+        let clock = TestClock()
+        let session = try makeSession { link(clock) }
+        let call = Task {
+            let response = try await session.query(.raw(server.url()), body: .string("SELECT 1"))
+            return (response.attempts, try await response.body.collect(upTo: 10))
+        }
+        try await server.waitForRequests(1)
+        try await clock.advanceToNextSleeper()
+        let (attempts, body) = try await call.value
+        #expect(attempts == 2 && body == Array("SELECT 1".utf8))
+    }
+
+    /// What a server does to a connection instead of answering.
+    enum Fault: CaseIterable { case close, halfHead, reset }
+
+    @Test(
+        "a hedge wins while the other attempt meets a fault, and every response is that of its own request",
+        arguments: Fault.allCases)
+    func faults(_ fault: Fault) async throws {
+        let server = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            if connection.index % 2 == 0 {
+                switch fault {
+                case .close: return
+                case .halfHead: try await connection.write("HTTP/1.1 200 OK\r\nContent-")
+                case .reset: await connection.reset()
+                }
+                return
+            }
+            let path = head.split(separator: " ")[1]
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
+            try await connection.closed
+        }
+        let session = try makeSession { Hedging(after: .zero, maximum: 3, budget: nil) }
+        for number in 0..<20 {
+            let path = "/\(number)"
+            do {
+                #expect(try await session.fetch(server.url(path)) == Array(path.utf8))
+            } catch let error as CurlewError {
+                #expect([.connectionLost, .responseTruncated].contains(error.code), "\(error)")
+            }
+        }
+    }
+
     @Test("no hedge is started without a token in the budget")
     func budget() async throws {
         let clock = TestClock()
