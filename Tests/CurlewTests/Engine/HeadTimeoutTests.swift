@@ -49,7 +49,7 @@ struct HeadTimeoutTests {
             try await connection.write(answer)
             try await connection.closed
         }
-        let session = try session(head: .milliseconds(500), idle: .milliseconds(1200))
+        let session = try session(head: .milliseconds(1500), idle: .milliseconds(2500))
         #expect(await curlewError { _ = try await session.fetch(server.url()) }?.code == .idleTimeout)
     }
 
