@@ -156,12 +156,12 @@ struct HeadTimeoutTests {
             return MockResponse(body: "ok")
         }
         var request = try CurlewRequest(.get, server.url())
-        request.options.headTimeout = .milliseconds(300)
+        request.options.headTimeout = .milliseconds(1500)
         let task = try #require(session.session).dataTask(request)
         task.resume()
         for await _ in begun { break }
         task.suspend()
-        try await letPass(.milliseconds(700))
+        try await letPass(.milliseconds(2000))
         #expect(await task.state == .suspended)
         opener.finish()
         task.resume()
