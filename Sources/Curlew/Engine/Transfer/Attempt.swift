@@ -8,8 +8,8 @@ struct Attempt: ~Copyable {
     /// The most attempts of an exchange, and the most of them that are spent on what is the machine's or libcurl's fault.
     static let limit = 6
     static let repairLimit = 4
-    /// The most attempts of an exchange that loses connections before a byte is sent: under load a server may end many.
-    static let lossLimit = 24
+    /// The most kept connections that an exchange may find ended. A server may end all there are at a time.
+    static let lossLimit = 256
     /// The most challenges that libcurl answers in an exchange.
     static let challengeLimit = 8
 
@@ -71,16 +71,17 @@ struct Attempt: ~Copyable {
     var successor: Attempt {
         var plan = plan
         // A full connection has cost nothing but the look.
-        if rejection != .fullConnection {
-            plan.number += 1
-            plan.isFresh = true
-        }
+        if hasLostKeptConnection { plan.losses += 1 } else if rejection != .fullConnection { plan.number += 1 }
+        if rejection != .fullConnection { plan.isFresh = true }
         if rejection == .expectation { plan.isUnexpecting = true }
         if rejection == .http11Required { plan.isHTTP11 = true }
         return Attempt(
             request, plan: plan, cache: cache, challengeCount: challengeCount,
             pauses: pauses.intersection(.suspended))
     }
+
+    /// True if a kept connection turned out to have ended before a byte of the request was sent.
+    private var hasLostKeptConnection: Bool { rejection == .lostConnection && isReused }
 
     /// Lets go of what only an attempt under way needs.
     mutating func letGo() {
@@ -359,7 +360,7 @@ struct Attempt: ~Copyable {
     mutating func isToBeRepeated(after failure: EngineFailure?) -> Bool {
         if let failure, self.failure == nil, rejection == nil { rejection = ownRejection(of: failure) }
         guard let rejection, self.failure == nil else { return false }
-        guard plan.number < (rejection == .lostConnection ? Self.lossLimit : Self.limit) else { return false }
+        guard hasLostKeptConnection ? plan.losses < Self.lossLimit : plan.number < Self.limit else { return false }
         switch rejection {
         case .strayInput, .expectation, .misdirected, .lostConnection, .fullConnection, .unsent, .refusedStream,
             .heldBack:

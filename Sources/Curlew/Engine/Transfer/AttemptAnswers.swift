@@ -5,6 +5,8 @@ extension Attempt {
     /// How an attempt differs from the others of its exchange.
     struct Plan: Equatable {
         var number = 1
+        /// The kept connections that had ended before.
+        var losses = 0
         /// On a new connection.
         var isFresh = false
         /// Without the expectation that the server refused.
