@@ -53,8 +53,10 @@ struct AttemptTests {
         "an attempt that was rejected before the server could act on it is repeated once", arguments: Rejected.allCases)
     func rejected(_ rejected: Rejected) throws {
         let isFull = rejected == .fullConnection
+        let isLost = rejected == .otherConnection
         let plan = Attempt.Plan(
-            number: isFull ? 1 : 2, isFresh: !isFull, isUnexpecting: rejected == .expectation)
+            number: isFull || isLost ? 1 : 2, losses: isLost ? 1 : 0, isFresh: !isFull,
+            isUnexpecting: rejected == .expectation)
         #expect(try rejected.end() == .again(plan))
     }
 
@@ -79,6 +81,16 @@ struct AttemptTests {
         stage.connect(isReused: true) { $0.isOutOfStep = true }
         #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
         #expect(Attempt.limit == 6)
+    }
+
+    @Test("kept connections that had ended do not count as attempts, up to a limit", arguments: [255, 256])
+    func losses(_ losses: Int) throws {
+        let stage = try AttemptStage(plan: Attempt.Plan(number: 5, losses: losses))
+        stage.connect(isReused: true) { $0.isChosen = false }
+        let expected: AttemptStage.Ending =
+            losses < 256
+            ? .again(Attempt.Plan(number: 5, losses: losses + 1, isFresh: true)) : .failure(.connectionLost)
+        #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == expected)
     }
 
     @Test("a one-shot body is sent again only if nothing of it was read")
