@@ -48,7 +48,7 @@ extension EasyHandle {
 
     // MARK: What it says of an attempt
 
-    /// What it says of an attempt that it has ended with an error.
+    /// libcurl's words and figures for an attempt that it has ended with an error.
     func failure(_ code: CURLcode) -> EngineFailure {
         var failure = EngineFailure(code)
         failure.text = errorText

@@ -38,6 +38,8 @@ final class FieldListCache: Sendable {
         guard fields.allSatisfy({ Self.names.contains($0.name) }) else { return }
         let entry = Entry(fields: Array(fields), list: list)
         entries.withLock { entries in
+            // Another thread may have been first.
+            guard !entries.contains(where: { Self.areSame($0.fields, fields) }) else { return }
             if entries.count == Self.limit { entries.removeFirst() }
             entries.append(entry)
         }

@@ -101,7 +101,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     /// Runs the loop in the caller's thread until the request is written. That saves waking the loop's thread, half of what
     /// a request by itself takes. With several exchanges under way the loop is awake anyway, and serves many in a turn.
-    /// What needs a new connection, a task or a nearer timer is left to the loop's thread.
+    /// New connections, tasks and nearer timers are left to the loop's thread.
     /// - Returns: False if another thread runs the loop, or is about to.
     private func enter(toStart transfer: Transfer) -> Bool {
         var wakes = false
@@ -295,7 +295,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// What the thread does after a turn.
+    /// The thread's next step after a turn.
     private enum Outlook {
         /// There is more to be done.
         case busy

@@ -32,8 +32,8 @@ public final class MockServer: Sendable {
     ///   - configuration: Where and how it listens.
     ///   - handler: What answers requests for which no response is queued. It gets the head at once and may read the
     ///     body while the response's body is being sent. A body of at most 4 KiB with `Content-Length` is received before
-    ///     the response is sent, unless that is a stream or its ``MockResponse/expectation`` is `answersAtOnce`. What the handler throws is
-    ///     answered with 500.
+    ///     the response is sent, unless that is a stream or its ``MockResponse/expectation`` is `answersAtOnce`. What the
+    ///     handler throws is answered with 500.
     public static func start(
         _ configuration: Configuration = Configuration(),
         handler: Handler? = nil

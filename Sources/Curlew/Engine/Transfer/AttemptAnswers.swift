@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// What an attempt is told, and what it answers.
+/// The plan of an attempt, and its answers to libcurl and to lines of a head.
 extension Attempt {
     /// How an attempt differs from the others of its exchange.
     struct Plan: Equatable {
@@ -24,7 +24,7 @@ extension Attempt {
         case refused
     }
 
-    /// What libcurl may do that asks for leave to send.
+    /// The answer to libcurl when it asks for leave to send.
     enum Leave {
         /// It may go on to choose the connection.
         case granted
@@ -37,7 +37,7 @@ extension Attempt {
         var isRepetition: Bool { self == .grantedAgain || self == .refusedAgain }
     }
 
-    /// What is to be done when a line of a head has come.
+    /// The consequence of a line of a head.
     enum LineAction {
         case nothing
         case interim(HTTPResponse)
@@ -49,7 +49,7 @@ extension Attempt {
         case stop
     }
 
-    /// What a head asks of the engine.
+    /// The demands of a head on the engine.
     struct HeadEffects: OptionSet {
         let rawValue: UInt8
         /// The connection is to be closed after the exchange.

@@ -1,4 +1,4 @@
-/// What can be asked of an attempt once the answer has begun, or the request is sent.
+/// The state of an attempt whose answer has begun, or whose request is sent.
 extension Attempt {
     /// True if a connection that was to be closed, as the answer came before the body, may be kept after all: both
     /// directions are in order again.
