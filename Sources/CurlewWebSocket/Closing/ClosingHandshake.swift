@@ -1,0 +1,152 @@
+/// The closing handshake of one connection (RFC 6455 §7) as a pure machine: it takes events and names the actions that follow.
+///
+/// The connection performs the actions of an event in their order, before the next event.
+package struct ClosingHandshake: Sendable {
+    /// An event that matters to the end of the connection.
+    package enum Event: Sendable, Hashable {
+        /// The application closes the connection.
+        case closeRequested(WebSocketCloseStatus)
+        /// The last byte of the own close frame was given to the system.
+        case closeFlushed
+        /// The peer's close frame came.
+        case closeReceived(WebSocketCloseStatus)
+        /// The peer broke a rule; nothing more is read from it.
+        case peerViolated(WebSocketViolation)
+        /// The peer ended the connection, or it broke.
+        case connectionEnded
+        /// The time for the closing handshake is over.
+        case timedOut
+    }
+
+    /// An action of the connection.
+    package enum Action: Sendable, Hashable {
+        /// Writes the close frame behind the frames that wait already. ``Event/closeFlushed`` reports its end.
+        case sendClose(WebSocketCloseStatus)
+        /// Starts the timer for the closing handshake. It is started once.
+        case startTimer
+        /// Closes the transport.
+        case closeConnection
+        /// Reports the end, stops the timer, and frees everything. It is the last action.
+        case finish(WebSocketEnding)
+    }
+
+    /// The state; each case holds the close frames so far.
+    package enum State: Sendable, Hashable {
+        case open
+        /// The own close frame is on its way, and the peer's is awaited.
+        case closing(sent: WebSocketCloseStatus, isFlushed: Bool)
+        /// Both close frames are known, and the own one is not yet flushed.
+        case answering(sent: WebSocketCloseStatus, received: WebSocketCloseStatus, cause: WebSocketEnding.Cause)
+        /// Both close frames are exchanged, and the server is to end the connection.
+        case awaitingEnd(sent: WebSocketCloseStatus, received: WebSocketCloseStatus, cause: WebSocketEnding.Cause)
+        /// The peer violated the protocol and is told so.
+        case failing(sent: WebSocketCloseStatus, violation: WebSocketViolation)
+        case ended(WebSocketEnding)
+    }
+
+    package private(set) var state = State.open
+    private let role: WebSocketRole
+
+    package init(role: WebSocketRole) { self.role = role }
+
+    /// True if frames may be sent: after the close frame none may follow (RFC 6455 §5.5.1).
+    package var canSend: Bool { state == .open }
+
+    /// True if messages of the peer are still delivered: the peer may finish its messages before it answers a close frame.
+    package var canReceive: Bool {
+        switch state {
+        case .open, .closing: true
+        default: false
+        }
+    }
+
+    /// Takes an event and returns the actions that it causes.
+    package mutating func handle(_ event: Event) -> [Action] {
+        let (next, actions) = Self.transition(from: state, on: event, role: role)
+        state = next
+        return actions
+    }
+
+    /// The whole machine.
+    static func transition(from state: State, on event: Event, role: WebSocketRole) -> (State, [Action]) {
+        switch state {
+        case .open: fromOpen(event)
+        case .closing(let sent, let isFlushed): fromClosing(sent, isFlushed, event, role)
+        case .answering(let sent, let received, let cause):
+            afterBoth(state, WebSocketEnding(cause: cause, sent: sent, received: received), event, role)
+        case .awaitingEnd(let sent, let received, let cause):
+            afterBoth(state, WebSocketEnding(cause: cause, sent: sent, received: received), event, role)
+        case .failing(let sent, let violation): fromFailing(state, sent, violation, event, role)
+        case .ended: (state, [])
+        }
+    }
+
+    private static func fromOpen(_ event: Event) -> (State, [Action]) {
+        switch event {
+        case .closeRequested(let status):
+            return (.closing(sent: status, isFlushed: false), [.sendClose(status), .startTimer])
+        case .closeReceived(let status):
+            // The answer repeats the peer's code (RFC 6455 §5.5.1). The reason is not repeated.
+            let answer = WebSocketCloseStatus(status.code) ?? .withoutCode
+            return (
+                .answering(sent: answer, received: status, cause: .closedByPeer), [.sendClose(answer), .startTimer]
+            )
+        case .peerViolated(let violation):
+            let status = WebSocketCloseStatus(violation)
+            return (.failing(sent: status, violation: violation), [.sendClose(status), .startTimer])
+        case .connectionEnded: return end(WebSocketEnding(cause: .connectionLost, sent: nil, received: nil))
+        case .closeFlushed, .timedOut: return (.open, [])
+        }
+    }
+
+    private static func fromClosing(
+        _ sent: WebSocketCloseStatus, _ isFlushed: Bool, _ event: Event, _ role: WebSocketRole
+    ) -> (State, [Action]) {
+        switch event {
+        case .closeFlushed: return (.closing(sent: sent, isFlushed: true), [])
+        case .closeReceived(let received):
+            guard isFlushed else { return (.answering(sent: sent, received: received, cause: .closedLocally), []) }
+            guard role == .client else {
+                return end(WebSocketEnding(cause: .closedLocally, sent: sent, received: received))
+            }
+            return (.awaitingEnd(sent: sent, received: received, cause: .closedLocally), [])
+        case .peerViolated(let violation):
+            // The close frame is sent already, and a second one must not follow.
+            return end(WebSocketEnding(cause: .violation(violation.description), sent: sent, received: nil))
+        case .connectionEnded: return end(WebSocketEnding(cause: .connectionLost, sent: sent, received: nil))
+        case .timedOut: return end(WebSocketEnding(cause: .timedOut, sent: sent, received: nil))
+        case .closeRequested: return (.closing(sent: sent, isFlushed: isFlushed), [])
+        }
+    }
+
+    /// The server ends the connection first, so that the client's port does not wait in TIME_WAIT at the server (RFC 6455 §7.1.1).
+    private static func afterBoth(
+        _ state: State, _ ending: WebSocketEnding, _ event: Event, _ role: WebSocketRole
+    ) -> (State, [Action]) {
+        switch event {
+        case .closeFlushed:
+            guard role == .client, let sent = ending.sent, let received = ending.received else { return end(ending) }
+            return (.awaitingEnd(sent: sent, received: received, cause: ending.cause), [])
+        case .connectionEnded, .timedOut: return end(ending)
+        case .closeRequested, .closeReceived, .peerViolated: return (state, [])
+        }
+    }
+
+    /// A client waits for the server's end: closing at once, with unread bytes, would reset the connection and could destroy the
+    /// close frame on its way.
+    private static func fromFailing(
+        _ state: State, _ sent: WebSocketCloseStatus, _ violation: WebSocketViolation, _ event: Event,
+        _ role: WebSocketRole
+    ) -> (State, [Action]) {
+        let ending = WebSocketEnding(cause: .violation(violation.description), sent: sent, received: nil)
+        switch event {
+        case .closeFlushed: return role == .server ? end(ending) : (state, [])
+        case .connectionEnded, .timedOut: return end(ending)
+        case .closeRequested, .closeReceived, .peerViolated: return (state, [])
+        }
+    }
+
+    private static func end(_ ending: WebSocketEnding) -> (State, [Action]) {
+        (.ended(ending), [.closeConnection, .finish(ending)])
+    }
+}

@@ -1,0 +1,69 @@
+/// The content of a close frame: a code and a reason (RFC 6455 §5.5.1).
+public struct WebSocketCloseStatus: Sendable, Hashable {
+    /// The code; ``WebSocketCloseCode/noStatusReceived`` stands for a close frame without content.
+    public let code: WebSocketCloseCode
+    /// The reason, at most 123 bytes of UTF-8. It is for logs, not for users, and comes from the peer unchanged.
+    public let reason: String
+
+    /// A close frame without content.
+    public static let withoutCode = Self(uncheckedCode: .noStatusReceived, reason: "")
+
+    /// Makes a status that a close frame can carry.
+    /// - Parameters:
+    ///   - code: The code.
+    ///   - reason: The reason. Text beyond 123 bytes of UTF-8 is cut off, at the border of a Unicode scalar.
+    /// - Returns: nil if no close frame may carry the code (``WebSocketCloseCode/isTransmissible``).
+    public init?(_ code: WebSocketCloseCode, reason: String = "") {
+        guard code.isTransmissible else { return nil }
+        self.init(uncheckedCode: code, reason: Self.shortened(reason))
+    }
+
+    private init(uncheckedCode code: WebSocketCloseCode, reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    /// The status that tells the peer about its violation.
+    init(_ violation: WebSocketViolation) {
+        self.init(uncheckedCode: violation.closeCode, reason: Self.shortened(violation.description))
+    }
+
+    /// The greatest length of a reason: a control frame holds 125 bytes, and the code takes two of them.
+    private static let reasonLimit = FrameHeader.controlLimit - 2
+
+    private static func shortened(_ reason: String) -> String {
+        guard reason.utf8.count > reasonLimit else { return reason }
+        let end = reason.utf8.index(reason.utf8.startIndex, offsetBy: reasonLimit)
+        // An index between two bytes of a scalar is rounded down to the scalar's start.
+        return String(reason.unicodeScalars[..<end])
+    }
+}
+
+extension WebSocketCloseStatus {
+    /// Reads the payload of a close frame.
+    init(payload: [UInt8]) throws(WebSocketViolation) {
+        guard !payload.isEmpty else {
+            self = .withoutCode
+            return
+        }
+        guard payload.count > 1 else { throw .closePayloadOfOneByte }
+        let code = WebSocketCloseCode(rawValue: UInt16(payload[0]) << 8 | UInt16(payload[1]))
+        guard code.isTransmissible else { throw .invalidCloseCode(code.rawValue) }
+        var validator = UTF8Validator()
+        guard validator.accepts(payload.span.bytes.extracting(droppingFirst: 2)), validator.isComplete else {
+            throw .invalidCloseReason
+        }
+        self.init(uncheckedCode: code, reason: String(decoding: payload[2...], as: UTF8.self))
+    }
+
+    /// The payload of a close frame.
+    var payload: [UInt8] {
+        guard code != .noStatusReceived else { return [] }
+        return [UInt8(code.rawValue >> 8), UInt8(truncatingIfNeeded: code.rawValue)] + Array(reason.utf8)
+    }
+}
+
+extension WebSocketCloseStatus: CustomStringConvertible {
+    /// The code, and the reason in quotation marks if there is one. Control characters are escaped.
+    public var description: String { reason.isEmpty ? "\(code)" : "\(code): \(reason.debugDescription)" }
+}

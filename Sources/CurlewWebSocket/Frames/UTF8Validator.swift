@@ -1,0 +1,65 @@
+/// Checks UTF-8 that comes in pieces, and finds a fault with the byte that makes it (RFC 3629 §4).
+struct UTF8Validator {
+    /// The number of bytes that the scalar at the end of the last piece lacks.
+    private var missing: UInt8 = 0
+    /// The bounds of the next byte: the second byte of some scalars has narrower ones.
+    private var lowest: UInt8 = 0x80
+    private var highest: UInt8 = 0xBF
+
+    /// True if the pieces so far end with a whole scalar.
+    var isComplete: Bool { missing == 0 }
+
+    /// Takes the next piece.
+    /// - Returns: False if the pieces so far begin no valid UTF-8.
+    mutating func accepts(_ bytes: RawSpan) -> Bool {
+        let count = bytes.byteCount
+        var offset = 0
+        while offset < count {
+            if missing == 0 {
+                offset = Self.endOfASCII(in: bytes, from: offset)
+                guard offset < count else { break }
+                guard begin(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)) else { return false }
+            } else {
+                let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+                guard byte >= lowest, byte <= highest else { return false }
+                lowest = 0x80
+                highest = 0xBF
+                missing &-= 1
+            }
+            offset &+= 1
+        }
+        return true
+    }
+
+    /// Takes the first byte of a scalar beyond ASCII.
+    private mutating func begin(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0xC2...0xDF: missing = 1
+        case 0xE0...0xEF:
+            missing = 2
+            // E0 would begin a longer form of a shorter scalar, and ED a surrogate.
+            if byte == 0xE0 { lowest = 0xA0 }
+            if byte == 0xED { highest = 0x9F }
+        case 0xF0...0xF4:
+            missing = 3
+            // F4 could exceed U+10FFFF.
+            if byte == 0xF0 { lowest = 0x90 }
+            if byte == 0xF4 { highest = 0x8F }
+        default: return false
+        }
+        return true
+    }
+
+    /// Skips ASCII eight bytes at a time, as most text has long runs of it.
+    private static func endOfASCII(in bytes: RawSpan, from start: Int) -> Int {
+        let count = bytes.byteCount
+        var offset = start
+        while offset &+ 8 <= count,
+            bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+        {
+            offset &+= 8
+        }
+        while offset < count, bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) < 0x80 { offset &+= 1 }
+        return offset
+    }
+}

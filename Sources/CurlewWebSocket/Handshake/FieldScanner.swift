@@ -1,0 +1,98 @@
+/// Reads tokens, quoted strings and lists in the value of a field (RFC 9110 §5.6).
+struct FieldScanner {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ value: String) { bytes = Array(value.utf8) }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    private var next: UInt8? { isAtEnd ? nil : bytes[position] }
+
+    /// Skips spaces and tabs.
+    mutating func skipSpace() {
+        while let next, next == UInt8(ascii: " ") || next == UInt8(ascii: "\t") { position += 1 }
+    }
+
+    /// Reads a character if it is the next one.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    /// Reads a token; nil if none begins here.
+    mutating func token() -> String? {
+        let start = position
+        while let next, next.isTokenByte { position += 1 }
+        return position == start ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
+    }
+
+    /// Reads a quoted string and removes quotes and escapes; nil if none begins here or it has no end.
+    mutating func quotedString() -> String? {
+        guard take("\"") else { return nil }
+        var value: [UInt8] = []
+        while let byte = next {
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""): return String(decoding: value, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                guard let escaped = next else { return nil }
+                position += 1
+                value.append(escaped)
+            default: value.append(byte)
+            }
+        }
+        return nil
+    }
+
+    /// The elements of a list of tokens; nil if an element is no token. Empty elements are skipped.
+    static func tokens(_ values: [String]) -> [String]? {
+        var tokens: [String] = []
+        for value in values {
+            var scanner = FieldScanner(value)
+            while true {
+                scanner.skipSpace()
+                if scanner.take(",") { continue }
+                guard !scanner.isAtEnd else { break }
+                guard let token = scanner.token() else { return nil }
+                tokens.append(token)
+                scanner.skipSpace()
+                guard scanner.isAtEnd || scanner.take(",") else { return nil }
+            }
+        }
+        return tokens
+    }
+}
+
+extension String {
+    /// True if the text is a token (RFC 9110 §5.6.2).
+    var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenByte) }
+
+    /// True if the text has the same bytes.
+    func isIdentical(to other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+    /// True if the text is a word of ASCII but for the case of letters of ASCII.
+    /// - Parameter word: ASCII in lower case.
+    func isEqual(ignoringASCIICase word: String) -> Bool {
+        utf8.elementsEqual(word.utf8) { byte, expected in
+            byte == expected || (0x41...0x5A).contains(byte) && byte | 0x20 == expected
+        }
+    }
+}
+
+extension UInt8 {
+    /// True if the byte may stand in a token (RFC 9110 §5.6.2).
+    fileprivate var isTokenByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}
