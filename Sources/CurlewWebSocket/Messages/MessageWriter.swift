@@ -81,11 +81,17 @@ package struct MessageWriter: ~Copyable {
         try write(chunk, isLast: false, into: &output)
     }
 
-    /// Appends the last frame of the open message.
+    /// Appends the last frame of the open message, with the last chunk or without bytes.
+    /// - Throws: As ``write(chunk:into:)``.
+    package mutating func finish(chunk: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
+        try write(chunk, isLast: true, into: &output)
+        open = nil
+    }
+
+    /// Appends the last frame of the open message, without bytes.
     /// - Throws: As ``write(chunk:into:)``.
     package mutating func finish(into output: inout [UInt8]) throws(WebSocketViolation) {
-        try write([UInt8]().span.bytes, isLast: true, into: &output)
-        open = nil
+        try finish(chunk: RawSpan(), into: &output)
     }
 
     private mutating func write(
