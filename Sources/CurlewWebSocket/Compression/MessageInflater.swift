@@ -13,8 +13,6 @@ struct MessageInflater {
         var received = 0
         /// Bytes after decompression.
         var produced = 0
-        /// The part of the tail that zlib has taken.
-        var tail = 0
     }
 
     /// The empty block that ends each message, and that its sender leaves out.
@@ -53,25 +51,21 @@ struct MessageInflater {
         return (used, isDrained)
     }
 
-    /// Ends the message. It is called until it returns true, after all bytes of the message were taken.
-    /// - Returns: True if the message is complete.
-    mutating func finish(into output: inout [UInt8]) throws(WebSocketViolation) -> Bool {
+    /// Ends the message, after all of its bytes were taken and no output waits inside zlib.
+    mutating func finish() throws(WebSocketViolation) {
         let inflater = try started()
         // Some peers send an empty message as no bytes at all, where RFC 7692 §7.2.3.6 has a zero. Others send nothing behind a
         // final block, where §7.2.3.4 has a zero, too. In both cases the tail would be no block.
-        let needsTail = message.tail > 0 || message.received > 0 && !inflater.isBehindFinalBlock
-        if needsTail {
-            let rest = Self.tail.span.bytes.extracting(droppingFirst: message.tail)
-            let received = message.received
-            let (used, isDrained) = try inflate(rest, into: &output)
-            message.received = received
-            message.tail += used
-            guard isDrained else { return false }
-            guard message.tail == Self.tail.count, inflater.isAtBlockBoundary else { throw .corruptCompression }
+        if message.received > 0, !inflater.isBehindFinalBlock {
+            var output: [UInt8] = []
+            let (used, _) = try inflater.inflate(Self.tail.span.bytes, into: &output, upTo: 1)
+            // The tail is a block without content. A message that was cut short takes it for content.
+            guard used == Self.tail.count, output.isEmpty, inflater.isAtBlockBoundary else {
+                throw .corruptCompression
+            }
         }
         if !keepsContext { try inflater.reset() }
         message = Message()
-        return true
     }
 
     private mutating func started() throws(WebSocketViolation) -> RawInflater {

@@ -26,10 +26,6 @@ package struct MessageReader: ~Copyable {
         case frames
         /// Compressed bytes in the buffer, and perhaps output inside zlib.
         case inflating(Range<Int>)
-        /// The last frame of a compressed message was read.
-        case finishing
-        /// The bytes of a message are complete.
-        case complete
         case failed(WebSocketViolation)
     }
 
@@ -61,12 +57,6 @@ package struct MessageReader: ~Copyable {
                     if let event = try take(event, &input, into: &output) { return event }
                 case .inflating(let range):
                     if let event = try inflate(range, input, into: &output) { return event }
-                case .finishing:
-                    if let event = try finish(into: &output) { return event }
-                case .complete:
-                    state = .frames
-                    guard text?.isComplete != false else { throw .invalidText }
-                    return .end
                 case .failed(let violation): throw violation
                 }
             }
@@ -94,8 +84,9 @@ package struct MessageReader: ~Copyable {
             output += input.storage[range]
             return try chunk(from: before, in: output)
         case .messageEnd:
-            state = isCompressed ? .finishing : .complete
-            return nil
+            if isCompressed { try inflater?.finish() }
+            guard text?.isComplete != false else { throw .invalidText }
+            return .end
         case .ping(let payload): return .ping(payload)
         case .pong(let payload): return .pong(payload)
         case .close(let status): return .close(status)
@@ -110,12 +101,6 @@ package struct MessageReader: ~Copyable {
         else { throw .compressionNotNegotiated }
         let rest = range.dropFirst(used)
         state = rest.isEmpty && isDrained ? .frames : .inflating(rest)
-        return try chunk(from: before, in: output)
-    }
-
-    private mutating func finish(into output: inout [UInt8]) throws(WebSocketViolation) -> MessageEvent? {
-        let before = output.count
-        if try inflater?.finish(into: &output) != false { state = .complete }
         return try chunk(from: before, in: output)
     }
 
