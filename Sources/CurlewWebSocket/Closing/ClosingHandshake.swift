@@ -1,4 +1,5 @@
-/// The closing handshake of one connection (RFC 6455 §7) as a pure machine: it takes events and names the actions that follow.
+/// The closing handshake of one connection (RFC 6455 §7) as a pure machine: it takes events and names the actions that
+/// follow.
 ///
 /// The connection performs the actions of an event in their order, before the next event.
 package struct ClosingHandshake: Sendable {
@@ -52,7 +53,8 @@ package struct ClosingHandshake: Sendable {
     /// True if frames may be sent: after the close frame none may follow (RFC 6455 §5.5.1).
     package var canSend: Bool { state == .open }
 
-    /// True if messages of the peer are still delivered: the peer may finish its messages before it answers a close frame.
+    /// True if messages of the peer are still delivered: the peer may finish its messages before it answers a close
+    /// frame.
     package var canReceive: Bool {
         switch state {
         case .open, .closing: true
@@ -119,7 +121,8 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// The server ends the connection first, so that the client's port does not wait in TIME_WAIT at the server (RFC 6455 §7.1.1).
+    /// The server ends the connection first: the wait of TCP for late segments is then the server's, and the client can
+    /// connect again at once (RFC 6455 §7.1.1).
     private static func afterBoth(
         _ state: State, _ ending: WebSocketEnding, _ event: Event, _ role: WebSocketRole
     ) -> (State, [Action]) {
@@ -132,8 +135,8 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// A client waits for the server's end: closing at once, with unread bytes, would reset the connection and could destroy the
-    /// close frame on its way.
+    /// A client waits for the server's end: closing at once, with unread bytes, would reset the connection and could
+    /// destroy the close frame on its way.
     private static func fromFailing(
         _ state: State, _ sent: WebSocketCloseStatus, _ violation: WebSocketViolation, _ event: Event,
         _ role: WebSocketRole

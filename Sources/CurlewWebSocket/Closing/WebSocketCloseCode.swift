@@ -1,6 +1,7 @@
 /// The code that says why a WebSocket closes (RFC 6455 §7.4, and IANA's registry of close codes).
 ///
-/// Codes from 3000 to 3999 are registered by libraries and frameworks, codes from 4000 to 4999 are free for applications.
+/// Codes from 3000 to 3999 are registered by libraries and frameworks, codes from 4000 to 4999 are free for
+/// applications.
 ///
 /// ```swift
 /// import CurlewWebSocket

@@ -21,8 +21,8 @@ public struct WebSocketEnding: Sendable, Hashable {
     /// The close frame of the peer; nil if none came.
     public let received: WebSocketCloseStatus?
 
-    /// The code of the peer's close frame (RFC 6455 §7.1.5). It is ``WebSocketCloseCode/noStatusReceived`` if that frame had no
-    /// code, and ``WebSocketCloseCode/abnormalClosure`` if no close frame came.
+    /// The code of the peer's close frame (RFC 6455 §7.1.5). It is ``WebSocketCloseCode/noStatusReceived`` if that
+    /// frame had no code, and ``WebSocketCloseCode/abnormalClosure`` if no close frame came.
     public var code: WebSocketCloseCode { received?.code ?? .abnormalClosure }
 
     /// True if both close frames were exchanged (RFC 6455 §7.1.4).

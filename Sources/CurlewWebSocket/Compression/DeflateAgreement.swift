@@ -37,7 +37,8 @@ extension DeflateAgreement {
             guard let window = response.serverWindow, window <= options.serverWindow else { return nil }
         }
         serverWindow = response.serverWindow ?? .bits15
-        // These two bind the client; the offer is a promise that holds without a word of the server (§7.1.1.2, §7.1.2.2).
+        // These two bind the client; the offer is a promise that holds without a word of the server (§7.1.1.2,
+        // §7.1.2.2).
         clientKeepsContext = options.clientKeepsContext && response.clientKeepsContext
         switch response.clientWindow {
         case .absent: clientWindow = options.clientWindow

@@ -54,8 +54,8 @@ struct MessageInflater {
     /// Ends the message, after all of its bytes were taken and no output waits inside zlib.
     mutating func finish() throws(WebSocketViolation) {
         let inflater = try started()
-        // Some peers send an empty message as no bytes at all, where RFC 7692 §7.2.3.6 has a zero. Others send nothing behind a
-        // final block, where §7.2.3.4 has a zero, too. In both cases the tail would be no block.
+        // Some peers send an empty message as no bytes at all, where RFC 7692 §7.2.3.6 has a zero. Others send nothing
+        // behind a final block, where §7.2.3.4 has a zero, too. In both cases the tail would be no block.
         if message.received > 0, !inflater.isBehindFinalBlock {
             var output: [UInt8] = []
             let (used, _) = try inflater.inflate(Self.tail.span.bytes, into: &output, upTo: 1)

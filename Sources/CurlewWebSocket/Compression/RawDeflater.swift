@@ -1,6 +1,7 @@
 internal import CZlib
 
-/// zlib's compression to data without a frame (RFC 1951). Memory: 256 KiB with the largest window, 132 KiB with the smallest.
+/// zlib's compression to data without a frame (RFC 1951). Memory: 256 KiB with the largest window, 132 KiB with the
+/// smallest.
 ///
 /// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
 final class RawDeflater {
@@ -24,7 +25,8 @@ final class RawDeflater {
         stream.deallocate()
     }
 
-    /// Compresses all of the input, and flushes: the output ends with `00 00 FF FF`, or is empty if there was nothing to flush.
+    /// Compresses all of the input, and flushes: the output ends with `00 00 FF FF`, or is empty if there was nothing
+    /// to flush.
     func deflate(_ input: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
         var offset = 0
         var isFlushed = false
@@ -47,7 +49,8 @@ final class RawDeflater {
         input.withUnsafeBytes { source in
             output.append(addingCapacity: count) { (target: inout OutputSpan<UInt8>) in
                 target.withUnsafeMutableBufferPointer { target, filled in
-                    // zlib does not write to its input, though it takes a pointer that could. Both pointers end with this call.
+                    // zlib does not write to its input, though it takes a pointer that could. Both pointers end with
+                    // this call.
                     let given = UInt32(min(source.count, Int(UInt32.max)))
                     let room = UInt32(min(count, target.count - filled))
                     stream.pointee.next_in = UnsafeMutablePointer(

@@ -1,6 +1,7 @@
 internal import CZlib
 
-/// zlib's decompression of data without a frame (RFC 1951). Memory: a window of its size, when it is needed, and some 8 KiB.
+/// zlib's decompression of data without a frame (RFC 1951). Memory: a window of its size, when it is needed, and some 8
+/// KiB.
 ///
 /// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
 final class RawInflater {
@@ -44,7 +45,8 @@ final class RawInflater {
         input.withUnsafeBytes { source in
             output.append(addingCapacity: count) { (target: inout OutputSpan<UInt8>) in
                 target.withUnsafeMutableBufferPointer { target, filled in
-                    // zlib does not write to its input, though it takes a pointer that could. Both pointers end with this call.
+                    // zlib does not write to its input, though it takes a pointer that could. Both pointers end with
+                    // this call.
                     let given = UInt32(min(source.count, Int(UInt32.max)))
                     let room = UInt32(min(count, target.count - filled))
                     stream.pointee.next_in = UnsafeMutablePointer(
@@ -71,8 +73,8 @@ final class RawInflater {
         return (used, isBehindFinalBlock || produced < count)
     }
 
-    /// Begins the next block after a final one (RFC 7692 §7.2.3.4). The window stays: the peer's may stay, too. To copy it out and
-    /// in again by the functions for dictionaries would let two bytes of a peer cost a copy of 32 KiB.
+    /// Begins the next block after a final one (RFC 7692 §7.2.3.4). The window stays: the peer's may stay, too. To copy
+    /// it out and in again by the functions for dictionaries would let two bytes of a peer cost a copy of 32 KiB.
     private func continueBehindFinalBlock() throws(WebSocketViolation) {
         guard inflateResetKeep(stream) == Z_OK else { throw .corruptCompression }
         isBehindFinalBlock = false

@@ -2,11 +2,12 @@ public import Curlew
 
 /// Compression of messages by permessage-deflate (RFC 7692).
 ///
-/// A message may refer to earlier ones of its sender, its context. To keep it makes small messages much smaller, and costs memory on
-/// both sides as long as the connection lives: some 256 KiB for the sender and 40 KiB for the receiver, with the largest window.
+/// A message may refer to earlier ones of its sender, its context. To keep it makes small messages much smaller, and
+/// costs memory on both sides as long as the connection lives: some 256 KiB for the sender and 40 KiB for the receiver,
+/// with the largest window.
 ///
-/// Secrets and text of an attacker in one context let an observer guess the secrets by the sizes of messages, as CRIME and
-/// BREACH do; then contexts should not be kept, or compression should be off.
+/// Secrets and text of an attacker in one context let an observer guess the secrets by the sizes of messages, as CRIME
+/// and BREACH do; then contexts should not be kept, or compression should be off.
 public struct WebSocketCompression: Sendable, Hashable {
     /// The size of the window through which messages refer to bytes before them: two to the power of its bits.
     public enum Window: Int, Sendable, Hashable, CaseIterable, Comparable {

@@ -39,7 +39,8 @@ struct FrameMask: Hashable {
     }
 }
 
-/// Masks for frames, from a source of random numbers: a peer's application must not be able to predict them (RFC 6455 §10.3).
+/// Masks for frames, from a source of random numbers: a peer's application must not be able to predict them (RFC 6455
+/// §10.3).
 struct FrameMaskSource {
     private var random: any RandomNumberGenerator
     /// The second half of the last number: the system's source is asked once for two frames.

@@ -6,12 +6,13 @@ package enum FrameEvent: Sendable, Hashable {
     case messageEnd
     case ping([UInt8])
     case pong([UInt8])
-    /// The peer's close frame. No event follows: a peer sends nothing after it (RFC 6455 §5.5.1), and bytes that come are
-    /// discarded.
+    /// The peer's close frame. No event follows: a peer sends nothing after it (RFC 6455 §5.5.1), and bytes that come
+    /// are discarded.
     case close(WebSocketCloseStatus)
 }
 
-/// Reads the frames of a peer (RFC 6455 §5), whatever pieces they come in. It holds a header or a control frame at most.
+/// Reads the frames of a peer (RFC 6455 §5), whatever pieces they come in. It holds a header or a control frame at
+/// most.
 package struct FrameParser: ~Copyable {
     private enum State {
         case header
@@ -45,6 +46,12 @@ package struct FrameParser: ~Copyable {
     package init(role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(), allowsCompression: Bool = false) {
         self.limits = limits
         rules = FrameHeaderReader.Rules(isMasked: role == .server, allowsCompression: allowsCompression)
+    }
+
+    /// The number of bytes that the frame of a message still lacks.
+    var remaining: Int {
+        guard case .data(let remaining, _, _) = state else { return 0 }
+        return remaining
     }
 
     /// Reads up to the next event.

@@ -1,6 +1,7 @@
 /// Bytes of the peer between the socket and the parser. Payloads are unmasked in it, and copied once, out of it.
 ///
-/// A loop may own one for all of its connections: a connection that stops in the middle of the bytes keeps them by ``takeRest()``.
+/// A loop may own one for all of its connections: a connection that stops in the middle of the bytes keeps them by
+/// ``takeRest()``.
 package struct ReceiveBuffer: ~Copyable {
     private(set) var storage: [UInt8]
     /// The bytes that are not read yet.

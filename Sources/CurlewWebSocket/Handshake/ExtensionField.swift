@@ -9,8 +9,8 @@ struct ExtensionElement: Hashable {
     let name: String
     var parameters: [Parameter] = []
 
-    /// Reads all elements of the field's values, in their order; nil if they break the grammar. Empty elements of the list are
-    /// skipped (RFC 9110 §5.6.1.2).
+    /// Reads all elements of the field's values, in their order; nil if they break the grammar. Empty elements of the
+    /// list are skipped (RFC 9110 §5.6.1.2).
     static func elements(_ values: [String]) -> [ExtensionElement]? {
         var elements: [ExtensionElement] = []
         for value in values {

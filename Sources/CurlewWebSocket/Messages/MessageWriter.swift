@@ -74,8 +74,8 @@ package struct MessageWriter: ~Copyable {
     }
 
     /// Appends a chunk of the open message as a frame that another one continues. An empty chunk writes nothing.
-    /// - Throws: ``WebSocketViolation/invalidText`` if a text is not UTF-8, after which the message cannot be finished: the
-    ///   connection must be closed. ``WebSocketViolation/outOfMemory``.
+    /// - Throws: ``WebSocketViolation/invalidText`` if a text is not UTF-8, after which the message cannot be finished:
+    ///   the connection must be closed. ``WebSocketViolation/outOfMemory``.
     package mutating func write(chunk: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
         guard !chunk.isEmpty else { return }
         try write(chunk, isLast: false, into: &output)

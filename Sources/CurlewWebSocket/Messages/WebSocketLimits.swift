@@ -28,8 +28,8 @@ extension WebSocketLimits {
     var messageBytes: Int { messageSize.bytes }
     var frameBytes: Int { frameSize.bytes }
 
-    /// The most bytes that the frames of a compressed message may have. Deflate adds less than an eighth to incompressible data;
-    /// the rest leaves room for a flush after each fragment.
+    /// The most bytes that the frames of a compressed message may have. Deflate adds less than an eighth to
+    /// incompressible data; the rest leaves room for a flush after each fragment.
     var compressedSize: Int {
         let (sum, overflow) = messageSize.bytes.addingReportingOverflow(messageSize.bytes / 4 + 4096)
         return overflow ? .max : sum

@@ -4,7 +4,8 @@ import Testing
 
 /// A case of the Autobahn test suite: the frames of the peer, and the frames that an echo sends back.
 ///
-/// The cases of a suite with the same frames that come in other pieces are one case here: each is run in several pieces.
+/// The cases of a suite with the same frames that come in other pieces are one case here: each is run in several
+/// pieces.
 struct AutobahnCase: CustomTestStringConvertible {
     /// The numbers in Autobahn's list.
     let ids: String
@@ -77,15 +78,17 @@ extension AutobahnCase {
         ]
 
     /// 4.*: opcodes.
-    static let opcodes: [AutobahnCase] = (3...7).map { opcode -> AutobahnCase in
-        let frame = PlainFrame(UInt8(opcode), opcode.isMultiple(of: 2) ? "reserved opcode payload" : "")
-        let id = "4.1.\(opcode - 2)"
-        return opcode < 5 ? fault(id, [frame]) : fault(id, [hello, frame, ping], [hello])
-    } + (11...15).map { opcode -> AutobahnCase in
-        let frame = PlainFrame(UInt8(opcode), opcode.isMultiple(of: 2) ? "reserved opcode payload" : "")
-        let id = "4.2.\(opcode - 10)"
-        return opcode < 13 ? fault(id, [frame]) : fault(id, [hello, frame, ping], [hello])
-    }
+    static let opcodes: [AutobahnCase] =
+        (3...7).map { opcode -> AutobahnCase in
+            let frame = PlainFrame(UInt8(opcode), opcode.isMultiple(of: 2) ? "reserved opcode payload" : "")
+            let id = "4.1.\(opcode - 2)"
+            return opcode < 5 ? fault(id, [frame]) : fault(id, [hello, frame, ping], [hello])
+        }
+        + (11...15).map { opcode -> AutobahnCase in
+            let frame = PlainFrame(UInt8(opcode), opcode.isMultiple(of: 2) ? "reserved opcode payload" : "")
+            let id = "4.2.\(opcode - 10)"
+            return opcode < 13 ? fault(id, [frame]) : fault(id, [hello, frame, ping], [hello])
+        }
 
     private static func part(_ number: Int, isFinal: Bool, opcode: UInt8 = 0) -> PlainFrame {
         PlainFrame(opcode, "fragment\(number)", isFinal: isFinal)
@@ -149,7 +152,8 @@ extension AutobahnCase {
         fault("6.3.2", single(surrogate), code: 1007),
         // The end of the message does not come: the fault is found before.
         fault(
-            "6.4.1", [PlainFrame(1, "κ\u{1F79}σμε", isFinal: false), PlainFrame(0, [0xF4, 0x90, 0x80, 0x80], isFinal: false)],
+            "6.4.1",
+            [PlainFrame(1, "κ\u{1F79}σμε", isFinal: false), PlainFrame(0, [0xF4, 0x90, 0x80, 0x80], isFinal: false)],
             code: 1007),
         fault(
             "6.4.2", [PlainFrame(1, Array(outOfRange[..<12]), isFinal: false), PlainFrame(0, [0x90], isFinal: false)],
@@ -157,27 +161,30 @@ extension AutobahnCase {
     ]
 
     /// 7.*: closing.
-    static let closing: [AutobahnCase] = [
-        echo("7.1.1", [.text("Hello World!")], [.text("Hello World!")]),
-        AutobahnCase("7.1.2", [.close(1000), PlainFrame(8)], closeCode: 1000),
-        AutobahnCase("7.1.3", [.close(1000), ping], closeCode: 1000),
-        AutobahnCase("7.1.4", [.close(1000), hello], closeCode: 1000),
-        AutobahnCase("7.1.5", [twoParts[0], .close(1000), twoParts[1]], closeCode: 1000),
-        AutobahnCase(
-            "7.1.6", [PlainFrame(1, [UInt8](repeating: 0x42, count: 1 << 18)), hello, .close(1000), ping],
-            replies: [PlainFrame(1, [UInt8](repeating: 0x42, count: 1 << 18)), hello], closeCode: 1000),
-        AutobahnCase("7.3.1", [PlainFrame(8)], replies: [PlainFrame(8)]),
-        fault("7.3.2", [PlainFrame(8, "a")]),
-        AutobahnCase("7.3.3", [.close(1000)], closeCode: 1000),
-        AutobahnCase("7.3.4", [.close(1000, "Hello World!")], closeCode: 1000),
-        AutobahnCase("7.3.5", [.close(1000, String(repeating: "*", count: 123))], closeCode: 1000),
-        fault("7.3.6", [.close(1000, String(repeating: "*", count: 124))]),
-        fault("7.5.1", [PlainFrame(8, [0x03, 0xE8] + surrogate)], code: 1007),
-    ] + [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].enumerated().map {
-        AutobahnCase("7.7.\($0 + 1)", [.close($1)], closeCode: $1)
-    } + [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999].enumerated().map {
-        fault("7.9.\($0 + 1)", [.close($1)])
-    } + [fault("7.13.1", [.close(5000)]), fault("7.13.2", [.close(65535)])]
+    static let closing: [AutobahnCase] =
+        [
+            echo("7.1.1", [.text("Hello World!")], [.text("Hello World!")]),
+            AutobahnCase("7.1.2", [.close(1000), PlainFrame(8)], closeCode: 1000),
+            AutobahnCase("7.1.3", [.close(1000), ping], closeCode: 1000),
+            AutobahnCase("7.1.4", [.close(1000), hello], closeCode: 1000),
+            AutobahnCase("7.1.5", [twoParts[0], .close(1000), twoParts[1]], closeCode: 1000),
+            AutobahnCase(
+                "7.1.6", [PlainFrame(1, [UInt8](repeating: 0x42, count: 1 << 18)), hello, .close(1000), ping],
+                replies: [PlainFrame(1, [UInt8](repeating: 0x42, count: 1 << 18)), hello], closeCode: 1000),
+            AutobahnCase("7.3.1", [PlainFrame(8)], replies: [PlainFrame(8)]),
+            fault("7.3.2", [PlainFrame(8, "a")]),
+            AutobahnCase("7.3.3", [.close(1000)], closeCode: 1000),
+            AutobahnCase("7.3.4", [.close(1000, "Hello World!")], closeCode: 1000),
+            AutobahnCase("7.3.5", [.close(1000, String(repeating: "*", count: 123))], closeCode: 1000),
+            fault("7.3.6", [.close(1000, String(repeating: "*", count: 124))]),
+            fault("7.5.1", [PlainFrame(8, [0x03, 0xE8] + surrogate)], code: 1007),
+        ]
+        + [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].enumerated().map {
+            AutobahnCase("7.7.\($0 + 1)", [.close($1)], closeCode: $1)
+        }
+        + [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999].enumerated().map {
+            fault("7.9.\($0 + 1)", [.close($1)])
+        } + [fault("7.13.1", [.close(5000)]), fault("7.13.2", [.close(65535)])]
 
     static let all = framing + pings + reservedBits + opcodes + fragments + text + closing
 }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import CurlewWebSocket
 
-/// The cases send a thousand messages of each size; here ten of them suffice, as nothing changes after the window is full.
+/// The cases send a thousand messages of each size; here ten of them suffice, as nothing changes after the window is
+/// full.
 @Suite("Cases of the Autobahn test suite, 12.* and 13.*")
 struct AutobahnCompressionTests {
     /// The sizes of messages, and of their fragments; 0 is none.
@@ -36,7 +37,8 @@ struct AutobahnCompressionTests {
             DeflateAgreement.answer(
                 to: [DeflateAgreement.offer(options).element], options: WebSocketCompression())?.agreement)
         for size in Self.sizes {
-            var writer = MessageWriter(role: .client, compression: agreement, options: WebSocketCompression(minimumSize: 0))
+            var writer = MessageWriter(
+                role: .client, compression: agreement, options: WebSocketCompression(minimumSize: 0))
             var server = EchoConnection(role: .server, compression: agreement)
             var sent: [WebSocketMessage] = []
             for index in 0..<10 {

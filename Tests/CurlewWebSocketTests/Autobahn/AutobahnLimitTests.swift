@@ -10,7 +10,9 @@ struct AutobahnLimitTests {
 
     private func binary(_ count: Int) -> WebSocketMessage { .binary([UInt8](repeating: 0xFE, count: count)) }
 
-    @Test("a message of up to 16 MiB is read, 9.1 and 9.2", arguments: [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 16 << 20])
+    @Test(
+        "a message of up to 16 MiB is read, 9.1 and 9.2",
+        arguments: [64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 16 << 20])
     func whole(_ size: Int) throws {
         for message in [text(size), binary(size)] {
             var writer = MessageWriter(role: .client)

@@ -10,12 +10,17 @@ struct CloseStatusTests {
         #expect(allowed == [1000, 1001, 1002, 1003] + Array(1007...1014) + Array(3000...4999))
     }
 
-    @Test("a status with a code that no frame carries cannot be made", arguments: [0, 999, 1004, 1005, 1006, 1015, 2999, 5000] as [UInt16])
+    @Test(
+        "a status with a code that no frame carries cannot be made",
+        arguments: [0, 999, 1004, 1005, 1006, 1015, 2999, 5000] as [UInt16])
     func reserved(_ code: UInt16) { #expect(WebSocketCloseStatus(WebSocketCloseCode(rawValue: code)) == nil) }
 
     @Test("a long reason is cut at a scalar")
     func longReason() throws {
-        for (reason, count) in [(String(repeating: "a", count: 200), 123), (String(repeating: "€", count: 50), 123), (String(repeating: "𤭢", count: 40), 120)] {
+        for (reason, count) in [
+            (String(repeating: "a", count: 200), 123), (String(repeating: "€", count: 50), 123),
+            (String(repeating: "𤭢", count: 40), 120),
+        ] {
             let status = try #require(WebSocketCloseStatus(.normalClosure, reason: reason))
             #expect(status.reason.utf8.count == count)
             #expect(status.payload.count == count + 2)

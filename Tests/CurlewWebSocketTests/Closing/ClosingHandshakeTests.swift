@@ -83,7 +83,8 @@ struct ClosingHandshakeTests {
             role, [.closeRequested(Self.normal), .closeReceived(Self.away), .closeFlushed, .connectionEnded])
         let end = ending(.closedLocally, sent: Self.normal, received: Self.away)
         // The own close frame is flushed before the connection is closed.
-        #expect(run.actions == [[.sendClose(Self.normal), .startTimer], []] + (role == .client ? [[], end] : [end, []]))
+        #expect(
+            run.actions == [[.sendClose(Self.normal), .startTimer], []] + (role == .client ? [[], end] : [end, []]))
     }
 
     @Test("a connection that is lost has the code 1006")

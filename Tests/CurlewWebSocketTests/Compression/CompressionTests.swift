@@ -80,11 +80,14 @@ struct CompressionTests {
         #expect(read([blocks + [0x00]], opcode: 2).messages == [.binary([])])
     }
 
-    @Test("corrupt data is refused with 1007", arguments: [
-        [0xFF, 0xFF], [0x07], [0xF2, 0x48, 0xCD], [0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48], [0x00, 0x05, 0x00, 0x00, 0x00],
-        // A reference to bytes before the first.
-        [0x82, 0x00, 0x00],
-    ] as [[UInt8]])
+    @Test(
+        "corrupt data is refused with 1007",
+        arguments: [
+            [0xFF, 0xFF], [0x07], [0xF2, 0x48, 0xCD], [0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48],
+            [0x00, 0x05, 0x00, 0x00, 0x00],
+            // A reference to bytes before the first.
+            [0x82, 0x00, 0x00],
+        ] as [[UInt8]])
     func corrupt(_ payload: [UInt8]) {
         let transcript = read([payload])
         #expect(transcript == Transcript(violation: .corruptCompression))
@@ -98,7 +101,9 @@ struct CompressionTests {
         for count in 0..<whole.count {
             let transcript = read([Array(whole[..<count])])
             // No bytes at all are an empty message; everything else lacks the end of a block.
-            #expect(transcript == (count == 0 ? Transcript([.message(.text(""))]) : Transcript(violation: .corruptCompression)))
+            #expect(
+                transcript
+                    == (count == 0 ? Transcript([.message(.text(""))]) : Transcript(violation: .corruptCompression)))
         }
     }
 
@@ -131,7 +136,8 @@ struct CompressionTests {
             #expect(frames.map(\.reserved) == (keepsContext ? [4, 4, 4] : [0, 0, 0]))
             // The second message is a reference to the first.
             #expect((frames[1].payload.count < 50) == keepsContext)
-            #expect(Transcript(of: [bytes], role: .client, compression: agreement).messages == [message, message, message])
+            #expect(
+                Transcript(of: [bytes], role: .client, compression: agreement).messages == [message, message, message])
         }
     }
 

@@ -37,14 +37,18 @@ struct NegotiationTests {
         #expect(try element(#"a; b="1\0""#).parameters == [.init(name: "b", value: "10")])
     }
 
-    @Test("a field that breaks the grammar is refused", arguments: [
-        "a b", ";a", "a;", "a;=b", "a;b=", #"a;b="c"#, #"a;b="c\"#, #"a;b="c d""#, #"a;b="""#, "a;b=c=d", "a=b", "é", "a;b=é", "a;;b",
-    ])
+    @Test(
+        "a field that breaks the grammar is refused",
+        arguments: [
+            "a b", ";a", "a;", "a;=b", "a;b=", #"a;b="c"#, #"a;b="c\"#, #"a;b="c d""#, #"a;b="""#, "a;b=c=d", "a=b",
+            "é", "a;b=é", "a;;b",
+        ])
     func brokenGrammar(_ text: String) { #expect(ExtensionElement.elements([text]) == nil) }
 
     @Test("an offer has the options of the client")
     func offers() {
-        #expect(DeflateAgreement.offer(WebSocketCompression()).element.text == "permessage-deflate; client_max_window_bits")
+        #expect(
+            DeflateAgreement.offer(WebSocketCompression()).element.text == "permessage-deflate; client_max_window_bits")
         let options = WebSocketCompression(
             clientKeepsContext: false, serverKeepsContext: false, clientWindow: .bits10, serverWindow: .bits9)
         #expect(
@@ -53,29 +57,36 @@ struct NegotiationTests {
                 + "server_max_window_bits=9; client_max_window_bits=10")
     }
 
-    @Test("parameters are refused if they are unknown, repeated or invalid", arguments: [
-        "x", "server_no_context_takeover=1", "client_no_context_takeover=true", "server_max_window_bits",
-        "server_max_window_bits=7", "server_max_window_bits=16", "server_max_window_bits=08",
-        "server_max_window_bits=+9", "server_max_window_bits=0x9", "client_max_window_bits=0",
-        "client_max_window_bits=100", "client_max_window_bits; client_max_window_bits",
-        "server_no_context_takeover; server_no_context_takeover", "Server_no_context_takeover",
-    ])
+    @Test(
+        "parameters are refused if they are unknown, repeated or invalid",
+        arguments: [
+            "x", "server_no_context_takeover=1", "client_no_context_takeover=true", "server_max_window_bits",
+            "server_max_window_bits=7", "server_max_window_bits=16", "server_max_window_bits=08",
+            "server_max_window_bits=+9", "server_max_window_bits=0x9", "client_max_window_bits=0",
+            "client_max_window_bits=100", "client_max_window_bits; client_max_window_bits",
+            "server_no_context_takeover; server_no_context_takeover", "Server_no_context_takeover",
+        ])
     func invalidParameters(_ parameters: String) throws {
         #expect(try DeflateParameters(element("permessage-deflate; \(parameters)")) == nil)
         #expect(try answer("permessage-deflate; \(parameters)") == nil)
     }
 
-    @Test("a server answers an offer by its parameters", arguments: [
-        ("permessage-deflate", "permessage-deflate"),
-        ("permessage-deflate; client_max_window_bits", "permessage-deflate"),
-        ("permessage-deflate; client_max_window_bits=10", "permessage-deflate; client_max_window_bits=10"),
-        ("permessage-deflate; server_max_window_bits=10", "permessage-deflate; server_max_window_bits=10"),
-        ("permessage-deflate; server_max_window_bits=15", "permessage-deflate; server_max_window_bits=15"),
-        ("permessage-deflate; server_max_window_bits=8", "permessage-deflate; server_max_window_bits=8"),
-        ("permessage-deflate; server_no_context_takeover", "permessage-deflate; server_no_context_takeover"),
-        ("permessage-deflate; client_no_context_takeover", "permessage-deflate; client_no_context_takeover"),
-        ("foo, permessage-deflate; x, permessage-deflate; server_max_window_bits=\"9\"", "permessage-deflate; server_max_window_bits=9"),
-    ])
+    @Test(
+        "a server answers an offer by its parameters",
+        arguments: [
+            ("permessage-deflate", "permessage-deflate"),
+            ("permessage-deflate; client_max_window_bits", "permessage-deflate"),
+            ("permessage-deflate; client_max_window_bits=10", "permessage-deflate; client_max_window_bits=10"),
+            ("permessage-deflate; server_max_window_bits=10", "permessage-deflate; server_max_window_bits=10"),
+            ("permessage-deflate; server_max_window_bits=15", "permessage-deflate; server_max_window_bits=15"),
+            ("permessage-deflate; server_max_window_bits=8", "permessage-deflate; server_max_window_bits=8"),
+            ("permessage-deflate; server_no_context_takeover", "permessage-deflate; server_no_context_takeover"),
+            ("permessage-deflate; client_no_context_takeover", "permessage-deflate; client_no_context_takeover"),
+            (
+                "foo, permessage-deflate; x, permessage-deflate; server_max_window_bits=\"9\"",
+                "permessage-deflate; server_max_window_bits=9"
+            ),
+        ])
     func answers(_ offer: String, _ response: String) throws { #expect(try answer(offer) == response) }
 
     @Test("a server adds its own options, and no window that the client does not know")
@@ -84,23 +95,28 @@ struct NegotiationTests {
             clientKeepsContext: false, serverKeepsContext: false, clientWindow: .bits9, serverWindow: .bits10)
         #expect(
             try answer("permessage-deflate", options)
-                == "permessage-deflate; server_no_context_takeover; client_no_context_takeover; server_max_window_bits=10")
+                == "permessage-deflate; server_no_context_takeover; client_no_context_takeover; server_max_window_bits=10"
+        )
         #expect(
             try answer("permessage-deflate; client_max_window_bits; server_max_window_bits=9", options)
                 == "permessage-deflate; server_no_context_takeover; client_no_context_takeover; "
                 + "server_max_window_bits=9; client_max_window_bits=9")
     }
 
-    @Test("a server without an acceptable offer answers nothing", arguments: ["", "foo", "x-webkit-deflate-frame", "Permessage-Deflate"])
+    @Test(
+        "a server without an acceptable offer answers nothing",
+        arguments: ["", "foo", "x-webkit-deflate-frame", "Permessage-Deflate"])
     func noAnswer(_ offers: String) throws { #expect(try answer(offers) == nil) }
 
-    @Test("a client refuses a response that does not fit its offer", arguments: [
-        (WebSocketCompression(), "client_max_window_bits"),
-        (WebSocketCompression(serverKeepsContext: false), ""),
-        (WebSocketCompression(serverWindow: .bits10), ""),
-        (WebSocketCompression(serverWindow: .bits10), "server_max_window_bits=11"),
-        (WebSocketCompression(clientWindow: .bits10), "client_max_window_bits=11"),
-    ])
+    @Test(
+        "a client refuses a response that does not fit its offer",
+        arguments: [
+            (WebSocketCompression(), "client_max_window_bits"),
+            (WebSocketCompression(serverKeepsContext: false), ""),
+            (WebSocketCompression(serverWindow: .bits10), ""),
+            (WebSocketCompression(serverWindow: .bits10), "server_max_window_bits=11"),
+            (WebSocketCompression(clientWindow: .bits10), "client_max_window_bits=11"),
+        ])
     func unfitResponse(_ options: WebSocketCompression, _ parameters: String) throws {
         let text = parameters.isEmpty ? "permessage-deflate" : "permessage-deflate; \(parameters)"
         let response = try #require(try DeflateParameters(element(text)))
@@ -109,7 +125,9 @@ struct NegotiationTests {
 
     @Test("a client takes additions of the server")
     func additions() throws {
-        let text = "permessage-deflate; server_no_context_takeover; client_no_context_takeover; server_max_window_bits=9; client_max_window_bits=8"
+        let text =
+            "permessage-deflate; server_no_context_takeover; client_no_context_takeover; "
+            + "server_max_window_bits=9; client_max_window_bits=8"
         let response = try #require(try DeflateParameters(element(text)))
         let agreement = try #require(DeflateAgreement(response: response, to: WebSocketCompression()))
         #expect(!agreement.clientKeepsContext && !agreement.serverKeepsContext)

@@ -79,7 +79,9 @@ struct FrameParserTests {
         #expect(transcript(bytes, limits: limits).messages == [.binary([0, 0])])
     }
 
-    @Test("a fault is found with the byte that makes it", arguments: [[0xB1], [0x83], [0x09], [0x80], [0x89, 126]] as [[UInt8]])
+    @Test(
+        "a fault is found with the byte that makes it",
+        arguments: [[0xB1], [0x83], [0x09], [0x80], [0x89, 126]] as [[UInt8]])
     func failFast(_ bytes: [UInt8]) {
         #expect(transcript(bytes).violation?.closeCode == .protocolError)
         #expect(transcript(bytes.dropLast()).violation == nil)

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Frames for a peer")
 struct FrameWriterTests {
-    @Test("a frame is read as it was written, for each form of the length", arguments: [0, 1, 125, 126, 127, 65535, 65536])
+    @Test(
+        "a frame is read as it was written, for each form of the length",
+        arguments: [0, 1, 125, 126, 127, 65535, 65536])
     func lengths(_ count: Int) {
         let payload = SampleData.random.bytes(count)
         for role in [WebSocketRole.client, .server] {

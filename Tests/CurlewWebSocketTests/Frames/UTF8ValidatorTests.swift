@@ -40,7 +40,8 @@ struct UTF8ValidatorTests {
     @Test("random bytes are judged as the standard library judges them, in any pieces")
     func randomBytes() {
         var numbers = SeededNumbers(seed: 11)
-        let parts: [[UInt8]] = ["a", "é", "€", "𤭢", "abcdefghij"].map { Array($0.utf8) } + [[0x80], [0xE2, 0x82], [0xED, 0xA0]]
+        let parts: [[UInt8]] =
+            ["a", "é", "€", "𤭢", "abcdefghij"].map { Array($0.utf8) } + [[0x80], [0xE2, 0x82], [0xED, 0xA0]]
         for _ in 0..<5000 {
             var bytes: [UInt8] = []
             for _ in 0..<numbers.next(upTo: 12) {
@@ -59,7 +60,10 @@ struct UTF8ValidatorTests {
             // The longest start that some valid text has.
             let longest = (0...testCase.bytes.count).last { count in
                 let start = Array(testCase.bytes[..<count])
-                let ends: [[UInt8]] = [[], [0x80], [0xA0], [0x90], [0x80, 0x80], [0xA0, 0x80], [0x90, 0x80], [0x90, 0x80, 0x80], [0x80, 0x80, 0x80]]
+                let ends: [[UInt8]] = [
+                    [], [0x80], [0xA0], [0x90], [0x80, 0x80], [0xA0, 0x80], [0x90, 0x80], [0x90, 0x80, 0x80],
+                    [0x80, 0x80, 0x80],
+                ]
                 return ends.contains { String(validating: start + $0, as: UTF8.self) != nil }
             }
             for count in 0...testCase.bytes.count {

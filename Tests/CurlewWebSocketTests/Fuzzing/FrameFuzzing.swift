@@ -20,7 +20,9 @@ func fuzzFrames(_ bytes: UnsafeRawBufferPointer) -> String? {
             let whole = Transcript(of: [frames], role: role, limits: limits, compression: compression)
             for pieces in Pieces.all(of: frames, seed: seed).dropFirst() {
                 let cut = Transcript(of: pieces, role: role, limits: limits, compression: compression)
-                guard isSame(cut, whole, isCompressed: compression != nil) else { return "\(role): \(cut) instead of \(whole) from \(frames)" }
+                guard isSame(cut, whole, isCompressed: compression != nil) else {
+                    return "\(role): \(cut) instead of \(whole) from \(frames)"
+                }
             }
             if let fault = fault(of: whole, limits: limits) { return "\(role): \(fault) from \(frames)" }
             if let fault = rewritingFault(of: whole, role: role, compression: compression) {
@@ -38,8 +40,9 @@ private let compressions: [DeflateAgreement?] = {
     return [nil, DeflateAgreement(), fresh]
 }()
 
-/// True if two transcripts are the same. Of two faults in one compressed message the pieces decide which one is found first: zlib
-/// reports corrupt data before the text ahead of it is checked. (The ratio of a message depends on its pieces, too, and is off.)
+/// True if two transcripts are the same. Of two faults in one compressed message the pieces decide which one is found
+/// first: zlib reports corrupt data before the text ahead of it is checked. (The ratio of a message depends on its
+/// pieces, too, and is off.)
 private func isSame(_ cut: Transcript, _ whole: Transcript, isCompressed: Bool) -> Bool {
     guard isCompressed, cut.violation != nil, whole.violation != nil else { return cut == whole }
     return cut.entries == whole.entries

@@ -17,7 +17,8 @@ struct FrameFuzzingTests {
             }
             for compression in [DeflateAgreement()] {
                 var writer = MessageWriter(
-                    role: role, compression: compression, options: .init(minimumSize: 0), random: SeededNumbers(seed: 2))
+                    role: role, compression: compression, options: .init(minimumSize: 0), random: SeededNumbers(seed: 2)
+                )
                 var bytes: [UInt8] = []
                 try? writer.write(.text("Hello, hello, hello"), into: &bytes)
                 writer.begin(.binary)
@@ -37,7 +38,8 @@ struct FrameFuzzingTests {
             case 0: bytes.insert(UInt8(numbers.next(upTo: 256)), at: place)
             case 1 where place < bytes.count: bytes.remove(at: place)
             case 2 where place < bytes.count: bytes[place] ^= 1 << UInt8(numbers.next(upTo: 8))
-            case 3 where place < bytes.count: bytes[place] = [0x00, 0x80, 0x81, 0x7E, 0x7F, 0xFF][numbers.next(upTo: 6)]
+            case 3 where place < bytes.count:
+                bytes[place] = [0x00, 0x80, 0x81, 0x7E, 0x7F, 0xFF][numbers.next(upTo: 6)]
             case 4: bytes += seeds[numbers.next(upTo: seeds.count)].prefix(60)
             default: bytes = Array(bytes.prefix(place)) + bytes.suffix(numbers.next(upTo: 20))
             }

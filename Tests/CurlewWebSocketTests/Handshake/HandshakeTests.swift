@@ -45,10 +45,12 @@ struct HandshakeTests {
         #expect(HandshakeKey() != HandshakeKey())
     }
 
-    @Test("a key is refused unless it is the Base64 of sixteen bytes", arguments: [
-        "", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZQ=", "dGhlIHNhbXBsZSBub25jZSE=", "dGhlIHNhbXBsZSBub25j",
-        "!GhlIHNhbXBsZSBub25jZQ==", " dGhlIHNhbXBsZSBub25jZQ==",
-    ])
+    @Test(
+        "a key is refused unless it is the Base64 of sixteen bytes",
+        arguments: [
+            "", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZQ=", "dGhlIHNhbXBsZSBub25jZSE=", "dGhlIHNhbXBsZSBub25j",
+            "!GhlIHNhbXBsZSBub25jZQ==", " dGhlIHNhbXBsZSBub25jZQ==",
+        ])
     func invalidKeys(_ text: String) { #expect(HandshakeKey(text) == nil) }
 
     @Test("a request has the fields of RFC 6455 §4.1")
@@ -98,7 +100,10 @@ struct HandshakeTests {
             (.repeatedAccept, { $0.headerFields.append(.init(name: .secWebSocketAccept, value: Self.accept)) }),
             (.unofferedSubprotocol("chat"), { $0.headerFields[.secWebSocketProtocol] = "chat" }),
             (.invalidSubprotocolField, { $0.headerFields[.secWebSocketProtocol] = "a, b" }),
-            (.unofferedExtension("permessage-deflate"), { $0.headerFields[.secWebSocketExtensions] = "permessage-deflate" }),
+            (
+                .unofferedExtension("permessage-deflate"),
+                { $0.headerFields[.secWebSocketExtensions] = "permessage-deflate" }
+            ),
             (.invalidExtensionField, { $0.headerFields[.secWebSocketExtensions] = "a;" }),
         ]
         for (failure, change) in faults {
@@ -111,7 +116,8 @@ struct HandshakeTests {
         let client = try client(["chat", "superchat"])
         #expect(try client.check(response()).subprotocol == nil)
         #expect(
-            try client.check(response { $0.headerFields[.secWebSocketProtocol] = "superchat" }).subprotocol == "superchat")
+            try client.check(response { $0.headerFields[.secWebSocketProtocol] = "superchat" }).subprotocol
+                == "superchat")
         #expect(throws: HandshakeFailure.unofferedSubprotocol("Chat")) {
             try client.check(response { $0.headerFields[.secWebSocketProtocol] = "Chat" })
         }
@@ -151,7 +157,8 @@ struct HandshakeTests {
         let client = try ClientHandshake(subprotocols: ["a", "b", "c"], compression: WebSocketCompression())
         var request = HTTPRequest(method: .get, scheme: "http", authority: "example.com", path: "/")
         request.headerFields = client.fields
-        let server = ServerHandshake(subprotocols: ["x", "c", "b"], compression: WebSocketCompression(serverWindow: .bits9))
+        let server = ServerHandshake(
+            subprotocols: ["x", "c", "b"], compression: WebSocketCompression(serverWindow: .bits9))
         let (response, agreement) = try server.answer(to: request)
         #expect(agreement.subprotocol == "c")
         #expect(agreement.compression?.serverWindow == .bits9)

@@ -67,6 +67,54 @@ struct WsprotoTests {
         if Self.records { try recordings.write(to: Self.recordings) }
     }
 
+    @Test("closing handshakes with wsproto are clean from either end", .enabled(if: python != nil))
+    func closing() throws {
+        let peer = try WsprotoPeer(python: try #require(Self.python))
+        for code in [1000, 1001, 1011, 3000, 4999] as [UInt16] {
+            let item = WireItem.close(code, Array("Grüße".utf8))
+            for isOurs in [true, false] {
+                let client = try ClientHandshake()
+                let opening = try peer.run(.init(op: "accept", input: Data(PlainHead.request(client.fields))))
+                _ = try client.check(PlainHead.parsedResponse(Array(opening.output)))
+                let status = try #require(
+                    WebSocketCloseStatus(WebSocketCloseCode(rawValue: code), reason: "Grüße"))
+                var connection = EchoConnection(role: .client)
+                if isOurs { connection.handle(.closeRequested(status)) }
+                var answer = try peer.run(
+                    .init(op: "exchange", input: Data(connection.output), size: 3, send: [item]))
+                try connection.receive(Array(answer.output))
+                if isOurs {
+                    #expect(answer.events == [item])
+                } else {
+                    answer = try peer.run(.init(op: "exchange", input: Data(connection.output), size: 3, send: []))
+                    #expect(answer.events == [.close(code, [])])
+                }
+                connection.handle(.connectionEnded)
+                let ending = connection.ending
+                #expect(ending?.isClean == true)
+                #expect(ending?.code.rawValue == code)
+                #expect(ending?.cause == (isOurs ? .closedLocally : .closedByPeer))
+            }
+        }
+    }
+
+    @Test("wsproto finds no fault in a client's frames of any length", .enabled(if: python != nil))
+    func lengths() throws {
+        let peer = try WsprotoPeer(python: try #require(Self.python))
+        let client = try ClientHandshake()
+        _ = try peer.run(.init(op: "accept", input: Data(PlainHead.request(client.fields))))
+        var writer = MessageWriter(role: .client)
+        for count in [0, 1, 125, 126, 127, 65535, 65536, 1 << 20] {
+            let message = WireItem.message(.binary, [SampleData.random.bytes(count)])
+            var bytes: [UInt8] = []
+            try message.write(by: &writer, into: &bytes)
+            let answer = try peer.run(.init(op: "exchange", input: Data(bytes), size: 60_000, send: [message]))
+            #expect(answer.events == [message])
+            let transcript = Transcript(of: [Array(answer.output)], role: .client)
+            #expect(transcript.entries.map(WireItem.init) == [message])
+        }
+    }
+
     private func exchangeAsClient(
         _ peer: WsprotoPeer, _ deflate: WireParameters?, _ sent: [WireItem], _ received: [WireItem], _ size: Int
     ) throws -> Recording {

@@ -1,5 +1,6 @@
-@testable import CurlewWebSocket
 import SeededNumbers
+
+@testable import CurlewWebSocket
 
 /// Data of the kinds that Autobahn compresses: JSON, a picture, a text in German, HTML, and random bytes.
 enum SampleData: CaseIterable {
@@ -33,7 +34,10 @@ enum SampleData: CaseIterable {
             let level = numbers.next(upTo: 256)
             for index in 0..<64 { bytes.append(UInt8((level + index / 8) & 0xFF)) }
         case .prose:
-            let words = ["Habe", "nun,", "ach!", "Philosophie,", "Juristerei", "und", "Medizin,", "studiert,", "heißem", "Bemühn."]
+            let words = [
+                "Habe", "nun,", "ach!", "Philosophie,", "Juristerei", "und", "Medizin,", "studiert,", "heißem",
+                "Bemühn.",
+            ]
             bytes += Array("\(words[numbers.next(upTo: words.count)]) ".utf8)
         case .html:
             bytes += Array("<li class=\"entry\"><a href=\"/\(numbers.next(upTo: 999))\">Über</a></li>\n".utf8)

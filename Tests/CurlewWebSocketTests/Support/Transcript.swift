@@ -1,6 +1,7 @@
 @testable import CurlewWebSocket
 
-/// The result of reading a peer's bytes: whole messages and control frames, in their order, and the fault that ended it.
+/// The result of reading a peer's bytes: whole messages and control frames, in their order, and the fault that ended
+/// it.
 struct Transcript: Hashable {
     enum Entry: Hashable {
         case message(WebSocketMessage)
