@@ -69,7 +69,7 @@ package struct ClosingHandshake: Sendable {
         return actions
     }
 
-    /// The whole machine.
+    /// The machine: the next state, and the actions in their order.
     static func transition(from state: State, on event: Event, role: WebSocketRole) -> (State, [Action]) {
         switch state {
         case .open: fromOpen(event)

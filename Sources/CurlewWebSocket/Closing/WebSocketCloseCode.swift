@@ -1,4 +1,4 @@
-/// The code that says why a WebSocket closes (RFC 6455 §7.4, and IANA's registry of close codes).
+/// The reason for the close of a WebSocket, as a number (RFC 6455 §7.4, and IANA's registry of close codes).
 ///
 /// Codes from 3000 to 3999 are registered by libraries and frameworks, codes from 4000 to 4999 are free for
 /// applications.
@@ -12,6 +12,7 @@ public struct WebSocketCloseCode: RawRepresentable, Sendable, Hashable {
     /// The number.
     public let rawValue: UInt16
 
+    /// Makes a code of any number; ``isTransmissible`` tells if a close frame may carry it.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// True if a close frame may carry the code: 1000 to 1003, 1007 to 1014, and 3000 to 4999.

@@ -1,5 +1,7 @@
+internal import Curlew
+
 /// The content of a close frame: a code and a reason (RFC 6455 §5.5.1).
-public struct WebSocketCloseStatus: Sendable, Hashable {
+public struct WebSocketCloseStatus: Sendable {
     /// The code; ``WebSocketCloseCode/noStatusReceived`` stands for a close frame without content.
     public let code: WebSocketCloseCode
     /// The reason, at most 123 bytes of UTF-8. It is for logs, not for users, and comes from the peer unchanged.
@@ -66,4 +68,16 @@ extension WebSocketCloseStatus {
 extension WebSocketCloseStatus: CustomStringConvertible {
     /// The code, and the reason in quotation marks if there is one. Control characters are escaped.
     public var description: String { reason.isEmpty ? "\(code)" : "\(code): \(reason.debugDescription)" }
+}
+
+extension WebSocketCloseStatus: Hashable {
+    /// True if the codes and the bytes of the reasons are the same.
+    public static func == (left: WebSocketCloseStatus, right: WebSocketCloseStatus) -> Bool {
+        left.code == right.code && left.reason.hasSameBytes(as: right.reason)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(ExactText(reason))
+    }
 }

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// The result of a negotiation of permessage-deflate: both ends have the same.
 package struct DeflateAgreement: Sendable, Hashable {
     /// True if the client's messages may refer to earlier ones.
@@ -60,7 +62,7 @@ extension DeflateAgreement {
     static func answer(
         to offers: [ExtensionElement], options: WebSocketCompression
     ) -> (response: DeflateParameters, agreement: DeflateAgreement)? {
-        for element in offers where element.name.isIdentical(to: DeflateParameters.name) {
+        for element in offers where element.name.hasSameBytes(as: DeflateParameters.name) {
             guard let offer = DeflateParameters(element) else { continue }
             return answer(to: offer, options)
         }

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// The parameters of an offer or a response of permessage-deflate (RFC 7692 §7.1).
 struct DeflateParameters: Hashable {
     /// The parameter `client_max_window_bits`.
@@ -62,7 +64,7 @@ struct DeflateParameters: Hashable {
 extension WebSocketCompression.Window {
     /// Reads a decimal number from 8 to 15 without leading zeros.
     init?(_ text: String) {
-        guard let window = Self.allCases.first(where: { "\($0.rawValue)".isIdentical(to: text) }) else { return nil }
+        guard let window = Self.allCases.first(where: { "\($0.rawValue)".hasSameBytes(as: text) }) else { return nil }
         self = window
     }
 }

@@ -37,7 +37,7 @@ struct MessageInflater {
         let inflater = try started()
         let before = output.count
         let step = min(Self.stepLimit, max(1024, 4 * input.byteCount))
-        // One byte beyond the limit is enough to see that it is exceeded.
+        // A single byte beyond the limit shows that it is exceeded.
         let room = min(step, max(0, min(step, limits.messageBytes - message.produced)) + 1)
         let (used, isDrained) = try inflater.inflate(input, into: &output, upTo: room)
         message.received += used

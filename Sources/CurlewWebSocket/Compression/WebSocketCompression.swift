@@ -28,6 +28,7 @@ public struct WebSocketCompression: Sendable, Hashable {
         /// 32 KiB.
         case bits15 = 15
 
+        /// True if the left window is smaller.
         public static func < (left: Window, right: Window) -> Bool { left.rawValue < right.rawValue }
     }
 
@@ -46,6 +47,7 @@ public struct WebSocketCompression: Sendable, Hashable {
     /// The largest window for the server's messages (`server_max_window_bits`). 32 KiB by default.
     public var serverWindow: WebSocketCompression.Window
 
+    /// Makes options; each is described at its property.
     public init(
         level: Int = 6, minimumSize: ByteSize = 64, clientKeepsContext: Bool = true, serverKeepsContext: Bool = true,
         clientWindow: WebSocketCompression.Window = .bits15, serverWindow: WebSocketCompression.Window = .bits15

@@ -1,3 +1,4 @@
+internal import Curlew
 package import HTTPTypes
 
 /// The result of a handshake.
@@ -29,7 +30,7 @@ package struct ClientHandshake: Sendable {
         subprotocols: [String] = [], compression: WebSocketCompression? = nil, key: HandshakeKey = HandshakeKey()
     ) throws(HandshakeFailure) {
         for (index, name) in subprotocols.enumerated() {
-            guard name.isToken, !subprotocols[..<index].contains(where: name.isIdentical) else {
+            guard name.isToken, !subprotocols[..<index].contains(where: name.hasSameBytes) else {
                 throw .invalidOwnSubprotocol(name)
             }
         }
@@ -58,7 +59,7 @@ package struct ClientHandshake: Sendable {
         let accepts = fields[values: .secWebSocketAccept]
         guard let accept = accepts.first else { throw .missingAccept }
         guard accepts.count == 1 else { throw .repeatedAccept }
-        guard accept.isIdentical(to: acceptValue) else { throw .wrongAccept }
+        guard accept.hasSameBytes(as: acceptValue) else { throw .wrongAccept }
         return HandshakeAgreement(
             subprotocol: try subprotocol(in: fields), compression: try compression(in: fields))
     }
@@ -67,7 +68,7 @@ package struct ClientHandshake: Sendable {
         let values = fields[values: .secWebSocketProtocol]
         guard let value = values.first else { return nil }
         guard values.count == 1, value.isToken else { throw .invalidSubprotocolField }
-        guard subprotocols.contains(where: value.isIdentical) else { throw .unofferedSubprotocol(value) }
+        guard subprotocols.contains(where: value.hasSameBytes) else { throw .unofferedSubprotocol(value) }
         return value
     }
 
@@ -77,7 +78,7 @@ package struct ClientHandshake: Sendable {
         }
         var agreement: DeflateAgreement?
         for element in elements {
-            guard let compression, element.name.isIdentical(to: DeflateParameters.name) else {
+            guard let compression, element.name.hasSameBytes(as: DeflateParameters.name) else {
                 throw .unofferedExtension(element.name)
             }
             guard agreement == nil else { throw .repeatedExtension(element.name) }
@@ -97,7 +98,7 @@ enum UpgradeFields {
         guard contains("upgrade", in: fields[values: .connection]) else { throw .missingConnectionUpgrade }
     }
 
-    private static func contains(_ word: String, in values: [String]) -> Bool {
+    private static func contains(_ word: StaticString, in values: [String]) -> Bool {
         FieldScanner.tokens(values)?.contains { $0.isEqual(ignoringASCIICase: word) } == true
     }
 }

@@ -68,17 +68,6 @@ struct FieldScanner {
 extension String {
     /// True if the text is a token (RFC 9110 §5.6.2).
     var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenByte) }
-
-    /// True if the text has the same bytes.
-    func isIdentical(to other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-
-    /// True if the text is a word of ASCII but for the case of letters of ASCII.
-    /// - Parameter word: ASCII in lower case.
-    func isEqual(ignoringASCIICase word: String) -> Bool {
-        utf8.elementsEqual(word.utf8) { byte, expected in
-            byte == expected || (0x41...0x5A).contains(byte) && byte | 0x20 == expected
-        }
-    }
 }
 
 extension UInt8 {

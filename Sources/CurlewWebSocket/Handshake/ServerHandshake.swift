@@ -1,3 +1,4 @@
+internal import Curlew
 package import HTTPTypes
 
 /// The server's half of the opening handshake (RFC 6455 §4.2), for the test kit.
@@ -58,7 +59,7 @@ package struct ServerHandshake: Sendable {
     private func checkVersion(_ fields: HTTPFields) throws(HandshakeFailure) {
         let values = fields[values: .secWebSocketVersion]
         guard let value = values.first else { throw .missingVersion }
-        guard values.count == 1, value.isIdentical(to: "13") else {
+        guard values.count == 1, value.hasSameBytes(as: "13") else {
             throw .unsupportedVersion(values.joined(separator: ", "))
         }
     }
@@ -76,6 +77,6 @@ package struct ServerHandshake: Sendable {
         guard let offered = FieldScanner.tokens(values), !offered.isEmpty,
             Set(offered).count == offered.count
         else { throw .invalidSubprotocolList }
-        return subprotocols.first { own in offered.contains(where: own.isIdentical) }
+        return subprotocols.first { own in offered.contains(where: own.hasSameBytes) }
     }
 }

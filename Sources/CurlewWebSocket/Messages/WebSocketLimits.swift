@@ -13,6 +13,7 @@ public struct WebSocketLimits: Sendable, Hashable {
     /// The size up to which ``ratio`` does not count. 1 MiB by default.
     public var ratioFreeSize: ByteSize
 
+    /// Makes limits; each is described at its property.
     public init(
         messageSize: ByteSize = .mebibytes(16), frameSize: ByteSize = .mebibytes(16), ratio: Int? = 100,
         ratioFreeSize: ByteSize = .mebibytes(1)

@@ -62,3 +62,18 @@ struct CloseStatusTests {
         #expect(status.reason == "a text message is not UTF-8")
     }
 }
+
+@Suite("Equality of texts")
+struct TextEqualityTests {
+    @Test("texts are equal by their bytes, not by Unicode's equivalence")
+    func bytes() {
+        let composed = "\u{E9}"
+        let decomposed = "e\u{301}"
+        #expect(composed == decomposed)
+        #expect(WebSocketMessage.text(composed) != .text(decomposed))
+        #expect(WebSocketMessage.text("a") != .binary([0x61]))
+        #expect(Set([WebSocketMessage.text(composed), .text(decomposed), .text(composed)]).count == 2)
+        #expect(
+            WebSocketCloseStatus(.goingAway, reason: composed) != WebSocketCloseStatus(.goingAway, reason: decomposed))
+    }
+}

@@ -30,7 +30,7 @@ struct CompressionTests {
         return Transcript(of: [bytes], role: .client, limits: limits, compression: agreement)
     }
 
-    /// One message, compressed.
+    /// The compressed payload of a message.
     private func compressed(_ bytes: [UInt8]) throws -> [UInt8] {
         var deflater = MessageDeflater(DeflateAgreement(), role: .server, level: 9)
         var output: [UInt8] = []

@@ -2,7 +2,7 @@ import SeededNumbers
 
 /// Ways to cut bytes into the pieces that they come in.
 enum Pieces {
-    /// One piece, single bytes, and some random cuts.
+    /// The whole, single bytes, and some random cuts.
     static func all(of bytes: [UInt8], seed: UInt64 = 1) -> [[[UInt8]]] {
         [[bytes], bytes.map { [$0] }, random(bytes, seed: seed, upTo: 3), random(bytes, seed: seed + 1, upTo: 50)]
     }
