@@ -16,7 +16,7 @@ struct UTF8Validator {
         var offset = 0
         while offset < count {
             if missing == 0 {
-                offset = Self.endOfASCII(in: bytes, from: offset)
+                offset = Self.endOfCommonScalars(in: bytes, from: offset)
                 guard offset < count else { break }
                 guard begin(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)) else { return false }
             } else {
@@ -50,14 +50,24 @@ struct UTF8Validator {
         return true
     }
 
-    /// Skips ASCII eight bytes at a time, as most text has long runs of it.
-    private static func endOfASCII(in bytes: RawSpan, from start: Int) -> Int {
+    /// Skips ASCII eight bytes at a time, and most scalars of two and of three bytes, as texts have long runs of them.
+    private static func endOfCommonScalars(in bytes: RawSpan, from start: Int) -> Int {
         let count = bytes.byteCount
         var offset = start
-        while offset &+ 8 <= count,
-            bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-        {
-            offset &+= 8
+        while offset &+ 8 <= count {
+            let word = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            if word & 0x8080_8080_8080_8080 == 0 {
+                offset &+= 8
+            } else if word & 0x80 == 0 {
+                // As many bytes as are ASCII before the first other one.
+                offset &+= (word & 0x8080_8080_8080_8080).trailingZeroBitCount / 8
+            } else if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 {
+                offset &+= 2
+            } else if word & 0xC0_C0F0 == 0x80_80E0, word & 0x0F != 0, word & 0x0F != 0x0D {
+                offset &+= 3
+            } else {
+                return offset
+            }
         }
         while offset < count, bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) < 0x80 { offset &+= 1 }
         return offset

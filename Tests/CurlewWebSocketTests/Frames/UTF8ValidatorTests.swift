@@ -19,7 +19,7 @@ struct UTF8ValidatorTests {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             var validator = UTF8Validator()
-            let bytes = Array(UTF8.encode(scalar)!)
+            let bytes = Array(UTF8.encode(scalar)!) + Self.padding
             guard validator.accepts(bytes.span.bytes), validator.isComplete else {
                 Issue.record("\(value)")
                 return
@@ -27,12 +27,33 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("two bytes are judged as the standard library judges them")
-    func pairs() {
+    /// ASCII behind a scalar: the validator reads eight bytes at a time where it can.
+    private static let padding = [UInt8](repeating: 0x61, count: 8)
+
+    @Test("two bytes are judged as the standard library judges them", arguments: [[], padding] as [[UInt8]])
+    func pairs(_ end: [UInt8]) {
         for first in UInt8.min...UInt8.max {
             for second in UInt8.min...UInt8.max {
-                let isValid = String(validating: [first, second], as: UTF8.self) != nil
-                #expect(judge([[first, second]]) == isValid)
+                let bytes = [first, second] + end
+                let isValid = String(validating: bytes, as: UTF8.self) != nil
+                if judge([bytes]) != isValid { Issue.record("\(bytes)") }
+            }
+        }
+    }
+
+    @Test("three and four bytes are judged as the standard library judges them", arguments: [[], padding] as [[UInt8]])
+    func longScalars(_ end: [UInt8]) {
+        // Bytes at the bounds of what may follow.
+        let bounds: [UInt8] = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
+        for first in UInt8(0xC0)...UInt8.max {
+            for second in bounds {
+                for third in bounds {
+                    for fourth in [[]] + bounds.map({ [$0] }) {
+                        let bytes = [first, second, third] + fourth + end
+                        let isValid = String(validating: bytes, as: UTF8.self) != nil
+                        if judge([bytes]) != isValid { Issue.record("\(bytes)") }
+                    }
+                }
             }
         }
     }
