@@ -139,9 +139,7 @@ public struct Retry: CurlewMiddleware {
         var again = request
         var number = 1
         while let wait = await wait(after: failure, number, request, from: start, deadline) {
-            for observer in request.observers {
-                observer.retrying(request, failure.head?.status, failure.error?.code, after: wait.duration, number)
-            }
+            request.reporter?.retrying(request, failure.head?.status, failure.error, after: wait.duration, number)
             if case .response(let response) = failure { await response.discard() }
             try await pause(for: wait, request, after: failure, attempts: number)
             try deadline.limit(&again)
