@@ -237,7 +237,7 @@ struct CancellationErrorTests {
             let clock = TestClock()
             stage.begun(whenAsleep: clock)
             var download = DownloadTask.Options()
-            download.resumes = 3
+            download.retries.attempts = 4
             download.clock = clock
             _ = try await stage.session.download("busy", to: .file(stage.folder.file("x")), download: download)
         },

@@ -36,7 +36,8 @@ private final class QueuedListener: CallListener {
 
     init(_ listener: any CallListener, limit: Int) {
         self.listener = listener
-        queue = DeferredQueue(label: "curlew.listener", limit: limit, milliseconds: 0) { [droppedBefore] batch, dropped in
+        queue = DeferredQueue(label: "curlew.listener", limit: limit, milliseconds: 0) {
+            [droppedBefore] batch, dropped in
             for event in batch { listener.receive(event) }
             if dropped > 0 { droppedBefore.withLock { $0 += dropped } }
         }

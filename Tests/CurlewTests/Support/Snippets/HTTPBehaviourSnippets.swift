@@ -14,7 +14,7 @@ enum HTTPBehaviourSnippets {
     private func adjusted() throws -> HTTPSession {
         var options = StandardChain.Options(logger: Logger(label: "api"))
         options.redirects.policy = .follow(maximum: 5)
-        options.retry?.attempts = 5
+        options.retry?.policy.attempts = 5
         let api = try HTTPSession(baseURL: "https://api.example.com/") {
             BearerToken(token: "secret")
             StandardChain(options)

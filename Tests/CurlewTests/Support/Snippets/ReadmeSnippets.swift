@@ -39,7 +39,7 @@ enum ReadmeSnippets {
         }
         for try await user in api.pages("users", as: [User].self) { print(user.name) }
 
-        let file = try await api.download("big.iso", to: .folder("/srv/inbox"), resumes: 5) { progress in
+        let file = try await api.download("big.iso", to: .folder("/srv/inbox"), attempts: 6) { progress in
             print(progress.received.fraction ?? 0)
         }
         print(user.name, found.count, file.path)

@@ -150,7 +150,7 @@ struct RecipeSnippets {
         _ api: HTTPSession, _ folder: String, _ published: String, _ show: @escaping @Sendable (TaskProgress) -> Void
     ) async throws -> DownloadedFile {
         let file = try await api.download(
-            "big.iso", to: .folder(folder), integrity: .sha256(published), resumes: 5
+            "big.iso", to: .folder(folder), integrity: .sha256(published), attempts: 6
         ) { progress in
             show(progress)
         }
@@ -209,8 +209,8 @@ struct RecipeSnippets {
 
     static func patient(_ base: String) throws -> HTTPSession {
         var chain = StandardChain.Options()
-        chain.retry?.attempts = 5
-        chain.retry?.backoff = Retry.Backoff(base: .milliseconds(200), maximum: .seconds(5))
+        chain.retry?.policy.attempts = 5
+        chain.retry?.policy.backoff = Retry.Backoff(base: .milliseconds(200), maximum: .seconds(5))
         let api = try HTTPSession(baseURL: base, chain: chain)
         return api
     }

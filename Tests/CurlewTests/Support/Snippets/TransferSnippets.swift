@@ -27,7 +27,7 @@ enum TransferSnippets {
 
     private func download(_ api: HTTPSession, _ published: String) async throws {
         var download = DownloadTask.Options()
-        download.resumes = 5
+        download.retries.attempts = 6
         download.integrity.digest = ContentDigest(hex: published)
         let disc = try await api.download("disc.iso", to: .folder("/srv/inbox"), download: download)
         print(disc.path, disc.digest as Any)

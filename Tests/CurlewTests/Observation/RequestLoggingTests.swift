@@ -153,7 +153,7 @@ struct RequestLoggingTests {
             .response(.found, fields: [.location: "/b"]), .response(.serviceUnavailable),
             .failure(.connectionLost, stage: .exchanging), .response(.ok))
         var retry = Retry()
-        retry.backoff = Retry.Backoff(base: .zero)
+        retry.policy.backoff = Retry.Backoff(base: .zero)
         let logger = log.logger(.debug)
         let session = try HTTPSession(transport: stub, chain: .bare) { [retry] in
             RequestLogging(logger)
@@ -193,7 +193,7 @@ struct RequestLoggingTests {
         let stub = StubTransport()
         stub.enqueue(.response(.serviceUnavailable), .response(.ok))
         var retry = Retry()
-        retry.backoff = Retry.Backoff(base: .zero)
+        retry.policy.backoff = Retry.Backoff(base: .zero)
         let logger = log.logger(.debug)
         var outer = RequestLogging(logger)
         outer.makeIdentifier = { _ in "one" }
