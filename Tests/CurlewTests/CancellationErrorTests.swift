@@ -243,7 +243,7 @@ struct CancellationErrorTests {
         },
         EntryPoint("upload") { stage in
             stage.begun()
-            _ = try await stage.session.post("stalled", body: .stream { StalledChunks(stage: stage) })
+            _ = try await stage.session.post("stalled", .body(.stream { StalledChunks(stage: stage) }))
         },
     ]
 

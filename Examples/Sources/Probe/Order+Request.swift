@@ -46,17 +46,14 @@ extension Order {
         adjust(&head.options)
         if let uploadFile {
             return try await session.upload(
-                head.reference, method: head.method, from: .file(uploadFile), as: serializer, fields: head.fields,
-                options: head.options)
+                head.reference, .file(uploadFile), method: head.method, as: serializer, fields: head.fields, options: head.options)
         }
         // What the verbs have no word for.
         guard trailers.isEmpty, !isChunked else {
             return try await session.send(try request(head, in: session), as: serializer)
         }
         return try await session.send(
-            head.method, head.reference, parameters: RequestParameters(content.parameters),
-            encoding: content.requestEncoding, body: requestBody, as: serializer, fields: head.fields,
-            options: head.options, parts: content.form)
+            head.method, head.reference, .body(requestBody), query: RequestParameters(content.parameters), encoding: content.requestEncoding, as: serializer, fields: head.fields, options: head.options, parts: content.form)
     }
 
     /// The request as the library takes it.
@@ -64,9 +61,7 @@ extension Order {
 
     private func request(_ head: Head, in session: HTTPSession) throws -> CurlewRequest {
         var request = try session.request(
-            head.method, head.reference, parameters: RequestParameters(content.parameters),
-            encoding: content.requestEncoding, body: requestBody, fields: head.fields, options: head.options,
-            parts: content.form)
+            head.method, head.reference, .body(requestBody), query: RequestParameters(content.parameters), encoding: content.requestEncoding, fields: head.fields, options: head.options, parts: content.form)
         if isChunked { request.body = .stream { [body = request.body] in UnmeasuredChunks(body: body) } }
         request.trailers = try trailers.checked()
         return request

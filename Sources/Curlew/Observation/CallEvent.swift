@@ -61,7 +61,7 @@ public struct CallEvent: Sendable {
     public package(set) var metrics: TaskMetrics?
     /// The change of a circuit.
     public package(set) var circuit: CircuitTransition?
-    /// The session that carries the attempt; nil for another transport.
+    /// The session that carries the attempt, for listeners of Curlew's own, which do not keep it; nil for another transport.
     package var session: (any AnyObject & Sendable)?
 
     /// The code of the error. An error that is neither Curlew's nor a cancellation has `_OTHER`, as OpenTelemetry calls it.

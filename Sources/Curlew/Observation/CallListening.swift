@@ -47,7 +47,12 @@ private final class QueuedListener: CallListener {
 
     func flush() async { await queue.flush() }
 
-    func receive(_ event: CallEvent) { queue.add(event) }
+    func receive(_ event: CallEvent) {
+        var event = event
+        // A session ends when it is dropped, whatever events wait here.
+        event.session = nil
+        queue.add(event)
+    }
 
     func prepare(_ request: inout CurlewRequest, call: UInt64, attempt: Int) {
         listener.prepare(&request, call: call, attempt: attempt)

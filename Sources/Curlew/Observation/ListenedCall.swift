@@ -93,11 +93,19 @@ package final class ListenedCall: CallReporter {
     }
 }
 
-/// One attempt of a call that has listeners. They are told of its end once.
+/// One attempt of a call that has listeners. They are told of its head before its end, and of its end once: the head is the caller's to
+/// report, and the event loop may report the end before it does.
+///
+/// Events are published under the lock, so that they keep their order.
 private final class ListenedAttempt: AttemptReporter {
+    private struct Progress {
+        var hasHead = false
+        var hasEnded = false
+    }
+
     let number: Int
     private let call: ListenedCall
-    private let hasEnded = Atomic(false)
+    private let progress = Guarded(Progress())
 
     init(number: Int, of call: ListenedCall) {
         self.number = number
@@ -105,32 +113,47 @@ private final class ListenedAttempt: AttemptReporter {
     }
 
     func answered(_ request: CurlewRequest, _ response: CurlewResponse) {
-        var event = CallEvent(.responseReceived, call: call.number, attempt: number, request)
-        event.response = response.head
-        call.publish(event)
         // A session reports the end of the exchange by itself, unless another transport has sent it another request.
-        guard response.exchange?.request.watchers.contains(where: { $0 === self }) != true else { return }
-        end(request) { $0.response = response.head }
+        let endsLater = response.exchange?.request.watchers.contains { $0 === self } ?? false
+        progress.withLock { progress in
+            receive(response.head, request, &progress)
+            if !endsLater { end(request, &progress) { $0.response = response.head } }
+        }
     }
 
     func failed(_ request: CurlewRequest, _ error: any Error) {
-        end(request) { event in
-            event.response = (error as? CurlewError)?.response
-            event.error = error
+        progress.withLock { progress in
+            end(request, &progress) { event in
+                event.response = (error as? CurlewError)?.response
+                event.error = error
+            }
         }
     }
 
     func ended(_ exchange: any ResponseExchange) {
-        end(exchange.request) { event in
-            guard let exchange = exchange as? Exchange else { return }
-            event.response = exchange.head
-            event.error = exchange.end
-            event.metrics = exchange.metrics
+        let exchange = exchange as? Exchange
+        guard let request = exchange?.request else { return }
+        progress.withLock { progress in
+            if let head = exchange?.head { receive(head, request, &progress) }
+            end(request, &progress) { event in
+                event.response = exchange?.head
+                event.error = exchange?.end
+                event.metrics = exchange?.metrics
+            }
         }
     }
 
-    private func end(_ request: CurlewRequest, _ describe: (inout CallEvent) -> Void) {
-        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+    private func receive(_ head: HTTPResponse, _ request: CurlewRequest, _ progress: inout Progress) {
+        guard !progress.hasHead, !progress.hasEnded else { return }
+        progress.hasHead = true
+        var event = CallEvent(.responseReceived, call: call.number, attempt: number, request)
+        event.response = head
+        call.publish(event)
+    }
+
+    private func end(_ request: CurlewRequest, _ progress: inout Progress, _ describe: (inout CallEvent) -> Void) {
+        guard !progress.hasEnded else { return }
+        progress.hasEnded = true
         var event = CallEvent(.attemptEnded, call: call.number, attempt: number, request)
         describe(&event)
         call.publish(event)

@@ -26,7 +26,7 @@ extension TransferRun {
         var options = options
         if options.maximumAttempts == nil { options.maximumAttempts = 1 }
         let response = try await session.http.upload(
-            .raw(request.url), method: request.method, from: .file(path), fields: fields, options: options
+            .raw(request.url), .file(path), method: request.method, fields: fields, options: options
         ) { bytes.advance($0.sent.wire) }
         return try await outcome(of: response)
     }

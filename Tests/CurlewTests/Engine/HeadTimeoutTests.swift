@@ -116,7 +116,7 @@ struct HeadTimeoutTests {
         for isAnswered in [true, false] {
             let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
             feed.yield(Array("x".utf8))
-            let upload = Task { try await session.post(.raw(server.url()), body: .once(chunks)).status }
+            let upload = Task { try await session.post(.raw(server.url()), .body(.once(chunks))).status }
             try await server.waitForAccepted(isAnswered ? 1 : 2)
             try await letPass(.milliseconds(400))
             feed.finish()
@@ -141,7 +141,7 @@ struct HeadTimeoutTests {
         var options = RequestOptions()
         options.expectContinue = .seconds(20)
         let error = await curlewError {
-            _ = try await session.put(.raw(server.url()), body: .string("curlew"), options: options)
+            _ = try await session.put(.raw(server.url()), .body(.string("curlew")), options: options)
         }
         #expect(error?.code == .headTimeout)
     }
@@ -192,7 +192,7 @@ struct HeadTimeoutTests {
             _ = try await connection.readHead()
             try await connection.closed
         }
-        let error = await curlewError { _ = try await session.post(.raw(other.url()), body: .string("x")) }
+        let error = await curlewError { _ = try await session.post(.raw(other.url()), .body(.string("x"))) }
         #expect(error?.code == .headTimeout && error?.attempts == 1)
     }
 

@@ -64,7 +64,7 @@ struct RequestLoggingTests {
             .apiKey: "secret4", HTTPField.Name("X-Own")!: "secret8", .accept: "text/plain",
         ]
         let session = try session(stub, .trace) { $0.secretFields = [.mark] }
-        _ = try await session.post("http://a.test/", body: .string("secret9"), fields: fields, options: options)
+        _ = try await session.post("http://a.test/", .body(.string("secret9")), fields: fields, options: options)
         let begin = try #require(log.lines.first?["fields"])
         for line in [
             "Authorization: Bearer ***", "Cookie: ***", "Proxy-Authorization: Basic ***", "Accept: text/plain",

@@ -163,7 +163,7 @@ struct ParameterVerbsTests {
         let post = try #require(await server.takeRequest())
         #expect(post.fields[.contentLength] == "0")
         #expect(post.fields[.contentType] == nil)
-        _ = try await api.post("x", encoding: .form)
+        _ = try await api.post("x", parameters: .none, encoding: .form)
         #expect(await server.takeRequest()?.fields[.contentType] == "application/x-www-form-urlencoded")
     }
 

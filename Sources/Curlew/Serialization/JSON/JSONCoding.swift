@@ -201,7 +201,8 @@ enum RFC3339Date {
             let day = reader.number(2), reader.take("T") || reader.take("t") || reader.take(" "),
             let hour = reader.number(2), reader.take(":"), let minute = reader.number(2), reader.take(":"),
             let second = reader.number(2), let fraction = reader.fraction(), let offset = reader.offset(),
-            reader.isAtEnd, hour < 24, minute < 60, second <= 60, let date = CivilDate(year: year, month: month, day: day)
+            reader.isAtEnd, hour < 24, minute < 60, second <= 60,
+            let date = CivilDate(year: year, month: month, day: day)
         else { return nil }
         let seconds = date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + min(second, 59) - offset
         return Date(timeIntervalSince1970: Double(seconds) + fraction)

@@ -119,8 +119,7 @@ extension HTTPSession {
         for uri in token.parts.compactMap(\.uri) {
             let own = uri.hasSameOrigin(as: token.target) ? fields : fields.withoutSecrets(options.secretFields)
             let response = try await send(
-                step.method, .uri(uri), RequestContent(body: .none), fields: own.adding(step.fields), timeout: nil,
-                options: options)
+                step.method, .uri(uri), fields: own.adding(step.fields), options: options)
             await response.discard()
             guard response.status.kind == .successful || [404, 410].contains(response.status.code) else {
                 throw CurlewError(refusal: response, "status \(response.status.code) to the end of an upload")

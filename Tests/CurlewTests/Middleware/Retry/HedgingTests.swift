@@ -90,8 +90,8 @@ struct HedgingTests {
         let clock = TestClock()
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(transport: stub, chain: .bare) { link(clock) }
-        _ = try await session.post("http://a.test/", body: .string("x"))
-        _ = try await session.put("http://a.test/", body: oneShot("x"))
+        _ = try await session.post("http://a.test/", .body(.string("x")))
+        _ = try await session.put("http://a.test/", .body(oneShot("x")))
         #expect(stub.received.count == 2)
     }
 
@@ -105,7 +105,7 @@ struct HedgingTests {
         let clock = TestClock()
         let session = try makeSession { link(clock) }
         let call = Task {
-            let response = try await session.query(.raw(server.url()), body: .string("SELECT 1"))
+            let response = try await session.query(.raw(server.url()), .body(.string("SELECT 1")))
             return (response.attempts, try await response.body.collect(upTo: 10))
         }
         try await server.waitForRequests(1)

@@ -34,16 +34,17 @@ enum ArticleSnippets {
     }
 
     private func streamUp(_ api: HTTPSession) async throws {
-        _ = try await api.put("notes/1", body: .string("curlews whistle"))
-        _ = try await api.put("recordings/1", body: .file("/srv/recordings/1.wav"))
+        _ = try await api.put("notes/1", .text("curlews whistle"))
+        _ = try await api.put("recordings/1", .file("/srv/recordings/1.wav"))
         _ = try await api.post(
             "readings",
-            body: .stream {
-                AsyncThrowingStream { continuation in
-                    for second in 0..<60 { continuation.yield(Array("second \(second)\n".utf8)) }
-                    continuation.finish()
-                }
-            })
+            .body(
+                .stream {
+                    AsyncThrowingStream { continuation in
+                        for second in 0..<60 { continuation.yield(Array("second \(second)\n".utf8)) }
+                        continuation.finish()
+                    }
+                }))
     }
 
     private func follow(_ api: HTTPSession) async throws {
