@@ -85,7 +85,8 @@ struct StubTransportTests {
         #expect(refused?.uri?.path == "/v1/a" && refused?.method == .get)
         let lost = await #expect(throws: CurlewError.self) { try await self.session().put("a", .body(.string("x"))) }
         #expect(lost?.code == .connectionLost && lost?.stage == .exchanging)
-        await #expect(throws: Odd.self) { try await self.session().get("a") }
+        let odd = await #expect(throws: CurlewError.self) { try await self.session().get("a") }
+        #expect(odd?.code == .linkFailed && odd?.underlying is Odd)
     }
 
     @Test(

@@ -132,9 +132,11 @@ struct VerbTests {
         let api = try HTTPSession(
             baseURL: "https://a.test/", transport: stub, limits: CurlewResponse.Limits(collectedBody: 3), chain: .bare)
         #expect(try await api.get("x").json(as: [Int].self) == [7])
-        #expect(try await api.get("gone").json(as: [Int].self) == [7])
+        #expect(try await api.get("gone").json(as: [Int].self, anyStatus: true) == [7])
+        #expect(await curlewError { _ = try await api.get("gone").json(as: [Int].self) }?.code == .unacceptableStatus)
+        #expect(await curlewError { _ = try await api.get("gone").text() }?.code == .unacceptableStatus)
         #expect(try await api.get("x").checked().bytes() == Array("[7]".utf8))
-        #expect(try await api.get("gone").data() == Data("[7]".utf8))
+        #expect(try await api.get("gone").data(anyStatus: true) == Data("[7]".utf8))
         let error = await curlewError { _ = try await api.get("gone").checked() }
         #expect(error?.code == .unacceptableStatus && error?.failure(as: [Int].self) == [7])
         #expect(await curlewError { _ = try await api.get("x").text(upTo: 2) }?.code == .responseTooLarge)

@@ -39,12 +39,18 @@ extension CurlewResponse {
             CurlewResponse.Body(storage: .stream(FailableSequence(base: stream)), length: length)
         }
 
+        /// A body made by a link from another one, or from anything else.
+        public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> CurlewResponse.Body
+        where S.Element == [UInt8], S.Failure == any Error {
+            CurlewResponse.Body(storage: .stream(stream), length: length)
+        }
+
         /// A body made of the bytes of another one, whose trailers it keeps.
         package static func stream<S: AsyncSequence & Sendable>(
             _ stream: S, over body: CurlewResponse.Body, length: Int64? = nil
         ) -> CurlewResponse.Body
-        where S.Element == [UInt8] {
-            var made = CurlewResponse.Body(storage: .stream(FailableSequence(base: stream)), length: length)
+        where S.Element == [UInt8], S.Failure == any Error {
+            var made = CurlewResponse.Body(storage: .stream(stream), length: length)
             made.origin = body.bodySource
             return made
         }

@@ -38,13 +38,12 @@ enum ArticleSnippets {
         _ = try await api.put("recordings/1", .file("/srv/recordings/1.wav"))
         _ = try await api.post(
             "readings",
-            .body(
-                .stream {
-                    AsyncThrowingStream { continuation in
-                        for second in 0..<60 { continuation.yield(Array("second \(second)\n".utf8)) }
-                        continuation.finish()
-                    }
-                }))
+            .stream(type: "text/plain") {
+                AsyncThrowingStream { continuation in
+                    for second in 0..<60 { continuation.yield(Array("second \(second)\n".utf8)) }
+                    continuation.finish()
+                }
+            })
     }
 
     private func follow(_ api: HTTPSession) async throws {
