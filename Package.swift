@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
+        .library(name: "CurlewWebSocket", targets: ["CurlewWebSocket"]),
     ],
     traits: [
         .trait(name: "Brotli", description: "Decodes bodies that are coded with Brotli; takes libbrotlidec."),
@@ -198,6 +199,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "CurlewWebSocket",
+            dependencies: [
+                "COpenSSL",
+                "CZlib",
+                "Curlew",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "CurlewXML",
             dependencies: [
                 "Curlew",
@@ -353,6 +364,20 @@ let package = Package(
                 "PostgresServer",
                 "SeededNumbers",
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CurlewWebSocketTests",
+            dependencies: [
+                "COpenSSL",
+                "CZlib",
+                "Curlew",
+                "CurlewTesting",
+                "CurlewTestingTraits",
+                "CurlewWebSocket",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            exclude: ["Interop/wsproto_peer.py", "Interop/wsproto-recordings.jsonl"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -90,17 +90,25 @@ struct ChunkFraming {
     /// Follows so many more bytes as they came from the connection.
     mutating func follow(_ bytes: UnsafeRawBufferPointer) {
         var position = 0
+        while next(in: bytes, from: &position) != nil {}
+    }
+
+    /// Finds the next bytes of the body.
+    /// - Parameter position: The place to go on from; behind the bytes that were found, or that are of no use.
+    /// - Returns: The place of the bytes; nil once the rest has none.
+    mutating func next(in bytes: UnsafeRawBufferPointer, from position: inout Int) -> Range<Int>? {
         while position < bytes.count, !isBroken, part != .afterLast {
             if part == .data {
                 let taken = min(UInt64(bytes.count - position), size)
                 size -= taken
-                position += Int(taken)
+                defer { position += Int(taken) }
                 if size == 0 { part = .dataEnd }
-                continue
+                return position..<position + Int(taken)
             }
             take(bytes[position])
             position += 1
         }
+        return nil
     }
 
     private mutating func take(_ byte: UInt8) {

@@ -192,6 +192,9 @@ final class Connection: LoopTimer, SocketHandler {
         return written - writtenBeforeInput
     }
 
+    /// Bytes have come that libcurl does not read.
+    func noteInput() { lastInput = core.now }
+
     /// A request is about to go over it.
     func noteUse() {
         isUsed = true

@@ -154,6 +154,7 @@ final class EasyHandle {
             try apply(request.engineCredential)
             carriesCredential = request.engineCredential != nil
         }
+        if request.upgrade != nil { try leaveConnection(throughTunnel: proxy?.isSOCKS == false) }
         if Engine.joinsFreedLines { try showHead(true) }
         if let wait = request.expectContinue { try set(CURLOPT_EXPECT_100_TIMEOUT_MS, wait.millisecondsRoundedUp) }
         if request.trailers != nil {
@@ -163,6 +164,14 @@ final class EasyHandle {
             // before the beginning of the buffer on; later ones would ask for trailers again.
             isSpent = true
         }
+    }
+
+    /// Has libcurl make the connection, and send nothing over it. The handle serves no other exchange.
+    /// - Parameter throughTunnel: True if an HTTP proxy is to hand on the bytes as they are.
+    private func leaveConnection(throughTunnel: Bool) throws {
+        try set(CURLOPT_CONNECT_ONLY, 1)
+        if throughTunnel { try set(CURLOPT_HTTPPROXYTUNNEL, 1) }
+        isSpent = true
     }
 
     /// Has libcurl find the connection, and no other.

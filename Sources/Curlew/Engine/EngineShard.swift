@@ -12,6 +12,8 @@ final class EngineShard: LoopTimer {
     let core: LoopCore
     private var raw: UnsafeMutableRawPointer?
     @exclusivity(unchecked) var connectionCount = 0
+    /// True if its connections are those of exchanges that ask for an upgrade.
+    var isUpgraded = false
     /// True if libcurl has worked since its messages were read.
     @exclusivity(unchecked) private var hasActed = false
 

@@ -44,13 +44,13 @@ public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
 }
 
 /// An actor whose executor is an event loop.
-protocol LoopActor: Actor {
+package protocol LoopActor: Actor {
     nonisolated var loop: CurlewEventLoop { get }
 }
 
 extension LoopActor {
     /// Calls the actor from code that runs on its loop already.
-    nonisolated func enter<Argument, Result>(
+    package nonisolated func enter<Argument, Result>(
         _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
     ) -> Result {
         loop.core.checkIsolated()

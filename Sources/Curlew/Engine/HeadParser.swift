@@ -23,6 +23,8 @@ struct HeadParser {
     private static let fieldLimit = 60_000
 
     private let limits: CurlewResponse.Limits
+    /// True if the request asks for an upgrade.
+    private let expectsUpgrade: Bool
     private var part = Part.statusLine
     /// The status of the newest head.
     private(set) var status = 0
@@ -59,8 +61,9 @@ struct HeadParser {
     /// True if any line has come.
     private(set) var hasBegun = false
 
-    init(limits: CurlewResponse.Limits, cache: ResponseHeadCache) {
+    init(limits: CurlewResponse.Limits, cache: ResponseHeadCache, expectsUpgrade: Bool = false) {
         self.limits = limits
+        self.expectsUpgrade = expectsUpgrade
         self.cache = cache
     }
 
@@ -247,13 +250,23 @@ struct HeadParser {
 
     private mutating func finishHead() -> Event {
         let response = makeResponse()
-        if status == 101 { return .invalid(.invalidResponse, "the server switched protocols without being asked to") }
+        if status == 101 { return finishUpgrade(response) }
         if status < 200 {
             part = .statusLine
             framing = BodyFraming()
             return .interim(response)
         }
         if let problem = framing.problem(version: version) { return .invalid(.invalidResponse, problem) }
+        part = .trailers
+        return .head(response)
+    }
+
+    /// What follows is of another protocol.
+    private mutating func finishUpgrade(_ response: HTTPResponse) -> Event {
+        guard expectsUpgrade, version == .http11 else {
+            return .invalid(.invalidResponse, "the server switched protocols without being asked to")
+        }
+        framing = BodyFraming()
         part = .trailers
         return .head(response)
     }

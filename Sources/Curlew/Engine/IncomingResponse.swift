@@ -18,7 +18,9 @@ struct IncomingResponse {
     /// Bytes of the body, after chunked coding.
     private(set) var bodyBytes: Int64 = 0
 
-    init(limits: CurlewResponse.Limits, cache: ResponseHeadCache) { parser = HeadParser(limits: limits, cache: cache) }
+    init(limits: CurlewResponse.Limits, cache: ResponseHeadCache, expectsUpgrade: Bool = false) {
+        parser = HeadParser(limits: limits, cache: cache, expectsUpgrade: expectsUpgrade)
+    }
 
     var version: HTTPProtocolVersion { parser.version }
     var status: Int { parser.status }
@@ -104,6 +106,6 @@ struct IncomingResponse {
 
     /// The bytes that the body will have, if that is known.
     func expectedBodyBytes(method: HTTPRequest.Method) -> Int64? {
-        method == .head || status == 204 || status == 304 ? 0 : framing.contentLength
+        method == .head || status == 204 || status == 304 || status == 101 ? 0 : framing.contentLength
     }
 }

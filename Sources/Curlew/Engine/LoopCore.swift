@@ -59,6 +59,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// The moment at which the loop's thread wakes by itself. It may be earlier than the next timer.
     private var sleepsUntil = Instant.distantFuture
     let poller: Poller
+    /// Memory to read sockets into that libcurl does not read, for the time of a call.
+    private(set) lazy var receiveSpace = ReceiveSpace()
 
     init(name: String) throws {
         poller = try Poller()
@@ -321,6 +323,13 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         guard sleepsUntil < .distantFuture else { return -1 }
         return Int32(clamping: Instant.now.duration(to: sleepsUntil).millisecondsRoundedUp)
     }
+}
+
+/// Memory that belongs to a loop.
+final class ReceiveSpace {
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+
+    deinit { bytes.deallocate() }
 }
 
 /// A piece of work for the loop: a job of Swift's, a command to an exchange, or a closure of ours.

@@ -178,11 +178,19 @@ final class MultiHandle: @unchecked Sendable {
 
     // MARK: Multi handles
 
-    /// A multi handle that has room for one more connection.
-    func shardWithRoom() throws -> EngineShard {
+    /// A multi handle that has room for one more connection. Connections that are upgraded have multi handles of their own: libcurl looks
+    /// through all connections of one at the end of each exchange.
+    func shardWithRoom(isUpgraded: Bool) throws -> EngineShard {
         guard !isClosed else { throw CurlewError(.sessionInvalidated, "the session has ended") }
-        if let shard = shards.last(where: { $0.connectionCount < EngineShard.connectionLimit }) { return shard }
+        let withRoom = shards.last {
+            $0.connectionCount == 0 || $0.isUpgraded == isUpgraded && $0.connectionCount < EngineShard.connectionLimit
+        }
+        if let withRoom {
+            withRoom.isUpgraded = isUpgraded
+            return withRoom
+        }
         let made = try EngineShard(multi: self)
+        made.isUpgraded = isUpgraded
         if shards.isEmpty { core.engines.append(self) }
         shards.append(made)
         return made

@@ -41,6 +41,9 @@ struct OutgoingBody {
         }
     }
 
+    /// Bytes were sent that are no body.
+    mutating func countSent(_ count: Int) { sentBytes += Int64(count) }
+
     /// Copies the next bytes into `space`.
     mutating func provide(into space: UnsafeMutableRawBufferPointer) -> Provided {
         switch source {

@@ -33,6 +33,8 @@ final class PreparedRequest: Sendable {
     let closesConnection: Bool
     /// True if the exchange ends once the connection is made, without a byte of the request.
     let isHandshakeOnly: Bool
+    /// The head of a request that asks for an upgrade; nil for others.
+    let upgrade: UpgradeRequest?
     /// The priority where it waits for a connection.
     let priority: RequestOptions.Priority
 
@@ -68,13 +70,24 @@ final class PreparedRequest: Sendable {
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation
         proxyFields = check.proxyFields ?? self.options.proxyFields
-        engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0 : nil }
         trailers = check.trailers
-        version = trailers == nil ? choice.kind : .http11
+        if let name = options.isAnySet ? options.upgradeProtocol : nil {
+            upgrade = try UpgradeRequest(
+                to: name, request, fields: check.fields,
+                userAgent: options.isForwarded ? nil : self.options.values.userAgent)
+            engineCredential = nil
+        } else {
+            upgrade = nil
+            engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0 : nil }
+        }
+        version = trailers == nil && upgrade == nil ? choice.kind : .http11
         if version == .http2PriorKnowledge, !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false {
             throw CurlewError(.unsupported, "HTTP/2 with prior knowledge does not go through an HTTP proxy")
         }
     }
+
+    /// True if the request shares its connection with no other.
+    var needsOwnConnection: Bool { isHandshakeOnly || upgrade != nil }
 
     /// True if the request has a body to send, be it empty.
     var hasBody: Bool { !body.isNone }

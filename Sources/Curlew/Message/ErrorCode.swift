@@ -119,6 +119,8 @@ extension ErrorCode {
     public static let responseTruncated = Self("response-truncated")
     /// The body is larger than the caller was ready to collect, or grows beyond ``ContentDecoding/Limits``.
     public static let responseTooLarge = Self("response-too-large")
+    /// The server did not switch the connection to the protocol that was asked for.
+    public static let upgradeRefused = Self("upgrade-refused")
     /// An HTTP/2 stream or connection failed.
     public static let http2Failed = Self("http2-failed")
     /// The status is not one that the caller accepts.

@@ -16,7 +16,7 @@
 ///
 /// The article <doc:Reachability> says what counts as reachable.
 public actor ReachabilityMonitor: LoopActor {
-    nonisolated let loop: CurlewEventLoop
+    package nonisolated let loop: CurlewEventLoop
     private let target: ReachabilityTarget
     private let source: NetworkSource
     /// A listener has room for one status, the newest.

@@ -179,6 +179,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     /// Made for who asks, and not kept: the response knows the exchange.
     private func makeResponse(_ head: HTTPResponse) -> CurlewResponse {
+        if upgrade?.isUpgraded == true { return makeUpgradedResponse(head) }
         let source: any BodySource =
             switch takeBody() {
             case .whole(let body): body
@@ -190,6 +191,17 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
             exchange: self)
         if let security { response.security = security }
         if let decide = request.options.onResponse { response.decision = SharedDecision(decide) }
+        return response
+    }
+
+    /// The response carries the connection, and has no body.
+    private func makeUpgradedResponse(_ head: HTTPResponse) -> CurlewResponse {
+        _ = takeBody()
+        var response = CurlewResponse(
+            head: head, body: .bytes([]), version: version, uri: request.uri, interim: madeExtras?.interim.all ?? [],
+            exchange: self)
+        if let security { response.security = security }
+        response.upgradedConnection = UpgradedConnection(self, loop: host.loop)
         return response
     }
 

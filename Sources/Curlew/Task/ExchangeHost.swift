@@ -126,6 +126,7 @@ final class ExchangeHost: @unchecked Sendable {
         if !isInvalidated { hasReportedEmptiness = false }
         isInvalidated = true
         defer { if exchanges.isEmpty { reportEmptiness() } }
+        for exchange in exchanges { exchange.noteSessionEnd() }
         guard cancelling, !exchanges.isEmpty else { return }
         setting.onCancel()
         for exchange in exchanges.sorted(by: { $0.number < $1.number }) {

@@ -181,7 +181,7 @@ final class ConnectionPool: LoopTimer {
         while let connection = origin.idle.popLast() {
             idle.remove(connection)
             if connection.mayServe() {
-                if !connection.isUsed, origin.key.use != .exclusive { makePending(connection, origin) }
+                if !connection.isUsed, origin.key.use.isNegotiable { makePending(connection, origin) }
                 return connection
             }
             leave(connection)

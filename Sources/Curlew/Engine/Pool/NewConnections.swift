@@ -99,6 +99,7 @@ final class NewConnections {
     private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
         origin.pending -= 1
         guard let transfer = next(for: pending, origin) else {
+            guard origin.key.use != .upgraded else { return pool.leave(connection) }
             origin.idle.append(connection)
             return pool.keep(connection)
         }
@@ -109,7 +110,7 @@ final class NewConnections {
         if let left = pending.transfer, left !== transfer {
             if let own { own.pass(to: left) } else { left.waitsAgain() }
         }
-        if origin.key.use != .exclusive { pool.makePending(connection, origin) }
+        if origin.key.use.isNegotiable { pool.makePending(connection, origin) }
         pool.start(transfer, on: connection)
         pool.scheduleService(of: origin)
     }

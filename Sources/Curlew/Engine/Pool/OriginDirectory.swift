@@ -35,7 +35,7 @@ struct OriginDirectory {
         let known = memory.removeValue(forKey: key)
         let usual: OriginPool.Sharing =
             switch key.use {
-            case .exclusive: .exclusive
+            case .exclusive, .upgraded: .exclusive
             case .shared: .shared
             case .negotiated: known?.sharing ?? .unknown
             }

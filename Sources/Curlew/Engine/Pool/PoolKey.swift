@@ -8,6 +8,11 @@ struct PoolKey: Hashable {
         case negotiated
         /// HTTP/2 from the first byte on.
         case shared
+        /// By one exchange that asks for an upgrade, and by no other.
+        case upgraded
+
+        /// True if its first exchange shows whether others can share a connection.
+        var isNegotiable: Bool { self == .negotiated || self == .shared }
     }
 
     let isSecure: Bool
@@ -22,7 +27,7 @@ struct PoolKey: Hashable {
         isSecure = request.uri.layout.isSecure
         options = request.options
         // A proxy of HTTP takes requests for every host over each of its connections.
-        let isAnyHosts = !isSecure && options.sharesProxyConnections
+        let isAnyHosts = !isSecure && options.sharesProxyConnections && request.upgrade == nil
         host = isAnyHosts ? [] : request.uri.host.utf8.map(\.lowercasedASCII)
         port = isAnyHosts ? 0 : request.uri.port
         use = Self.use(of: request, isHTTP11: isHTTP11)
@@ -30,7 +35,8 @@ struct PoolKey: Hashable {
 
     /// Without TLS nothing is negotiated.
     static func use(of request: PreparedRequest, isHTTP11: Bool) -> Use {
-        switch request.version {
+        if request.upgrade != nil { return .upgraded }
+        return switch request.version {
         case .http2PriorKnowledge: .shared
         case .negotiated where request.uri.layout.isSecure && !isHTTP11: .negotiated
         case .negotiated, .http11: .exclusive

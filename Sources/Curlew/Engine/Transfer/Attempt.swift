@@ -64,7 +64,7 @@ struct Attempt: ~Copyable {
         self.challengeCount = challengeCount
         self.pauses = pauses
         outgoing = OutgoingBody(length: request.contentLength)
-        incoming = IncomingResponse(limits: request.limits, cache: cache)
+        incoming = IncomingResponse(limits: request.limits, cache: cache, expectsUpgrade: request.upgrade != nil)
     }
 
     /// The attempt that follows this one, which was rejected.
@@ -232,6 +232,10 @@ struct Attempt: ~Copyable {
             fail(CurlewError(.invalidResponse, "the answer claims \(incoming.version), which was not agreed on"))
             return .stop
         }
+        if incoming.status == 101, request.upgrade?.isAccepted(by: response) != true {
+            fail(CurlewError(.invalidResponse, "the server switched to another protocol than was asked for"))
+            return .stop
+        }
         if incoming.status == 417, request.expectContinue != nil, !plan.isUnexpecting, outgoing.sentBytes == 0 {
             reject(.expectation)
             return .stop
@@ -247,7 +251,7 @@ struct Attempt: ~Copyable {
             return .challenge(response, effects)
         }
         var all = effects.union(effectsOfPublishing)
-        if incoming.framing.isChunked, Engine.showsRawBody { all.insert(.showsRawBody) }
+        if incoming.framing.isChunked, Engine.showsRawBody, request.upgrade == nil { all.insert(.showsRawBody) }
         return .head(response, all)
     }
 
@@ -287,6 +291,9 @@ struct Attempt: ~Copyable {
     }
 
     mutating func countReceived(_ count: Int) { incoming.countBody(count) }
+
+    /// Bytes of another protocol were sent.
+    mutating func countSent(_ count: Int) { outgoing.countSent(count) }
 
     mutating func pause(_ reasons: PauseReasons) { pauses.insert(reasons) }
 

@@ -69,6 +69,14 @@ extension AttemptMetrics {
         isReused = attempt.isReused
     }
 
+    /// Adds the figures of an exchange that libcurl has only made the connection of.
+    mutating func add(_ figures: UpgradeExchange.Figures, until now: Instant) {
+        if let first = figures.firstByte { firstByte = total + figures.start.duration(to: first) }
+        total += figures.start.duration(to: now)
+        sentFieldBytes = Int64(figures.sentHeadBytes)
+        receivedHeadBytes = Int64(figures.receivedHeadBytes)
+    }
+
     /// - Parameter delay: The time until libcurl was given the exchange.
     fileprivate mutating func readTimes(_ easy: EasyHandle, _ connection: Connection?, after delay: Duration) {
         if !isReused, let dialled = connection?.dialled {

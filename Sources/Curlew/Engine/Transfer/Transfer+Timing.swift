@@ -78,6 +78,11 @@ extension Transfer {
     private func applyPauses() {
         guard position >= 0, let easy else { return rearm() }
         noteActivity()
+        guard prepared.upgrade == nil else {
+            rearm()
+            upgrade?.pausesChanged()
+            return
+        }
         resume(easy)
     }
 

@@ -57,6 +57,10 @@ class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) final var earlyAnswer = EarlyAnswerWatch()
     @exclusivity(unchecked) final var clock: TransferClock
     @exclusivity(unchecked) final var limiter: RateLimiter?
+    /// The exchange of a request that asks for an upgrade, once its connection is there.
+    @exclusivity(unchecked) final var upgrade: UpgradeExchange?
+    /// True if the session takes no more tasks.
+    @exclusivity(unchecked) final var isSessionEnding = false
 
     /// How the exchange has ended: with its trailers, or an error.
     @exclusivity(unchecked) final private(set) var outcome: Result<HTTPFields, CurlewError>?
@@ -68,7 +72,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         self.core = core
         clock = TransferClock(prepared.timeLimits)
         assembly = BodyAssembly(capacity: prepared.bodyBufferSize)
-        attempt = Attempt(prepared, plan: Attempt.Plan(isFresh: prepared.isHandshakeOnly), cache: heads)
+        attempt = Attempt(prepared, plan: Attempt.Plan(isFresh: prepared.needsOwnConnection), cache: heads)
     }
 
     // MARK: To be overridden
@@ -113,7 +117,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// True if no kept connection will do.
     var needsNewConnection: Bool { attempt.plan.isFresh }
     /// True if the exchange shares no connection.
-    var isLoner: Bool { prepared.isHandshakeOnly }
+    var isLoner: Bool { prepared.needsOwnConnection }
     /// True if the exchange may go over a connection that carries others, or has carried some.
     func mayJoin(_ connection: Connection) -> Bool {
         !needsNewConnection || (!isLoner && connection.isMultiplexed && connection.opened > opened)
@@ -201,6 +205,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         if failure?.code == CURLE_HTTP2, let evidence, evidence.hasSentGoAway == true {
             evidence.connection.hasFailed = true
         }
+        if failure == nil, attempt.isOnCourse, let request = prepared.upgrade { return beginUpgrade(request, easy) }
         isEngineDone = failure == nil
         if let connection = attempt.connection {
             if attempt.rejection == .lostConnection { multi?.connections.leave(connection) }
@@ -234,6 +239,8 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// Ends the exchange once: takes it from the engine and notes how it went.
     func settle(_ result: Result<HTTPFields, CurlewError>) {
         guard outcome == nil else { return }
+        if let upgrade, upgrade.isUpgraded, case .failure(let error) = result { upgrade.user?.connectionEnds(error) }
+        guard outcome == nil else { return }
         leaveEngine()
         if case .failure(let error) = result {
             noteSilence(error.code)
@@ -252,7 +259,9 @@ class Transfer: LoopTimer, @unchecked Sendable {
         guard let easy else { return leavePool() }
         // A repetition of libcurl's has been noted, and a connection that was full has cost nothing.
         if attempt.rejection != .fullConnection, attempt.rejection?.isRepetition != true {
-            figures.append(AttemptMetrics(attempt, prepared, easy, takeWaits()))
+            var metrics = AttemptMetrics(attempt, prepared, easy, takeWaits())
+            if let upgrade { metrics.add(upgrade.figures, until: core.now) }
+            figures.append(metrics)
         }
         if Engine.remembersErrors,
             attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)
@@ -263,6 +272,8 @@ class Transfer: LoopTimer, @unchecked Sendable {
         if !attempt.incoming.hasBegun, attempt.stage != .connecting { easy.isSpent = true }
         let isKept = isEngineDone && !easy.carriesForbidReuse && attempt.incoming.keepsConnection
         self.easy = nil
+        upgrade?.end()
+        upgrade = nil
         multi?.end(self, easy)
         if let connection = attempt.connection {
             attempt.endStream()

@@ -23,12 +23,22 @@ struct TransferClock {
     /// Since when the head is awaited; nil before the request is sent, and once the head has begun.
     private(set) var headAwaitedSince: Instant?
 
+    /// False once the connection speaks another protocol.
+    private var hasLimits = true
+
     /// True if the last look found a limit exceeded.
     private var hasSeenExpiry = false
 
     init(_ limits: Limits) { self.limits = limits }
 
     mutating func noteActivity(at now: Instant) { lastActivity = now }
+
+    /// The exchange has become one without limits: its connection speaks another protocol.
+    mutating func endLimits() {
+        hasLimits = false
+        totalDeadline = .distantFuture
+        endAwaitingHead()
+    }
 
     // MARK: Waiting for a connection
 
@@ -150,7 +160,7 @@ struct TransferClock {
         let isExchanging = position.stage == .exchanging || position.stage == .receiving
         var exempting: PauseReasons = [.suspended, .sendingRate, .receivingRate]
         if position.isClaimed { exempting.insert(.reader) }
-        guard isExchanging, position.pauses.isDisjoint(with: exempting) else { return .distantFuture }
+        guard hasLimits, isExchanging, position.pauses.isDisjoint(with: exempting) else { return .distantFuture }
         return lastActivity.advanced(by: limits.idle)
     }
 }

@@ -1,0 +1,92 @@
+internal import CLibcurl
+internal import Glibc
+
+/// The owner of an ``EngineSocket``.
+protocol EngineSocketOwner: AnyObject {
+    /// The socket may be read from, or written to. Called on the loop, and not from within libcurl.
+    func socketIsReady(canRead: Bool, canWrite: Bool)
+    /// The socket cannot be watched. Called in the middle of ``EngineSocket/watch(reading:writing:)``.
+    func socketFailed(_ error: CurlewError)
+}
+
+/// The socket of a connection that libcurl has made and leaves to its user (`CURLOPT_CONNECT_ONLY`): bytes both ways, through libcurl's TLS.
+///
+/// The handle owns the connection, and closes it when it is taken from its multi handle. Reading has to go on until ``Received/nothing``, as
+/// TLS may hold bytes of which the system knows nothing. Not `Sendable`: it never leaves its loop's thread.
+final class EngineSocket: SocketHandler {
+    /// The result of reading.
+    enum Received {
+        case bytes(Int)
+        /// There is nothing at present.
+        case nothing
+        /// The peer has ended its side.
+        case end
+        case failed(CURLcode)
+    }
+
+    /// The result of writing.
+    enum Sent {
+        case bytes(Int)
+        /// The peer takes no more at present.
+        case nothing
+        case failed(CURLcode)
+    }
+
+    private let easy: EasyHandle
+    let connection: Connection
+    private let core: LoopCore
+    private weak var owner: (any EngineSocketOwner)?
+    private var isEnded = false
+
+    init(_ easy: EasyHandle, _ connection: Connection, owner: any EngineSocketOwner) {
+        self.easy = easy
+        self.connection = connection
+        self.owner = owner
+        core = easy.multi.core
+    }
+
+    func read(into space: UnsafeMutableRawBufferPointer) -> Received {
+        guard !isEnded else { return .end }
+        var count = 0
+        switch curl_easy_recv(easy.raw, space.baseAddress, space.count, &count) {
+        case CURLE_OK: return count > 0 ? .bytes(count) : .end
+        case CURLE_AGAIN: return .nothing
+        case let code: return .failed(code)
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Sent {
+        guard !isEnded else { return .failed(CURLE_SEND_ERROR) }
+        guard !bytes.isEmpty else { return .bytes(0) }
+        var count = 0
+        switch curl_easy_send(easy.raw, bytes.baseAddress, bytes.count, &count) {
+        case CURLE_OK: return .bytes(count)
+        case CURLE_AGAIN: return .nothing
+        case let code: return .failed(code)
+        }
+    }
+
+    /// Ends the own side. Only a socket without TLS has such an end of its own.
+    func shutDownOutput() { if !isEnded { shutdown(connection.descriptor, Int32(SHUT_WR)) } }
+
+    /// Sets what its owner waits for.
+    func watch(reading: Bool, writing: Bool) {
+        guard !isEnded else { return }
+        let events = (reading ? Readiness.input : 0) | (writing ? Readiness.output : 0)
+        guard let problem = core.poller.watch(connection.descriptor, for: events, handler: self) else { return }
+        owner?.socketFailed(problem)
+    }
+
+    /// No more is asked of the socket. It is closed with its handle.
+    func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        core.poller.forget(connection.descriptor, of: self)
+    }
+
+    func socketReady(_ descriptor: Int32, events: UInt32) {
+        let canRead = events & (Readiness.input | Readiness.hangUp | Readiness.error) != 0
+        if canRead { connection.noteInput() }
+        owner?.socketIsReady(canRead: canRead, canWrite: events & (Readiness.output | Readiness.error) != 0)
+    }
+}

@@ -1,0 +1,118 @@
+internal import CLibcurl
+internal import Glibc
+internal import HTTPTypes
+
+/// The head of a request that asks for an upgrade (RFC 9110 §7.8), as it goes over the wire of HTTP/1.1.
+///
+/// libcurl makes the connection of such a request and sends nothing over it, so the head is written here, from the same fields that libcurl
+/// would get.
+struct UpgradeRequest: Sendable {
+    /// The protocol that is asked for: a name, perhaps with a version, such as `websocket` and `tcp`.
+    let name: String
+    let head: [UInt8]
+
+    /// - Parameters:
+    ///   - request: The request, whose fields were checked.
+    ///   - fields: Its lines in libcurl's form.
+    ///   - userAgent: The User-Agent of requests that have none.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``.
+    init(to name: String, _ request: borrowing CurlewRequest, fields: FieldList?, userAgent: String?) throws {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isTokenByte) }) else {
+            throw CurlewError(.invalidRequest, "the protocol of an upgrade is not a name with an optional version")
+        }
+        guard request.body.isNone else {
+            throw CurlewError(.invalidRequest, "a request that asks for an upgrade has no body")
+        }
+        guard request.fields[.connection] == nil else {
+            throw CurlewError(.invalidRequest, "the field Connection is the transport's to set in an upgrade")
+        }
+        self.name = name
+        let query = request.uri.query.map { "?\($0)" } ?? ""
+        var writer = HeadWriter(firstLine: "\(request.method.rawValue) \(request.uri.path)\(query) HTTP/1.1")
+        let lines = FieldLine.lines(of: fields)
+        if !lines.contains(where: { $0.isNamed("host") }) { writer.write("Host: \(request.uri.authority)") }
+        if let userAgent, !lines.contains(where: { $0.isNamed("user-agent") }) {
+            writer.write("User-Agent: \(userAgent)")
+        }
+        if !lines.contains(where: { $0.isNamed("accept") }) { writer.write("Accept: */*") }
+        for line in lines where !line.isSuppressed { writer.write(line) }
+        writer.write("Connection: Upgrade")
+        writer.write("Upgrade: \(name)")
+        head = writer.finished()
+    }
+
+    /// True if the server has switched to the protocol.
+    func isAccepted(by response: HTTPResponse) -> Bool {
+        response.headerFields[values: .upgrade].contains { value in
+            value.utf8.split(separator: .comma).contains { element in
+                let trimmed = element.drop { $0 == .space || $0 == .tab }.reversed()
+                    .drop { $0 == .space || $0 == .tab }.reversed()
+                return trimmed.map(\.lowercasedASCII).elementsEqual(name.utf8.lazy.map(\.lowercasedASCII))
+            }
+        }
+    }
+}
+
+/// A line of a field in the form that libcurl takes: `Name: value`, `Name;` for an empty value, and `Name:` for a field that is not to be sent.
+private struct FieldLine {
+    let name: ArraySlice<UInt8>
+    let value: ArraySlice<UInt8>
+    let isSuppressed: Bool
+
+    private init(_ bytes: [UInt8]) {
+        if let colon = bytes.firstIndex(of: .colon) {
+            name = bytes[..<colon]
+            value = bytes[(colon + 1)...].drop { $0 == .space || $0 == .tab }
+            isSuppressed = value.isEmpty
+        } else {
+            name = bytes.dropLast()
+            value = []
+            isSuppressed = false
+        }
+    }
+
+    func isNamed(_ lowercased: StaticString) -> Bool {
+        lowercased.withUTF8Buffer { $0.elementsEqual(name.lazy.map(\.lowercasedASCII)) }
+    }
+
+    static func lines(of list: FieldList?) -> [FieldLine] {
+        var lines: [FieldLine] = []
+        var node = list?.head
+        while let current = node {
+            let text = UnsafeRawBufferPointer(start: current.pointee.data, count: strlen(current.pointee.data))
+            lines.append(FieldLine(Array(text)))
+            node = current.pointee.next
+        }
+        return lines
+    }
+}
+
+private struct HeadWriter {
+    private var bytes: [UInt8]
+
+    init(firstLine: String) { bytes = Array("\(firstLine)\r\n".utf8) }
+
+    mutating func write(_ line: String) { bytes += Array("\(line)\r\n".utf8) }
+
+    mutating func write(_ line: FieldLine) {
+        bytes += line.name
+        bytes += [.colon, .space]
+        bytes += line.value
+        bytes += [.carriageReturn, .lineFeed]
+    }
+
+    consuming func finished() -> [UInt8] { bytes + [.carriageReturn, .lineFeed] }
+}
+
+extension RequestOptions {
+    private enum UpgradeKey: SourceKey { static let defaultValue: String? = nil }
+
+    /// The protocol that the connection is to be switched to (RFC 9110 §7.8); nil for an ordinary request.
+    ///
+    /// Such a request goes over a new connection of HTTP/1.1 that no other request shares. No cache answers it, and it is joined to no other.
+    package var upgradeProtocol: String? {
+        get { self[UpgradeKey.self] }
+        set { self[UpgradeKey.self] = newValue }
+    }
+}

@@ -1,0 +1,190 @@
+/// The bytes of a connection that was switched to another protocol, both ways.
+///
+/// It is the sequence of the bytes that the peer sends, for one reader. At most ``RequestOptions/bodyBufferSize`` of them wait for
+/// the reader; then the socket is not read. The sequence ends when the peer ends its side, and throws ``CurlewError`` if the connection breaks.
+///
+/// ```swift
+/// try await docker.upgrade("containers/\(id)/attach?stream=1&stdin=1&stdout=1", to: "tcp", method: .post) { stream in
+///     try await stream.write(Array("date\n".utf8))
+///     for try await bytes in stream { print(String(decoding: bytes, as: UTF8.self), terminator: "") }
+/// }
+/// ```
+public struct UpgradedStream: AsyncSequence, Sendable {
+    public typealias Element = [UInt8]
+
+    /// The response that switched the protocol, with status 101.
+    public let response: CurlewResponse
+    let connection: UpgradedStreamConnection
+
+    /// Sends bytes. It returns when the system has all of them, and suspends while the peer does not read. Writers that call it at the same time
+    /// take turns, each with all of its bytes.
+    ///
+    /// A cancelled task stops in the middle of its bytes.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/connectionLost`` or ``ErrorCode/cancelled``.
+    public func write(_ bytes: [UInt8]) async throws { try await connection.write(bytes) }
+
+    /// Ends the own side; the peer may still send.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` over TLS, where libcurl has no such end.
+    public func finish() async throws { try await connection.finish() }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: connection) }
+
+    /// Reads the bytes.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let connection: UpgradedStreamConnection
+
+        /// The next bytes; nil once the peer has ended its side.
+        public mutating func next() async throws -> [UInt8]? { try await connection.next() }
+    }
+}
+
+/// The connection of an ``UpgradedStream``, on its loop.
+actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
+    nonisolated let loop: CurlewEventLoop
+    private let connection: UpgradedConnection
+    private let readers: LoopWaiters<[UInt8]?>
+    /// Writers that wait for their turn, and the one that waits for the peer to read.
+    private let writers: LoopWaiters<Void>
+    private let room: LoopWaiters<Void>
+    private var incoming: [UInt8] = []
+    /// The end of the peer's side.
+    private var end: Result<Void, CurlewError>?
+    /// The error that the connection has ended with.
+    private var failure: CurlewError?
+    private var isWriting = false
+    /// True if the writer whose turn it is waits for the peer to read.
+    private var wantsRoom = false
+    private var isOutputEnded = false
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(_ connection: UpgradedConnection) {
+        self.connection = connection
+        loop = connection.loop
+        readers = LoopWaiters(on: loop)
+        writers = LoopWaiters(on: loop)
+        room = LoopWaiters(on: loop)
+    }
+
+    func start() {
+        connection.attach(self)
+        readOn()
+    }
+
+    /// Closes the connection.
+    func close() {
+        connection.close()
+        end(CurlewError(.connectionLost, "the connection was closed"))
+    }
+
+    // MARK: Reading
+
+    func next() async throws -> [UInt8]? {
+        if let bytes = takeIncoming() {
+            readOn()
+            return bytes
+        }
+        switch end {
+        case .success: return nil
+        case .failure(let error): throw error
+        case nil: break
+        }
+        guard readers.isEmpty else { throw CurlewError(.responseAlreadyTaken, "two readers wait for one stream") }
+        return try await readers.wait()
+    }
+
+    private func takeIncoming() -> [UInt8]? {
+        guard !incoming.isEmpty else { return nil }
+        var taken: [UInt8] = []
+        swap(&taken, &incoming)
+        return taken
+    }
+
+    private func readOn() {
+        reading: while end == nil, incoming.count < connection.bufferSize {
+            let space = connection.scratch
+            switch connection.read(into: space) {
+            case .bytes(let count): incoming.append(contentsOf: space[..<count])
+            case .nothing: break reading
+            case .end: end = .success(())
+            case .failed(let error):
+                connection.fail(error)
+                end(error)
+            }
+        }
+        if !readers.isEmpty {
+            if let bytes = takeIncoming() {
+                readers.resumeFirst(returning: bytes)
+                return readOn()
+            }
+            if case .success = end { readers.resumeAll(returning: nil) }
+        }
+        updateWatch()
+    }
+
+    private func updateWatch() {
+        connection.watch(reading: end == nil && incoming.count < connection.bufferSize, writing: wantsRoom)
+    }
+
+    // MARK: Writing
+
+    func write(_ bytes: [UInt8]) async throws {
+        while isWriting { try await writers.wait() }
+        isWriting = true
+        defer {
+            isWriting = false
+            writers.resumeFirst()
+        }
+        var written = 0
+        while written < bytes.count {
+            if let failure { throw failure }
+            guard !isOutputEnded else { throw CurlewError(.invalidRequest, "the own side of the stream has ended") }
+            switch bytes.withUnsafeBytes({ connection.write(UnsafeRawBufferPointer(rebasing: $0[written...])) }) {
+            case .bytes(let count): written += count
+            case .nothing:
+                wantsRoom = true
+                updateWatch()
+                try await room.wait()
+            case .failed(let error):
+                connection.fail(error)
+                end(error)
+                throw error
+            }
+        }
+    }
+
+    func finish() async throws {
+        guard connection.canEndOutput else {
+            throw CurlewError(.unsupported, "libcurl cannot end one side of a TLS connection")
+        }
+        while isWriting { try await writers.wait() }
+        isOutputEnded = true
+        connection.endOutput()
+        writers.resumeFirst()
+    }
+
+    // MARK: The connection
+
+    private func end(_ error: CurlewError) {
+        failure = failure ?? error
+        if end == nil { end = .failure(error) }
+        readers.resumeAll(throwing: error)
+        room.resumeAll(throwing: error)
+        writers.resumeAll(throwing: error)
+    }
+
+    private func isReady() {
+        if wantsRoom {
+            wantsRoom = false
+            room.resumeAll(returning: ())
+        }
+        readOn()
+    }
+
+    nonisolated func connectionIsReady() { enter(()) { connection, _ in connection.isReady() } }
+
+    nonisolated func connectionEnds(_ error: CurlewError) { enter(error) { $0.end($1) } }
+
+    /// A stream has no word for it: it goes on until it ends, or the deadline of the shutdown comes.
+    nonisolated func sessionEnds() {}
+}
