@@ -62,6 +62,9 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// Memory to read sockets into that libcurl does not read, for the time of a call.
     private(set) lazy var receiveSpace = ReceiveSpace()
 
+    /// Objects of other modules, one of each type.
+    var locals: [ObjectIdentifier: AnyObject] = [:]
+
     init(name: String) throws {
         poller = try Poller()
         let context = Unmanaged.passRetained(self)

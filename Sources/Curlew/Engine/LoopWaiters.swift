@@ -16,14 +16,20 @@ package final class LoopWaiters<Value: Sendable>: @unchecked Sendable {
     package var isEmpty: Bool { entries.isEmpty }
 
     /// Waits, on the loop.
-    /// - Parameter isShielded: True if a cancellation of the task does not end the wait.
+    /// - Parameters:
+    ///   - isShielded: True if a cancellation of the task does not end the wait.
+    ///   - isolation: The actor on the loop that waits.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cancelled``, or what ends all waits.
-    package func wait(isShielded: Bool = false) async throws -> Value {
-        loop.core.checkIsolated()
+    package func wait(
+        isShielded: Bool = false, isolation: isolated (any Actor) = #isolation
+    ) async throws -> Value {
         lastNumber += 1
         let number = lastNumber
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
+            // A closure runs on the actor that it captures, and on no other.
+            try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+                // Between the look at what is waited for and this, nothing else may run.
+                loop.core.checkIsolated()
                 entries.append(Entry(number: number, continuation: continuation))
             }
         } onCancel: {

@@ -145,6 +145,16 @@ extension ErrorCode {
     public static let responseAlreadyTaken = Self("response-already-taken")
 }
 
+/// Codes of WebSockets, which the module `CurlewWebSocket` throws.
+extension ErrorCode {
+    /// The server did not answer the opening handshake of a WebSocket as RFC 6455 §4 demands; the error has its response.
+    public static let webSocketHandshakeFailed = Self("websocket-handshake-failed")
+    /// The peer of a WebSocket broke the protocol, exceeded a bound, or did not close in time.
+    public static let webSocketFailed = Self("websocket-failed")
+    /// The WebSocket is closed or closing, and nothing can be sent over it.
+    public static let webSocketClosed = Self("websocket-closed")
+}
+
 /// Codes of downloads that are resumed.
 extension ErrorCode {
     /// The token cannot resume a download.

@@ -11,7 +11,7 @@ package struct Instant: Comparable, Sendable {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    static let distantFuture = Instant(nanoseconds: .max)
+    package static let distantFuture = Instant(nanoseconds: .max)
 
     package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 

@@ -179,7 +179,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     /// Made for who asks, and not kept: the response knows the exchange.
     private func makeResponse(_ head: HTTPResponse) -> CurlewResponse {
-        if upgrade?.isUpgraded == true { return makeUpgradedResponse(head) }
+        if head.status == .switchingProtocols { return makeUpgradedResponse(head) }
         let source: any BodySource =
             switch takeBody() {
             case .whole(let body): body

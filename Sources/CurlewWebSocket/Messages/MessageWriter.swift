@@ -38,7 +38,7 @@ package struct MessageWriter: ~Copyable {
     package mutating func write(
         _ message: WebSocketMessage, into output: inout [UInt8]
     ) throws(WebSocketViolation) {
-        switch message {
+        switch message.content {
         case .binary(let bytes): try write(message.kind, bytes.span.bytes, into: &output)
         case .text(var text):
             // The span of a bridged or a small text would be that of a copy.

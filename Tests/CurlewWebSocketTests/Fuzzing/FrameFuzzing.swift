@@ -52,8 +52,7 @@ private func isSame(_ cut: Transcript, _ whole: Transcript, isCompressed: Bool) 
 private func fault(of transcript: Transcript, limits: WebSocketLimits) -> String? {
     for entry in transcript.entries {
         switch entry {
-        case .message(.text(let text)) where text.utf8.count > limits.messageSize.bytes: return "a long text"
-        case .message(.binary(let bytes)) where bytes.count > limits.messageSize.bytes: return "a long message"
+        case .message(let message) where message.bytes.count > limits.messageSize.bytes: return "a long message"
         case .ping(let payload) where payload.count > 125, .pong(let payload) where payload.count > 125:
             return "a long control frame"
         case .close(let status) where status != .withoutCode && !status.code.isTransmissible: return "a bad code"

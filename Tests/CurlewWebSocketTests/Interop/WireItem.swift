@@ -49,8 +49,7 @@ enum WireItem: Hashable, Codable {
 
     init(_ entry: Transcript.Entry) {
         switch entry {
-        case .message(.text(let text)): self = .message(.text, [Array(text.utf8)])
-        case .message(.binary(let bytes)): self = .message(.binary, [bytes])
+        case .message(let message): self = .message(message.kind, [message.bytes])
         case .ping(let payload): self = .ping(payload)
         case .pong(let payload): self = .pong(payload)
         case .close(let status): self = .close(status.code.rawValue, Array(status.reason.utf8))

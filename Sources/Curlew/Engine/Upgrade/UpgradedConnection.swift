@@ -53,13 +53,11 @@ package final class UpgradedConnection: @unchecked Sendable {
     // MARK: On the loop
 
     /// Takes a user, which is not kept.
-    package func attach(_ user: any UpgradedConnectionUser) {
-        transfer.upgrade?.user = user
-        if case .failure(let error) = transfer.outcome {
-            user.connectionEnds(error)
-        } else if transfer.isSessionEnding {
-            user.sessionEnds()
-        }
+    /// - Throws: The error that the connection has ended with before.
+    package func attach(_ user: any UpgradedConnectionUser) throws {
+        guard let upgrade = transfer.upgrade else { throw transfer.endOfUpgrade }
+        upgrade.user = user
+        if transfer.isSessionEnding { user.sessionEnds() }
     }
 
     /// Reads what has come. It has to be repeated until there is nothing.

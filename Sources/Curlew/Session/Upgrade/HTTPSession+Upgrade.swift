@@ -44,7 +44,7 @@ extension HTTPSession {
         }
         response.upgradedConnection = nil
         let stream = UpgradedStream(response: response, connection: UpgradedStreamConnection(connection))
-        await stream.connection.start()
+        try await stream.connection.start()
         do {
             let result = try await withTaskCancellationHandler {
                 try await body(stream)

@@ -66,8 +66,8 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
         room = LoopWaiters(on: loop)
     }
 
-    func start() {
-        connection.attach(self)
+    func start() throws {
+        try connection.attach(self)
         readOn()
     }
 
@@ -102,7 +102,9 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
 
     private func readOn() {
         reading: while end == nil, incoming.count < connection.bufferSize {
-            let space = connection.scratch
+            let scratch = connection.scratch
+            let space = UnsafeMutableRawBufferPointer(
+                rebasing: scratch[..<min(scratch.count, connection.bufferSize - incoming.count)])
             switch connection.read(into: space) {
             case .bytes(let count): incoming.append(contentsOf: space[..<count])
             case .nothing: break reading

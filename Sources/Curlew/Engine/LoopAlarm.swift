@@ -1,0 +1,38 @@
+/// A timer on a loop, for other modules: touched on its loop alone.
+package final class LoopAlarm {
+    private final class Timer: LoopTimer {
+        let action: () -> Void
+
+        init(_ action: @escaping () -> Void) { self.action = action }
+
+        override func fire() { action() }
+    }
+
+    private let loop: CurlewEventLoop
+    private let timer: Timer
+
+    /// - Parameter action: Called on the loop, once for each time that the alarm was set and has passed.
+    package init(on loop: CurlewEventLoop, _ action: @escaping () -> Void) {
+        self.loop = loop
+        timer = Timer(action)
+    }
+
+    /// Sets or moves the alarm.
+    package func set(to moment: Instant) { loop.core.timers.set(timer, to: moment) }
+
+    package func cancel() { loop.core.timers.remove(timer) }
+}
+
+extension CurlewEventLoop {
+    /// Runs a closure on the loop, soon and in order.
+    package func execute(_ block: @escaping @Sendable () -> Void) { core.execute(block) }
+
+    /// An object that the loop has one of, for code that runs on it.
+    package func local<Object: AnyObject>(_ type: Object.Type, _ make: () -> Object) -> Object {
+        core.checkIsolated()
+        if let known = core.locals[ObjectIdentifier(type)] as? Object { return known }
+        let made = make()
+        core.locals[ObjectIdentifier(type)] = made
+        return made
+    }
+}
