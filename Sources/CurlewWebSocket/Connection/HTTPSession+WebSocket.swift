@@ -38,11 +38,9 @@ extension HTTPSession {
         options: WebSocketOptions = WebSocketOptions(), requestOptions: RequestOptions = RequestOptions(),
         _ body: (WebSocket) async throws -> Void
     ) async throws -> WebSocketEnding {
-        let opening = try WebSocketOpening(protocols, fields, options)
-        let request = try upgradeRequest(
-            .get, reference, to: "websocket", query: query, fields: opening.fields, credential: credential,
-            options: requestOptions)
-        let socket = try await opening.socket(for: try await send(request), json: json)
+        let socket = try await openWebSocket(
+            reference, protocols: protocols, query: query, fields: fields, credential: credential, options: options,
+            requestOptions: requestOptions)
         let connection = socket.connection
         try await connection.start()
         do {
@@ -56,6 +54,20 @@ extension HTTPSession {
             throw CurlewError(wrapping: error)
         }
         return await connection.end(Task.isCancelled ? .goingAway : .normalClosure)
+    }
+}
+
+extension HTTPSession {
+    /// Opens a WebSocket, which is not started.
+    func openWebSocket(
+        _ reference: URIReference, protocols: [String], query: RequestParameters, fields: HTTPFields,
+        credential: Credential?, options: WebSocketOptions, requestOptions: RequestOptions
+    ) async throws -> WebSocket {
+        let opening = try WebSocketOpening(protocols, fields, options)
+        let request = try upgradeRequest(
+            .get, reference, to: "websocket", query: query, fields: opening.fields, credential: credential,
+            options: requestOptions)
+        return try await opening.socket(for: try await send(request), json: json)
     }
 }
 

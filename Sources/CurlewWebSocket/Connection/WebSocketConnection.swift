@@ -40,6 +40,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private var failure: CurlewError?
     /// True if the engine is closing the connection by itself.
     private var isEnding = false
+    /// The connection itself, while nothing else holds it and it is closing.
+    private var lingering: WebSocketConnection?
     private var closeAlarm: LoopAlarm?
     private var healthAlarm: LoopAlarm?
 
@@ -395,6 +397,20 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         loop.execute { [weak self] in self?.enter(code) { $0.close($1) } }
     }
 
+    /// Closes the WebSocket that nobody uses any more, from any thread. It lives until its end.
+    nonisolated func abandon(_ code: WebSocketCloseCode) {
+        loop.execute { [self] in enter(code) { $0.linger($1) } }
+    }
+
+    private func linger(_ code: WebSocketCloseCode) {
+        guard ending == nil else { return }
+        lingering = self
+        isDiscarding = true
+        inbox.removeAll()
+        close(code)
+        readOn()
+    }
+
     private func closeTimedOut() { perform(closing.handle(.timedOut)) }
 
     private func connectionBreaks(_ error: CurlewError) {
@@ -423,6 +439,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         rest = []
         message = []
         sender.removeAll()
+        defer { lingering = nil }
         readers.resumeAll(returning: ())
         closers.resumeAll(returning: ending)
         let error = endOfSending

@@ -91,7 +91,7 @@ struct WebSocketHandshakeTests {
         await session.shutdown()
     }
 
-    @Test("what cannot be asked for is refused before anything is sent")
+    @Test("a handshake that cannot be sent is refused before anything is sent")
     func unsendable() async throws {
         let session = try makeSession(baseURL: "http://127.0.0.1:1/")
         var codes: [ErrorCode?] = []

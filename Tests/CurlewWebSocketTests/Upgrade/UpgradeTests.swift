@@ -388,7 +388,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("what a request with an upgrade may not have is refused before anything is sent")
+    @Test("a request with an upgrade that cannot be sent is refused before anything is sent")
     func unsendable() async throws {
         let session = try makeSession(baseURL: "http://127.0.0.1:1/")
         for name in ["", "a b", "a/b/c", "x\r\ny"] {
