@@ -47,7 +47,14 @@ struct DocumentationTests {
     @Test("the recipes are those that a test runs")
     func recipes() throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/Recipes.md", in: "Tests/CurlewTests/Support/Snippets/RecipeSnippets.swift")
+            of: "DocC/Curlew.docc/Recipes.md", in: "Tests/CurlewTests/Support/Snippets/RecipeSnippets.swift",
+            "Tests/CurlewWebSocketTests/Support/Snippets.swift")
+    }
+
+    @Test("the article on WebSockets shows code that compiles")
+    func webSockets() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/WebSocket.md", in: "Tests/CurlewWebSocketTests/Support/Snippets.swift")
     }
 
     @Test("the article on responses shows code that compiles")

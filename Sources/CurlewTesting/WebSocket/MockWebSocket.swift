@@ -38,7 +38,8 @@ public actor MockWebSocket {
     private var kind = WebSocketMessage.Kind.binary
 
     private init(
-        _ connection: RawConnection, _ request: HTTPRequest, _ agreement: HandshakeAgreement, _ options: WebSocketOptions
+        _ connection: RawConnection, _ request: HTTPRequest, _ agreement: HandshakeAgreement,
+        _ options: WebSocketOptions
     ) {
         self.connection = connection
         self.request = request

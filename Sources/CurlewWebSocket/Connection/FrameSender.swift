@@ -35,7 +35,9 @@ struct FrameSender: ~Copyable {
 
     // MARK: Messages
 
-    mutating func write(_ message: WebSocketMessage) throws(WebSocketViolation) { try writer.write(message, into: &output) }
+    mutating func write(_ message: WebSocketMessage) throws(WebSocketViolation) {
+        try writer.write(message, into: &output)
+    }
 
     mutating func begin(_ kind: WebSocketMessage.Kind) { writer.begin(kind) }
 

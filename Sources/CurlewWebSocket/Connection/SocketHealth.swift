@@ -55,7 +55,8 @@ struct SocketHealth {
     mutating func look(at now: Instant, isReading: Bool) -> Look {
         let result = next(at: now, isReading: isReading)
         nextLook = min(
-            pingSent?.advanced(by: patience) ?? lastInput.advanced(by: pingInterval), lastMessage.advanced(by: idleLimit),
+            pingSent?.advanced(by: patience) ?? lastInput.advanced(by: pingInterval),
+            lastMessage.advanced(by: idleLimit),
             hasFreedMemory ? .distantFuture : lastMessage.advanced(by: Self.memoryTime))
         return result
     }

@@ -68,8 +68,12 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     /// Begins to read.
     /// - Throws: The error that the connection has ended with before.
     func start() throws {
-        closeAlarm = LoopAlarm(on: loop) { [weak self] in self?.enter(()) { connection, _ in connection.closeTimedOut() } }
-        healthAlarm = LoopAlarm(on: loop) { [weak self] in self?.enter(()) { connection, _ in connection.lookAtHealth() } }
+        closeAlarm = LoopAlarm(on: loop) { [weak self] in
+            self?.enter(()) { connection, _ in connection.closeTimedOut() }
+        }
+        healthAlarm = LoopAlarm(on: loop) { [weak self] in
+            self?.enter(()) { connection, _ in connection.lookAtHealth() }
+        }
         try connection.attach(self)
         lookAtHealth()
         readOn()

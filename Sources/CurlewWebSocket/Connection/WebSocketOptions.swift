@@ -48,7 +48,8 @@ public struct WebSocketOptions: Sendable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a size or a time that is zero or negative.
     func check() throws {
         for (size, name) in [
-            (receiveBufferSize, "receiveBufferSize"), (sendBufferSize, "sendBufferSize"), (fragmentSize, "fragmentSize"),
+            (receiveBufferSize, "receiveBufferSize"), (sendBufferSize, "sendBufferSize"),
+            (fragmentSize, "fragmentSize"),
             (limits.messageSize, "messageSize"), (limits.frameSize, "frameSize"),
         ] where size.bytes <= 0 {
             throw CurlewError(.invalidRequest, "\(name) of a WebSocket is not above zero")

@@ -104,7 +104,8 @@ struct WebSocketEndTests {
         }
         let clock = ContinuousClock()
         var start = clock.now
-        let ending = try await session.webSocket("", options: WebSocketOptions(closeTimeout: .milliseconds(300))) { _ in }
+        let ending = try await session.webSocket("", options: WebSocketOptions(closeTimeout: .milliseconds(300))) { _ in
+        }
         #expect(ending.cause == .timedOut)
         #expect(start.duration(to: clock.now) >= .milliseconds(300))
         start = clock.now
@@ -166,7 +167,8 @@ struct WebSocketEndTests {
     func bomb() async throws {
         let compression = WebSocketCompression()
         let closes = Guarded<[WebSocketCloseStatus?]>([])
-        let server = try await MockWebSocketServer.start(options: WebSocketOptions(compression: compression)) { socket in
+        let server = try await MockWebSocketServer.start(options: WebSocketOptions(compression: compression)) {
+            socket in
             try await socket.send(.binary([UInt8](repeating: 0, count: 64 << 20)))
             while let event = try await socket.receive() {
                 guard case .close(let status) = event else { continue }

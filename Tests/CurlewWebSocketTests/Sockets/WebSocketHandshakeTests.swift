@@ -58,7 +58,8 @@ struct WebSocketHandshakeTests {
             if connection.index == 0 {
                 _ = try await connection.readHead()
                 return try await connection.write(
-                    "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n")
+                    "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
+                )
             }
             let socket = try await MockWebSocket.accept(connection)
             #expect(socket.request.headerFields[.cookie] == "a=b")

@@ -19,7 +19,8 @@ struct WebSocketStormTests {
             for (index, delay) in delays.enumerated() {
                 group.addTask {
                     let task = Task {
-                        try await session.webSocket("", options: WebSocketOptions(closeTimeout: .seconds(10))) { socket in
+                        try await session.webSocket("", options: WebSocketOptions(closeTimeout: .seconds(10))) {
+                            socket in
                             try await socket.send(.text("\(index)"))
                             var messages = socket.messages.makeAsyncIterator()
                             let message = try await messages.next()

@@ -1,8 +1,9 @@
-@testable import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("A connection is switched to another protocol", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct UpgradeTests {
@@ -143,7 +144,8 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("an answer that is no 101 is an error with its response and the beginning of its body", arguments: Refusal.all)
+    @Test(
+        "an answer that is no 101 is an error with its response and the beginning of its body", arguments: Refusal.all)
     func refused(_ refusal: Refusal) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -168,11 +170,13 @@ struct UpgradeTests {
             Refusal(testDescription: "length", answer: "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno"),
             Refusal(
                 testDescription: "chunked",
-                answer: "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nn\r\n1;x=y\r\no\r\n0\r\nX: y\r\n\r\n"),
+                answer: "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nn\r\n1;x=y\r\no\r\n0\r\nX: y\r\n\r\n"
+            ),
             Refusal(testDescription: "until the end", answer: "HTTP/1.1 403 No\r\n\r\nno"),
             Refusal(testDescription: "no body", answer: "HTTP/1.1 204 No\r\n\r\n", status: 204, body: ""),
             Refusal(
-                testDescription: "interim", answer: "HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno"),
+                testDescription: "interim",
+                answer: "HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno"),
             Refusal(
                 testDescription: "truncated", answer: "HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\nno"),
             Refusal(testDescription: "nothing", answer: "", code: .connectionLost, status: nil, body: ""),
@@ -190,7 +194,8 @@ struct UpgradeTests {
                 code: .invalidResponse, status: nil, body: ""),
             Refusal(
                 testDescription: "a line without an end",
-                answer: "HTTP/1.1 101 " + String(repeating: "x", count: 1 << 20), code: .responseHeadTooLarge, status: nil,
+                answer: "HTTP/1.1 101 " + String(repeating: "x", count: 1 << 20), code: .responseHeadTooLarge,
+                status: nil,
                 body: ""),
             Refusal(
                 testDescription: "redirect",

@@ -70,7 +70,8 @@ final class Dialler {
             let name = try ConnectionName(
                 number: lastNumber, proxy: origin.options.values.proxy, port: origin.key.port,
                 family: origin.options.values.route.addressFamily)
-            return .success(Connection(dialled, name, origin, try multi.shardWithRoom(isUpgraded: origin.key.use == .upgraded)))
+            return .success(
+                Connection(dialled, name, origin, try multi.shardWithRoom(isUpgraded: origin.key.use == .upgraded)))
         } catch {
             close(dialled.descriptor)
             return .failure(

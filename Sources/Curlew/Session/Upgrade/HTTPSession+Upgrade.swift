@@ -68,7 +68,8 @@ extension HTTPSession {
         options.upgradeProtocol = protocolName
         options.redirects = options.redirects ?? .refuse
         return try request(
-            method, reference.withWebScheme, .none, query: query, fields: fields, credential: credential, options: options)
+            method, reference.withWebScheme, .none, query: query, fields: fields, credential: credential,
+            options: options)
     }
 }
 
