@@ -1,72 +1,70 @@
-/// Tasks that wait on a loop, first come first served.
+/// Tasks that wait on a loop for a condition, first come first served.
+///
+/// A wait may end before its condition does: its task looks again.
 ///
 /// `@unchecked Sendable`: it is touched on its loop alone; a cancellation comes from elsewhere, and sends a command there.
-package final class LoopWaiters<Value: Sendable>: @unchecked Sendable {
-    private struct Entry {
-        let number: UInt64
-        let continuation: CheckedContinuation<Value, any Error>
+package final class LoopWaiters: @unchecked Sendable {
+    /// A wait. `@unchecked Sendable` for the same reason.
+    private final class Wait: @unchecked Sendable {
+        @exclusivity(unchecked) var continuation: CheckedContinuation<Void, any Error>?
+        @exclusivity(unchecked) var isCancelled = false
     }
 
     private let loop: CurlewEventLoop
-    @exclusivity(unchecked) private var entries: [Entry] = []
-    @exclusivity(unchecked) private var lastNumber: UInt64 = 0
+    @exclusivity(unchecked) private var waits: [Wait] = []
 
     package init(on loop: CurlewEventLoop) { self.loop = loop }
 
-    package var isEmpty: Bool { entries.isEmpty }
+    package var isEmpty: Bool { waits.isEmpty }
 
     /// Waits, on the loop.
     /// - Parameters:
+    ///   - condition: True while there is a reason to wait. It is asked when the wait is noted, as the runtime may run something else on the loop
+    ///     before that.
     ///   - isShielded: True if a cancellation of the task does not end the wait.
     ///   - isolation: The actor on the loop that waits.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/cancelled``, or what ends all waits.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/cancelled``, or an error that ends all waits.
     package func wait(
-        isShielded: Bool = false, isolation: isolated (any Actor) = #isolation
-    ) async throws -> Value {
-        lastNumber += 1
-        let number = lastNumber
-        return try await withTaskCancellationHandler {
+        while condition: @autoclosure () -> Bool, isShielded: Bool = false,
+        isolation: isolated (any Actor) = #isolation
+    ) async throws {
+        let wait = Wait()
+        try await withTaskCancellationHandler {
             // A closure runs on the actor that it captures, and on no other.
-            try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-                // Between the look at what is waited for and this, nothing else may run.
+            try await withCheckedThrowingContinuation(isolation: isolation) {
+                (continuation: CheckedContinuation<Void, any Error>) in
                 loop.core.checkIsolated()
-                entries.append(Entry(number: number, continuation: continuation))
+                if wait.isCancelled { return continuation.resume(throwing: Self.cancellation) }
+                guard condition() else { return continuation.resume() }
+                wait.continuation = continuation
+                waits.append(wait)
             }
         } onCancel: {
-            // It runs after the wait has begun, as that is on the loop already.
-            if !isShielded { loop.core.execute { self.cancel(number) } }
+            if !isShielded { loop.core.execute { self.cancel(wait) } }
         }
     }
 
-    private func cancel(_ number: UInt64) {
-        guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
-        entries.remove(at: index).continuation.resume(
-            throwing: CurlewError(.cancelled, "the task was cancelled"))
+    private func cancel(_ wait: Wait) {
+        wait.isCancelled = true
+        guard let index = waits.firstIndex(where: { $0 === wait }) else { return }
+        waits.remove(at: index)
+        wait.continuation?.resume(throwing: Self.cancellation)
     }
+
+    private static var cancellation: CurlewError { CurlewError(.cancelled, "the task was cancelled") }
 
     /// Ends the first wait.
-    /// - Returns: False if there is none.
-    @discardableResult
-    package func resumeFirst(returning value: Value) -> Bool {
-        guard !entries.isEmpty else { return false }
-        entries.removeFirst().continuation.resume(returning: value)
-        return true
-    }
+    package func resumeFirst() { if !waits.isEmpty { waits.removeFirst().continuation?.resume() } }
 
-    package func resumeAll(returning value: Value) {
-        let resumed = entries
-        entries = []
-        for entry in resumed { entry.continuation.resume(returning: value) }
-    }
+    /// Ends all waits.
+    package func resumeAll() { for wait in take() { wait.continuation?.resume() } }
 
     package func resumeAll(throwing error: CurlewError) {
-        let resumed = entries
-        entries = []
-        for entry in resumed { entry.continuation.resume(throwing: error) }
+        for wait in take() { wait.continuation?.resume(throwing: error) }
     }
-}
 
-extension LoopWaiters where Value == Void {
-    @discardableResult
-    package func resumeFirst() -> Bool { resumeFirst(returning: ()) }
+    private func take() -> [Wait] {
+        defer { waits = [] }
+        return waits
+    }
 }

@@ -201,7 +201,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
             head: head, body: .bytes([]), version: version, uri: request.uri, interim: madeExtras?.interim.all ?? [],
             exchange: self)
         if let security { response.security = security }
-        response.upgradedConnection = UpgradedConnection(self, loop: host.loop)
+        response.upgradedConnection = TransferConnection(self, loop: host.loop)
         return response
     }
 

@@ -8,6 +8,7 @@ public struct StubAnswer: Sendable {
     enum Outcome: Sendable {
         case response(StubResponse)
         case failure(@Sendable () -> any Error)
+        case webSocket(StubWebSocket)
         case stall
     }
 
@@ -71,6 +72,7 @@ public struct StubAnswer: Sendable {
         if let delay { try await clock.sleep(for: delay) }
         switch self.outcome {
         case .response(let response): return response.make(for: request, clock: clock)
+        case .webSocket(let socket): return try socket.open(request)
         case .failure(let makeError): throw makeError()
         case .stall:
             try await Watched(()).wait { false }

@@ -23,8 +23,9 @@ public actor MockWebSocket {
         case close(WebSocketCloseStatus)
     }
 
-    /// The connection beneath, for bytes that are no frames and for every way to end.
-    public nonisolated let connection: RawConnection
+    /// The connection beneath, for every way to end; nil where a ``StubTransport`` has none.
+    public nonisolated let connection: RawConnection?
+    private nonisolated let channel: any MockWebSocketChannel
     /// The client's handshake.
     public nonisolated let request: HTTPRequest
     /// The subprotocol that was agreed on.
@@ -37,11 +38,12 @@ public actor MockWebSocket {
     private var message: [UInt8] = []
     private var kind = WebSocketMessage.Kind.binary
 
-    private init(
-        _ connection: RawConnection, _ request: HTTPRequest, _ agreement: HandshakeAgreement,
+    init(
+        _ channel: any MockWebSocketChannel, _ request: HTTPRequest, _ agreement: HandshakeAgreement,
         _ options: WebSocketOptions
     ) {
-        self.connection = connection
+        self.channel = channel
+        connection = channel as? RawConnection
         self.request = request
         subprotocol = agreement.subprotocol
         isCompressed = agreement.compression != nil
@@ -95,7 +97,7 @@ public actor MockWebSocket {
             } catch {
                 throw TestKitError("the client broke the protocol: \(error)")
             }
-            guard let bytes = try await connection.read() else { return nil }
+            guard let bytes = try await channel.read() else { return nil }
             input.fill(with: bytes)
         }
     }
@@ -137,7 +139,7 @@ public actor MockWebSocket {
         } catch {
             throw TestKitError("\(error)")
         }
-        try await connection.write(bytes)
+        try await channel.write(bytes)
     }
 
     /// Sends a ping.
@@ -154,11 +156,14 @@ public actor MockWebSocket {
     private func send(_ frame: ControlFrame) async throws {
         var bytes: [UInt8] = []
         writer.write(frame, into: &bytes)
-        try await connection.write(bytes)
+        try await channel.write(bytes)
     }
 
+    /// Sends bytes as they are.
+    public func write(_ bytes: [UInt8]) async throws { try await channel.write(bytes) }
+
     /// Sends a frame as it is described, whatever rules it breaks.
-    public func send(_ frame: MockWebSocketFrame) async throws { try await connection.write(frame.bytes) }
+    public func send(_ frame: MockWebSocketFrame) async throws { try await channel.write(frame.bytes) }
 
     /// Sends back each message, answers pings, and answers the close frame: a good server.
     /// - Returns: The client's close frame; nil if the connection ended without.
@@ -177,6 +182,15 @@ public actor MockWebSocket {
         return nil
     }
 }
+
+/// The bytes beneath a ``MockWebSocket``.
+protocol MockWebSocketChannel: Sendable {
+    /// The next bytes; nil once the client has ended its side.
+    func read() async throws -> [UInt8]?
+    func write(_ bytes: [UInt8]) async throws
+}
+
+extension RawConnection: MockWebSocketChannel {}
 
 extension HTTPRequest {
     /// Reads the text of a head.

@@ -51,15 +51,19 @@ struct FrameSender: ~Copyable {
 
     // MARK: Control frames
 
-    /// Sends a ping that no other of this end has the payload of.
-    mutating func ping() {
+    /// Sends a ping with a number of its own.
+    mutating func ping() -> UInt64 {
         pingNumber += 1
-        writer.write(.ping(Self.payload(of: pingNumber)), into: &output)
+        writer.write(.ping(withUnsafeBytes(of: pingNumber.bigEndian) { Array($0) }), into: &output)
+        return pingNumber
     }
 
-    func isLatestPing(_ payload: [UInt8]) -> Bool { payload == Self.payload(of: pingNumber) }
-
-    private static func payload(of number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+    /// The number of the ping that a pong answers; nil if none of this end's was sent with its payload.
+    func number(ofPing payload: [UInt8]) -> UInt64? {
+        guard payload.count == 8 else { return nil }
+        let number = payload.reduce(0) { $0 << 8 | UInt64($1) }
+        return number <= pingNumber ? number : nil
+    }
 
     /// Answers a ping: at once, or with the next frames if the peer does not read.
     mutating func answer(_ payload: [UInt8], ifOpen isOpen: Bool) {
@@ -76,7 +80,7 @@ struct FrameSender: ~Copyable {
     // MARK: The socket
 
     /// Writes as much as the peer takes.
-    mutating func flush(to connection: UpgradedConnection) -> Flushed {
+    mutating func flush(to connection: any UpgradedConnection) -> Flushed {
         while true {
             while start < output.count {
                 let sent = output.withUnsafeBytes { connection.write(UnsafeRawBufferPointer(rebasing: $0[start...])) }

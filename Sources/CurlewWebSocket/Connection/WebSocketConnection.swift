@@ -5,7 +5,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     nonisolated let loop: CurlewEventLoop
     nonisolated let inbox: MessageInbox
     nonisolated let options: WebSocketOptions
-    private let connection: UpgradedConnection
+    private let connection: any UpgradedConnection
 
     // The machines.
     private var reader: MessageReader
@@ -26,11 +26,13 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private var isReadingScheduled = false
 
     // Waiting tasks.
-    private let readers: LoopWaiters<Void>
-    private let writers: LoopWaiters<Void>
-    private let room: LoopWaiters<Void>
-    private let closers: LoopWaiters<WebSocketEnding>
-    private let pingers: LoopWaiters<Void>
+    private let readers: LoopWaiters
+    private let writers: LoopWaiters
+    private let room: LoopWaiters
+    private let closers: LoopWaiters
+    private let pingers: LoopWaiters
+    /// The number of the newest ping that was answered.
+    private var answeredPing: UInt64 = 0
     /// True while a writer has its turn.
     private var isWriting = false
 
@@ -50,7 +52,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ connection: UpgradedConnection, _ agreement: HandshakeAgreement, _ options: WebSocketOptions) {
+    init(_ connection: any UpgradedConnection, _ agreement: HandshakeAgreement, _ options: WebSocketOptions) {
         self.connection = connection
         self.options = options
         loop = connection.loop
@@ -124,7 +126,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     /// Fills the buffer from the socket.
     /// - Returns: False if there is nothing.
     private func fill(_ space: SharedBuffer) -> Bool {
-        var received = UpgradedConnection.Received.nothing
+        var received = UpgradedInput.nothing
         space.buffer.fill { memory in
             received = connection.read(into: memory)
             if case .bytes(let count) = received { return count }
@@ -201,7 +203,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     private func deliver() {
         guard !readers.isEmpty else { return }
-        if !inbox.isEmpty || ending != nil { readers.resumeAll(returning: ()) }
+        if !inbox.isEmpty || ending != nil { readers.resumeAll() }
     }
 
     /// Delivers messages in parts from now on.
@@ -227,7 +229,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
             guard readers.isEmpty else {
                 throw CurlewError(.responseAlreadyTaken, "two readers wait for the messages of one WebSocket")
             }
-            try await readers.wait()
+            try await readers.wait(while: inbox.isEmpty && ending == nil)
         }
         return true
     }
@@ -264,7 +266,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     /// Waits for the turn of a writer, and for room.
     func takeTurn() async throws {
-        while isWriting { try await writers.wait() }
+        while isWriting { try await writers.wait(while: isWriting) }
         isWriting = true
         do {
             try await waitForRoom(isShielded: false)
@@ -306,11 +308,14 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     private func waitForRoom(isShielded: Bool) async throws {
         try checkOpen()
-        while sender.count >= options.sendBufferSize.bytes {
-            try await room.wait(isShielded: isShielded)
+        while isFull {
+            try await room.wait(while: isFull, isShielded: isShielded)
             try checkOpen()
         }
     }
+
+    /// True if the peer has to read before more is sent.
+    private var isFull: Bool { sender.count >= options.sendBufferSize.bytes }
 
     private func checkOpen() throws {
         guard closing.canSend else { throw Task.isCancelled ? CurlewError.taskCancelled : endOfSending }
@@ -328,26 +333,28 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         case .closeFlushed: perform(closing.handle(.closeFlushed))
         case .failed(let error): connectionBreaks(error)
         }
-        if sender.count < options.sendBufferSize.bytes || !closing.canSend { resumeSenders() }
+        if !isFull || !closing.canSend { room.resumeAll() }
         updateWatch()
     }
-
-    private func resumeSenders() { if !room.isEmpty { room.resumeAll(returning: ()) } }
 
     // MARK: Pings
 
     /// Sends a ping, and waits for its pong.
     func ping() async throws {
         try checkOpen()
-        sender.ping()
+        let number = sender.ping()
         flush()
-        try checkOpen()
-        try await pingers.wait()
+        while answeredPing < number {
+            guard ending == nil else { throw endOfSending }
+            try await pingers.wait(while: answeredPing < number && ending == nil)
+        }
     }
 
     private func takePong(_ payload: [UInt8]) {
+        guard let number = sender.number(ofPing: payload) else { return }
         // A pong answers the pings before it as well.
-        if sender.isLatestPing(payload) { pingers.resumeAll(returning: ()) }
+        answeredPing = max(answeredPing, number)
+        pingers.resumeAll()
     }
 
     private func lookAtHealth() {
@@ -357,7 +364,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         case .wait: break
         case .ping:
             if closing.canSend {
-                sender.ping()
+                _ = sender.ping()
                 flush()
             }
         case .freeMemory:
@@ -391,9 +398,10 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         inbox.removeAll()
         close(code)
         readOn()
-        if let ending { return ending }
-        let waited = try? await closers.wait(isShielded: true)
-        return waited ?? WebSocketEnding(cause: .connectionLost, sent: nil, received: nil)
+        while true {
+            if let ending { return ending }
+            try? await closers.wait(while: ending == nil, isShielded: true)
+        }
     }
 
     /// Closes the WebSocket, from any thread.
@@ -444,8 +452,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         message = []
         sender.removeAll()
         defer { lingering = nil }
-        readers.resumeAll(returning: ())
-        closers.resumeAll(returning: ending)
+        readers.resumeAll()
+        closers.resumeAll()
         let error = endOfSending
         room.resumeAll(throwing: error)
         writers.resumeAll(throwing: error)

@@ -8,60 +8,89 @@ package protocol UpgradedConnectionUser: AnyObject {
     func connectionEnds(_ error: CurlewError)
 }
 
+/// The result of reading from an ``UpgradedConnection``.
+package enum UpgradedInput: Sendable {
+    case bytes(Int)
+    /// There is nothing at present.
+    case nothing
+    /// The peer has ended its side.
+    case end
+    case failed(CurlewError)
+}
+
+/// The result of writing to an ``UpgradedConnection``.
+package enum UpgradedOutput: Sendable {
+    case bytes(Int)
+    /// The peer takes no more at present.
+    case nothing
+    case failed(CurlewError)
+}
+
 /// A connection that was switched to another protocol (RFC 9110 §7.8): bytes both ways, on its loop.
 ///
-/// It is an exchange of the session until it is closed: counted, limited, cancelled and shut down as others. Its time limits ended with the
-/// head of the response. A connection that nobody holds is closed.
-///
-/// `@unchecked Sendable`: all but the end of the last reference is on the loop, as each function says.
-package final class UpgradedConnection: @unchecked Sendable {
-    package enum Received {
-        case bytes(Int)
-        /// There is nothing at present.
-        case nothing
-        /// The peer has ended its side.
-        case end
-        case failed(CurlewError)
-    }
-
-    package enum Sent {
-        case bytes(Int)
-        /// The peer takes no more at present.
-        case nothing
-        case failed(CurlewError)
-    }
-
-    private let transfer: Transfer
-    package let loop: CurlewEventLoop
+/// All but ``cancel()`` is called on the loop. A connection that nobody holds is closed.
+package protocol UpgradedConnection: AnyObject, Sendable {
+    var loop: CurlewEventLoop { get }
     /// The bytes that may wait for a reader, by the request's options.
-    package let bufferSize: Int
-    /// True if TLS protects it.
-    package let isSecure: Bool
+    var bufferSize: Int { get }
+    /// True if one side can be ended by itself.
+    var canEndOutput: Bool { get }
+
+    /// Ends the exchange with ``ErrorCode/cancelled``, unless it has ended. From any thread.
+    func cancel()
+    /// Takes a user, which is not kept.
+    /// - Throws: The error that the connection has ended with before.
+    func attach(_ user: any UpgradedConnectionUser) throws
+    /// Reads bytes that have come. It has to be repeated until there is nothing.
+    func read(into space: UnsafeMutableRawBufferPointer) -> UpgradedInput
+    /// Writes as much as the peer takes.
+    func write(_ bytes: UnsafeRawBufferPointer) -> UpgradedOutput
+    /// Sets what ``UpgradedConnectionUser/connectionIsReady()`` is called for.
+    func watch(reading: Bool, writing: Bool)
+    /// Ends the own side, once all was written.
+    func endOutput()
+    /// Closes the connection, and ends the exchange with success.
+    func close()
+    /// Closes the connection, and ends the exchange with an error.
+    func fail(_ error: CurlewError)
+}
+
+extension CurlewEventLoop {
+    /// Memory to read into, used on the loop for the time of a call.
+    package var scratch: UnsafeMutableRawBufferPointer { core.receiveSpace.bytes }
+}
+
+/// The upgraded connection of a transfer.
+///
+/// It is an exchange of the session until it is closed: counted, limited, cancelled and shut down as others. Its time limits ended with the
+/// head of the response.
+///
+/// `@unchecked Sendable`: all but the end of the last reference is on the loop.
+final class TransferConnection: UpgradedConnection, @unchecked Sendable {
+    private let transfer: Transfer
+    let loop: CurlewEventLoop
+    let bufferSize: Int
+    let canEndOutput: Bool
 
     init(_ transfer: Transfer, loop: CurlewEventLoop) {
         self.transfer = transfer
         self.loop = loop
-        bufferSize = transfer.prepared.bodyBufferSize
-        isSecure = transfer.prepared.uri.layout.isSecure
+        let prepared = transfer.prepared
+        bufferSize = prepared.bodyBufferSize
+        canEndOutput = !prepared.uri.layout.isSecure && prepared.options.values.proxy?.scheme != .https
     }
 
-    deinit { transfer.core.send(.cancel, to: transfer) }
+    deinit { cancel() }
 
-    /// Ends the exchange with ``ErrorCode/cancelled``, unless it has ended. From any thread.
-    package func cancel() { transfer.core.send(.cancel, to: transfer) }
+    func cancel() { transfer.core.send(.cancel, to: transfer) }
 
-    // MARK: On the loop
-
-    /// Takes a user, which is not kept.
-    /// - Throws: The error that the connection has ended with before.
-    package func attach(_ user: any UpgradedConnectionUser) throws {
+    func attach(_ user: any UpgradedConnectionUser) throws {
         guard let upgrade = transfer.upgrade else { throw transfer.endOfUpgrade }
         upgrade.user = user
         if transfer.isSessionEnding { user.sessionEnds() }
     }
 
-    /// Reads what has come. It has to be repeated until there is nothing.
-    package func read(into space: UnsafeMutableRawBufferPointer) -> Received {
+    func read(into space: UnsafeMutableRawBufferPointer) -> UpgradedInput {
         guard let upgrade = transfer.upgrade else { return .failed(transfer.endOfUpgrade) }
         switch upgrade.read(into: space) {
         case .bytes(let count):
@@ -73,8 +102,7 @@ package final class UpgradedConnection: @unchecked Sendable {
         }
     }
 
-    /// Writes as much as the peer takes.
-    package func write(_ bytes: UnsafeRawBufferPointer) -> Sent {
+    func write(_ bytes: UnsafeRawBufferPointer) -> UpgradedOutput {
         guard let upgrade = transfer.upgrade else { return .failed(transfer.endOfUpgrade) }
         switch upgrade.write(bytes) {
         case .bytes(let count):
@@ -85,23 +113,13 @@ package final class UpgradedConnection: @unchecked Sendable {
         }
     }
 
-    /// Sets what ``UpgradedConnectionUser/connectionIsReady()`` is called for.
-    package func watch(reading: Bool, writing: Bool) { transfer.upgrade?.watch(reading: reading, writing: writing) }
+    func watch(reading: Bool, writing: Bool) { transfer.upgrade?.watch(reading: reading, writing: writing) }
 
-    /// True if one side can be ended by itself.
-    package var canEndOutput: Bool { !isSecure && transfer.prepared.options.values.proxy?.scheme != .https }
+    func endOutput() { transfer.upgrade?.shutDownOutput() }
 
-    /// Ends the own side, once all was written.
-    package func endOutput() { transfer.upgrade?.shutDownOutput() }
+    func close() { transfer.closeUpgrade() }
 
-    /// Closes the connection, and ends the exchange with success.
-    package func close() { transfer.closeUpgrade() }
-
-    /// Closes the connection, and ends the exchange with an error.
-    package func fail(_ error: CurlewError) { transfer.fail(error) }
-
-    /// Memory of the loop to read into, used for the time of a call.
-    package var scratch: UnsafeMutableRawBufferPointer { transfer.core.receiveSpace.bytes }
+    func fail(_ error: CurlewError) { transfer.fail(error) }
 }
 
 extension CurlewError {
@@ -111,10 +129,10 @@ extension CurlewError {
 }
 
 extension CurlewResponse {
-    private enum UpgradedKey: Key { static let defaultValue: UpgradedConnection? = nil }
+    private enum UpgradedKey: Key { static let defaultValue: (any UpgradedConnection)? = nil }
 
     /// The connection of a response that has switched protocols. It is closed with its last reference.
-    package var upgradedConnection: UpgradedConnection? {
+    package var upgradedConnection: (any UpgradedConnection)? {
         get { self[UpgradedKey.self] }
         set { self[UpgradedKey.self] = newValue }
     }

@@ -41,11 +41,11 @@ public struct UpgradedStream: AsyncSequence, Sendable {
 /// The connection of an ``UpgradedStream``, on its loop.
 actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     nonisolated let loop: CurlewEventLoop
-    private let connection: UpgradedConnection
-    private let readers: LoopWaiters<[UInt8]?>
+    private let connection: any UpgradedConnection
+    private let readers: LoopWaiters
     /// Writers that wait for their turn, and the one that waits for the peer to read.
-    private let writers: LoopWaiters<Void>
-    private let room: LoopWaiters<Void>
+    private let writers: LoopWaiters
+    private let room: LoopWaiters
     private var incoming: [UInt8] = []
     /// The end of the peer's side.
     private var end: Result<Void, CurlewError>?
@@ -58,7 +58,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ connection: UpgradedConnection) {
+    init(_ connection: any UpgradedConnection) {
         self.connection = connection
         loop = connection.loop
         readers = LoopWaiters(on: loop)
@@ -80,17 +80,19 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     // MARK: Reading
 
     func next() async throws -> [UInt8]? {
-        if let bytes = takeIncoming() {
-            readOn()
-            return bytes
+        while true {
+            if let bytes = takeIncoming() {
+                readOn()
+                return bytes
+            }
+            switch end {
+            case .success: return nil
+            case .failure(let error): throw error
+            case nil: break
+            }
+            guard readers.isEmpty else { throw CurlewError(.responseAlreadyTaken, "two readers wait for one stream") }
+            try await readers.wait(while: incoming.isEmpty && end == nil)
         }
-        switch end {
-        case .success: return nil
-        case .failure(let error): throw error
-        case nil: break
-        }
-        guard readers.isEmpty else { throw CurlewError(.responseAlreadyTaken, "two readers wait for one stream") }
-        return try await readers.wait()
     }
 
     private func takeIncoming() -> [UInt8]? {
@@ -102,7 +104,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
 
     private func readOn() {
         reading: while end == nil, incoming.count < connection.bufferSize {
-            let scratch = connection.scratch
+            let scratch = loop.scratch
             let space = UnsafeMutableRawBufferPointer(
                 rebasing: scratch[..<min(scratch.count, connection.bufferSize - incoming.count)])
             switch connection.read(into: space) {
@@ -114,13 +116,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
                 end(error)
             }
         }
-        if !readers.isEmpty {
-            if let bytes = takeIncoming() {
-                readers.resumeFirst(returning: bytes)
-                return readOn()
-            }
-            if case .success = end { readers.resumeAll(returning: nil) }
-        }
+        if !incoming.isEmpty || end != nil { readers.resumeAll() }
         updateWatch()
     }
 
@@ -131,7 +127,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     // MARK: Writing
 
     func write(_ bytes: [UInt8]) async throws {
-        while isWriting { try await writers.wait() }
+        while isWriting { try await writers.wait(while: isWriting) }
         isWriting = true
         defer {
             isWriting = false
@@ -146,7 +142,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
             case .nothing:
                 wantsRoom = true
                 updateWatch()
-                try await room.wait()
+                while wantsRoom { try await room.wait(while: wantsRoom && failure == nil) }
             case .failed(let error):
                 connection.fail(error)
                 end(error)
@@ -159,7 +155,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
         guard connection.canEndOutput else {
             throw CurlewError(.unsupported, "libcurl cannot end one side of a TLS connection")
         }
-        while isWriting { try await writers.wait() }
+        while isWriting { try await writers.wait(while: isWriting) }
         isOutputEnded = true
         connection.endOutput()
         writers.resumeFirst()
@@ -169,6 +165,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
 
     private func end(_ error: CurlewError) {
         failure = failure ?? error
+        wantsRoom = false
         if end == nil { end = .failure(error) }
         readers.resumeAll(throwing: error)
         room.resumeAll(throwing: error)
@@ -178,7 +175,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     private func isReady() {
         if wantsRoom {
             wantsRoom = false
-            room.resumeAll(returning: ())
+            room.resumeAll()
         }
         readOn()
     }
