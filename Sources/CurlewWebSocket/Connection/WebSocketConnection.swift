@@ -326,7 +326,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     }
 
     private func flush() {
-        guard ending == nil, !isEnding else { return }
+        guard ending == nil else { return }
         switch sender.flush(to: connection) {
         case .blocked: break
         case .flushed: break
@@ -470,8 +470,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private func connectionIsEnded(_ error: CurlewError) {
         guard ending == nil else { return }
         failure = failure ?? error
-        if closing.canSend { close(.goingAway) }
         isEnding = true
+        if closing.canSend { close(.goingAway) }
         perform(closing.handle(.connectionEnded))
     }
 }

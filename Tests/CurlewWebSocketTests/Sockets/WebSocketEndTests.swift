@@ -240,6 +240,41 @@ struct WebSocketEndTests {
         #expect(closes.withLock { $0.map(\.?.code) } == [.goingAway])
     }
 
+    @Test(
+        "a peer that ends its side without a close frame is lost, with its messages delivered",
+        arguments: [false, true])
+    func halfClose(_ isSecure: Bool) async throws {
+        let stage = try await WayStage(isSecure ? .tls : .plain) { connection in
+            let socket = try await MockWebSocket.accept(connection)
+            try await socket.send(.text("last"))
+            try await connection.halfClose()
+            try await connection.drain()
+        }
+        var texts: [String?] = []
+        let error = await curlewError {
+            try await stage.session.webSocket("") { socket in
+                for try await message in socket.messages { texts.append(message.text) }
+            }
+        }
+        #expect(error?.code == .connectionLost)
+        #expect(texts == ["last"])
+        await stage.session.shutdown()
+    }
+
+    @Test("an event of the session tells of the end, with the response of the handshake")
+    func event() async throws {
+        let (session, _, _) = try await stage { try await $0.echo() }
+        let actor = try #require(session.session)
+        var events = actor.events.makeAsyncIterator()
+        let ending = try await session.webSocket("") { _ in }
+        #expect(ending.isClean)
+        var last = await events.next()
+        while let event = last, event.kind != .completed { last = await events.next() }
+        #expect(last?.response?.status == .switchingProtocols)
+        #expect(last?.error == nil)
+        await session.shutdown()
+    }
+
     @Test("a connection that ends without a close frame is lost")
     func lost() async throws {
         let (session, _, _) = try await stage { socket in

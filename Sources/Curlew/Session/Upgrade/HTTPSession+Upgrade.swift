@@ -6,7 +6,11 @@ extension HTTPSession {
     ///
     /// The request goes through the whole chain, over HTTP/1.1 and a connection of its own, which counts among those of
     /// ``ConnectionLimits``. Its time limits end with the head of the response. Through an HTTP proxy it goes by CONNECT. Links and listeners see
-    /// it as any other; its exchange lasts as long as the connection, so ``SessionActor/shutdown(deadline:)`` waits for it.
+    /// it as any other; its exchange lasts as long as the connection, so ``SessionActor/shutdown(deadline:)`` waits for it. Limits of rate and
+    /// ``TaskActor/suspend()`` do not hold the bytes of the other protocol back.
+    ///
+    /// The end of the closure closes the connection at once: a peer that is to get the last bytes for certain is given ``UpgradedStream/finish()``, and
+    /// read to its end.
     ///
     /// ```swift
     /// var route = ConnectionRoute()
