@@ -208,6 +208,7 @@ extension RequestOptions {
         if let connectTimeout { timeouts.connect = connectTimeout }
         if let idleTimeout { timeouts.idle = idleTimeout }
         if let totalTimeout { timeouts.total = totalTimeout }
+        if let attemptTimeout { timeouts.total = min(timeouts.total, attemptTimeout) }
         if let connectionWaitTimeout { timeouts.connectionWait = connectionWaitTimeout }
         if let headTimeout { timeouts.head = headTimeout }
         return timeouts
@@ -219,9 +220,24 @@ extension RequestOptions {
         try Timeouts.check(connectTimeout, "connectTimeout")
         try Timeouts.check(idleTimeout, "idleTimeout")
         try Timeouts.check(totalTimeout, "totalTimeout")
+        try Timeouts.check(attemptTimeout, "attemptTimeout")
         try Timeouts.check(expectContinue, "expectContinue")
         try Timeouts.check(connectionWaitTimeout, "connectionWaitTimeout")
         try Timeouts.check(headTimeout, "headTimeout")
+    }
+}
+
+extension RequestOptions {
+    private enum AttemptTimeoutKey: Key {
+        static let defaultValue: Duration? = nil
+        static let affectsResponse = false
+    }
+
+    /// The longest time of each attempt, from the start of its task to its last byte: ``Retry`` sends a request again that takes longer,
+    /// as after any ``ErrorCode/totalTimeout`` within ``totalTimeout``. nil, the default, is ``Timeouts/total`` of the session.
+    public var attemptTimeout: Duration? {
+        get { self[AttemptTimeoutKey.self] }
+        set { self[AttemptTimeoutKey.self] = newValue }
     }
 }
 

@@ -16,7 +16,7 @@ public import HTTPTypes
 /// They throw ``CurlewError``: ``ErrorCode/encodingFailed`` if something cannot be written, and then nothing was sent; with `as:`
 /// ``ErrorCode/unacceptableStatus`` with the body and what it says (``CurlewError/failure(as:)``), ``ErrorCode/emptyBody``,
 /// ``ErrorCode/decodingFailed``, or ``ErrorCode/unacceptableContentType`` where what cannot be decoded was no JSON to begin
-/// with, ``ErrorCode/responseTooLarge``; ``ErrorCode/linkFailed`` with the error that a link or a closure of the program's own has thrown.
+/// with, ``ErrorCode/responseTooLarge``; ``ErrorCode/foreignFailure`` with the error that a link or a closure of the program's own has thrown.
 ///
 /// ```swift
 /// let user = try await api.get("users/\(id)", as: User.self)

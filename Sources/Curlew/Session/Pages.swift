@@ -35,7 +35,7 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
 
         /// The next page; nil after the last.
         /// - Throws: ``CurlewError``; the error of the closure that finds the next page is ``CurlewError/underlying`` of
-        ///   ``ErrorCode/linkFailed``.
+        ///   ``ErrorCode/foreignFailure``.
         public mutating func next() async throws -> Page? {
             do {
                 guard case .next(let result) = phase else { return nil }

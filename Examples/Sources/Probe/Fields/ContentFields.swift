@@ -139,7 +139,7 @@ struct FormPart: Sendable {
     }
 
     /// - Throws: ``CurlewError`` for a file that cannot be read, or what may not stand in a part's fields.
-    fileprivate func append(to form: inout MultipartFormData) throws {
+    func append(to form: inout MultipartFormData) throws {
         if let fields { return try form.append(content, fields: try fields.checked()) }
         let name = name ?? ""
         switch body {

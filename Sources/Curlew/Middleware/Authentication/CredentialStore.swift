@@ -71,6 +71,17 @@ final class CredentialStore<Value: Sendable>: Sendable {
         }
     }
 
+    /// Drops the credential. A renewal that is under way is ended, and its waiters wait for a new one.
+    func forget() {
+        let renewal = state.withLock { state in
+            state.value = nil
+            state.end = nil
+            state.isRefused = false
+            return state.renewal
+        }
+        renewal?.cancel()
+    }
+
     // MARK: Renewing
 
     /// The outcome of the renewal that has ended since that epoch, of the one under way, or of a new one.
@@ -124,7 +135,13 @@ final class CredentialStore<Value: Sendable>: Sendable {
 
     private func end(with value: Value) {
         let end = lifetime(value).map { elapsed() + $0 }
-        let (issue, waiters) = state.withLock { state in
+        let (issue, waiters) = state.withLock { state -> (Issue, [Waiter]) in
+            // The credential of a renewal that was ended belongs to nobody any more.
+            if state.renewal?.isCancelled == true {
+                state.renewal = nil
+                if !state.waiters.isEmpty { begin(&state) }
+                return (Issue(value: value, epoch: state.epoch), [])
+            }
             state.value = value
             state.end = end
             state.isRefused = false

@@ -29,6 +29,9 @@ public struct MultipartFormData: Sendable {
 
     /// The pace at which the body is sent; as fast as it goes by default.
     public var throttle: UploadThrottle?
+    /// The dialect of JSON that ``append(json:name:)`` writes. A verb sets that of its session for the closure of
+    /// ``CurlewRequest/Content/multipart(parameters:_:)``.
+    public var json = JSONCoding()
 
     /// A form without parts, with a boundary of its own: `Boundary+` and 16 hexadecimal digits.
     public init() { delimiter = .random() }
@@ -97,6 +100,14 @@ extension MultipartFormData {
     /// Appends bytes without Content-Type.
     public mutating func append(_ bytes: [UInt8], name: String) {
         let fields: HTTPFields = [.contentDisposition: disposition(name, nil)]
+        append(FormPart(name: name, fields: fields, content: .bytes(bytes)))
+    }
+
+    /// Appends a value as JSON, with the Content-Type `application/json`, in the dialect of ``json``.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. The form is as it was then.
+    public mutating func append(json value: some Encodable & Sendable, name: String) throws {
+        let bytes = try json.encode(value)
+        let fields: HTTPFields = [.contentDisposition: disposition(name, nil), .contentType: "application/json"]
         append(FormPart(name: name, fields: fields, content: .bytes(bytes)))
     }
 

@@ -144,4 +144,52 @@ struct TokenFileTests {
         _ = await curlewError { _ = try await bench.download(options(bench)) }
         #expect(bench.folder.names.isEmpty)
     }
+
+    @Test("the same call starts a download, resumes it from its token file, and returns the finished file")
+    func oneCall() async throws {
+        let bench = try await DownloadBench(1_000_000)
+        let path = bench.folder.file("token")
+        var options = options(bench)
+        options.tokenFile = nil
+        try bench.server.inject(Fault(.inResponseBody(after: 500_000), .reset))
+        let error = await curlewError {
+            _ = try await bench.session.download(
+                .raw(bench.server.url()), to: .file(bench.folder.file("f")), tokenFile: path, download: options)
+        }
+        #expect(error?.resumeToken != nil)
+        let file = try await bench.session.download(
+            .raw(bench.server.url()), to: .file(bench.folder.file("f")), tokenFile: path, download: options)
+        #expect(file.response?.status == .partialContent && file.size == 1_000_000)
+        #expect(bench.server.requestCount == 2 && bench.folder.names == ["f"])
+    }
+
+    @Test("a token file of another URL, or without a token, is overwritten", arguments: [true, false])
+    func otherToken(isToken: Bool) async throws {
+        let bench = try await DownloadBench(300_000)
+        let token = try await leftovers(of: bench, segments: 1)
+        let path = bench.folder.file("token")
+        if !isToken { try bench.folder.write("token", Array("no token".utf8)) }
+        let url = bench.server.url(isToken ? "/other" : "/")
+        let file = try await bench.session.download(
+            .raw(url), to: .file(bench.folder.file("g")), tokenFile: path)
+        #expect(file.response?.status == .ok && file.size == 300_000)
+        await token.discard()
+    }
+
+    @Test("a file that was whole before is returned without a request")
+    func finishedBefore() async throws {
+        let bench = try await DownloadBench(1_000_000)
+        let path = bench.folder.file("token")
+        let task = try bench.task(options(bench))
+        task.resume()
+        await task.received(900_000)
+        let token = try await token(at: path, of: 512 << 10)
+        _ = try await task.file()
+        try await token.write(to: path)
+        let requests = bench.server.requestCount
+        let file = try await bench.session.download(
+            .raw(bench.server.url()), to: .file(token.destination ?? ""), tokenFile: path)
+        #expect(file.response == nil && file.size == 1_000_000 && bench.server.requestCount == requests)
+        #expect(!bench.folder.names.contains("token"))
+    }
 }
