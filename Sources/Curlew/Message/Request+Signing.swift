@@ -35,6 +35,6 @@ extension CurlewRequest.Body {
     }
 
     private static func tooLarge(_ limit: ByteSize) -> CurlewError {
-        CurlewError(.bodyFailed, "the body is larger than \(limit.bytes) bytes")
+        CurlewError(.bodyFailed, "the body is larger than \(limit)")
     }
 }

@@ -84,8 +84,9 @@ extension ResponseAcceptance {
         if Task.isCancelled, CurlewError.isCancellation(error) {
             return CurlewError(error as? CancellationError ?? CancellationError(), context: context)
         }
+        let reason = (error as? DecodingError)?.reason.map { "\($0) (in \(format))" }
         let failure = CurlewError(
-            .decodingFailed, "the body cannot be read as \(format)", context: context, underlying: error)
+            .decodingFailed, reason ?? "the body cannot be read as \(format)", context: context, underlying: error)
         guard format == JSONFormat.name, !ResponseAcceptance.ContentTypes.json.accepts(response.mediaType) else {
             return failure
         }
@@ -213,7 +214,7 @@ struct RejectedResponse {
         case nil: break
         }
         return CurlewError(
-            .unacceptableStatus, "the status is \(response.status.code), not one of \(statuses.text)",
+            .unacceptableStatus, "the status is \(response.status.text), not one of \(statuses.text)",
             context: context, underlying: beneath)
     }
 
