@@ -34,7 +34,7 @@ extension ErrorCode {
     public static let bodyFailed = Self("body-failed")
     /// The file of a ``CookieJar`` cannot be read or written; ``CurlewError/underlying`` says how.
     public static let cookieFileFailed = Self("cookie-file-failed")
-    /// The file of a ``StrictTransportStore`` or an ``AlternativeServiceStore`` cannot be read or written;
+    /// The file of a ``StrictTransport/Store`` or an ``AlternativeServices/Store`` cannot be read or written;
     /// ``CurlewError/underlying`` says how.
     public static let originFileFailed = Self("origin-file-failed")
 }
@@ -115,7 +115,7 @@ extension ErrorCode {
 extension ErrorCode {
     /// The peer's bytes are not HTTP, or break its framing.
     public static let invalidResponse = Self("invalid-response")
-    /// The head has more bytes or fields than ``CurlewResponse/Limits`` allows, or that of a part more than ``MultipartParts/Limits`` does.
+    /// The head has more bytes or fields than ``CurlewResponse/Limits`` allows, or that of a part more than ``CurlewResponse/MultipartParts/Limits`` does.
     public static let responseHeadTooLarge = Self("response-head-too-large")
     /// The body ended before its declared length, its last chunk, its last boundary, or the end of its content coding.
     public static let responseTruncated = Self("response-truncated")

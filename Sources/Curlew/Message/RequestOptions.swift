@@ -50,8 +50,8 @@ public struct RequestOptions: Sendable {
         get { storage?.values.addressPolicy }
         set { change { $0.addressPolicy = newValue } }
     }
-    /// The proxy to go through; ``ProxyConfiguration/none`` goes through none.
-    public var proxy: ProxyConfiguration? {
+    /// The proxy to go through; ``Proxy/Configuration/none`` goes through none.
+    public var proxy: Proxy.Configuration? {
         get { storage?.values.proxy }
         set { change { $0.proxy = newValue } }
     }
@@ -120,7 +120,7 @@ public struct RequestOptions: Sendable {
         versionPolicy: HTTPVersionPolicy? = nil,
         route: ConnectionRoute? = nil,
         addressPolicy: AddressPolicy? = nil,
-        proxy: ProxyConfiguration? = nil,
+        proxy: Proxy.Configuration? = nil,
         readBufferSize: ByteSize? = nil,
         bodyBufferSize: ByteSize? = nil,
         rateLimit: RateLimit? = nil,
@@ -163,7 +163,7 @@ public struct RequestOptions: Sendable {
         var versionPolicy: HTTPVersionPolicy?
         var route: ConnectionRoute?
         var addressPolicy: AddressPolicy?
-        var proxy: ProxyConfiguration?
+        var proxy: Proxy.Configuration?
         var readBufferSize: ByteSize?
         var bodyBufferSize: ByteSize?
         var rateLimit: RateLimit?

@@ -66,7 +66,7 @@ extension CurlewResponse {
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``; ``ErrorCode/decodingFailed`` for bytes that are not valid in the
     ///   charset; ``ErrorCode/responseTooLarge``; an error that broke the body off.
     public func text(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> String {
-        var serializer = StringResponseSerializer()
+        var serializer = ResponseSerializers.Text()
         if anyStatus { serializer.acceptance.statuses = .any }
         serializer.acceptance.bodyLimit = limit
         return try await read(by: serializer)
@@ -76,7 +76,7 @@ extension CurlewResponse {
     /// - Parameter anyStatus: True if the status does not matter; by default it must be 2xx.
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, ``ErrorCode/responseTooLarge``; an error that broke the body off.
     public func bytes(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> [UInt8] {
-        var serializer = BytesResponseSerializer()
+        var serializer = ResponseSerializers.Bytes()
         if anyStatus { serializer.acceptance.statuses = .any }
         serializer.acceptance.bodyLimit = limit
         return try await read(by: serializer)

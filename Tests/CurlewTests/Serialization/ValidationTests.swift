@@ -101,7 +101,7 @@ struct ValidationTests {
 
     @Test("a failure may be read by another serializer than success")
     func otherSerializer() async throws {
-        let serializer = users.orFailure(StringResponseSerializer())
+        let serializer = users.orFailure(ResponseSerializers.Text())
         let error = await curlewError {
             _ = try await serializer.serialize(stubResponse(.tooManyRequests, type: "text/plain", "slowly"))
         }
