@@ -39,8 +39,21 @@ extension CurlewResponse.Body: CustomStringConvertible, CustomDebugStringConvert
 
 extension HTTPResponse.Status {
     /// The code and the phrase that the registry has for it: `404 Not Found`. The phrase of the response is the peer's text.
-    var text: String {
-        let phrase = HTTPResponse.Status(code: code).reasonPhrase
-        return phrase.isEmpty ? "\(code)" : "\(code) \(phrase)"
-    }
+    var text: String { Self.phrases[code].map { "\(code) \($0)" } ?? "\(code)" }
+
+    /// The phrases of the statuses that HTTPTypes names.
+    private static let phrases: [Int: String] = {
+        let statuses: [HTTPResponse.Status] = [
+            .switchingProtocols, .earlyHints, .ok, .created, .accepted, .nonAuthoritativeInformation, .noContent,
+            .resetContent, .partialContent, .multipleChoices, .movedPermanently, .found, .seeOther, .notModified,
+            .temporaryRedirect, .permanentRedirect, .badRequest, .unauthorized, .forbidden, .notFound,
+            .methodNotAllowed, .notAcceptable, .proxyAuthenticationRequired, .requestTimeout, .conflict, .gone,
+            .lengthRequired, .preconditionFailed, .contentTooLarge, .uriTooLong, .unsupportedMediaType,
+            .rangeNotSatisfiable, .expectationFailed, .misdirectedRequest, .unprocessableContent, .tooEarly,
+            .upgradeRequired, .preconditionRequired, .tooManyRequests, .requestHeaderFieldsTooLarge,
+            .unavailableForLegalReasons, .internalServerError, .notImplemented, .badGateway, .serviceUnavailable,
+            .gatewayTimeout, .httpVersionNotSupported, .networkAuthenticationRequired,
+        ]
+        return Dictionary(statuses.map { ($0.code, $0.reasonPhrase) }) { first, _ in first }
+    }()
 }

@@ -495,8 +495,8 @@ extension HTTPSession {
         }
     }
 
-    /// The request that ``send(_:_:_:query:fields:credential:timeout:options:)-(_,_,CurlewRequest.Content,_,_,_,_,_)`` would send, the
-    /// session's default fields included: to be changed, sent later, or shown by ``CurlewRequest/curlCommand(maskingSecrets:)``.
+    /// The request that a verb would send, the session's default fields included: to be changed, sent later, or shown by
+    /// ``CurlewRequest/curlCommand(maskingSecrets:)``.
     public func request(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -506,7 +506,7 @@ extension HTTPSession {
             method, reference, CallContent(content, query: query), CallSettings(fields, credential, nil, options))
     }
 
-    /// The request for parameters; see ``request(_:_:_:query:fields:credential:options:)``.
+    /// The request that a verb would send for parameters.
     public func request(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,

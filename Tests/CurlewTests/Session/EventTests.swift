@@ -112,7 +112,7 @@ struct EventTests {
         _ = try await session.get(.raw(server.url("/")), as: .raw).body.collect(upTo: 100)
         await session.shutdown()
         let told = await rest(listener).filter { $0.kind == .serialized }
-        #expect(told.map(\.serialization?.serializer) == ["Status", "CompoundResponseSerializer<String>"])
+        #expect(told.map(\.serialization?.serializer) == ["Status", "Compound<String>"])
         #expect(told.map { $0.serialization?.bodySize } == [0, 17])
         #expect(told.first?.serialization?.value as? Int == 404)
     }

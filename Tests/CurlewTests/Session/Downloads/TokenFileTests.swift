@@ -166,7 +166,9 @@ struct TokenFileTests {
     @Test("a token file of another URL, or without a token, is overwritten", arguments: [true, false])
     func otherToken(isToken: Bool) async throws {
         let bench = try await DownloadBench(300_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall), at: .every)
         let token = try await leftovers(of: bench, segments: 1)
+        bench.server.removeFaults()
         let path = bench.folder.file("token")
         if !isToken { try bench.folder.write("token", Array("no token".utf8)) }
         let url = bench.server.url(isToken ? "/other" : "/")
@@ -178,18 +180,21 @@ struct TokenFileTests {
 
     @Test("a file that was whole before is returned without a request")
     func finishedBefore() async throws {
-        let bench = try await DownloadBench(1_000_000)
-        let path = bench.folder.file("token")
+        let bench = try await DownloadBench(600_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 500_000), .stall))
         let task = try bench.task(options(bench))
         task.resume()
-        await task.received(900_000)
-        let token = try await token(at: path, of: 512 << 10)
-        _ = try await task.file()
+        await task.received(500_000)
+        let token = try #require(await task.cancel())
+        let path = bench.folder.file("token")
         try await token.write(to: path)
-        let requests = bench.server.requestCount
+        // The end of the process after the file had got its name, and before the token's file was removed.
+        let part = try #require(bench.folder.names.first { $0.hasSuffix(".part") })
+        try bench.folder.rename(part, to: "file.bin")
+        #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
         let file = try await bench.session.download(
-            .raw(bench.server.url()), to: .file(token.destination ?? ""), tokenFile: path)
-        #expect(file.response == nil && file.size == 1_000_000 && bench.server.requestCount == requests)
-        #expect(!bench.folder.names.contains("token"))
+            .raw(bench.server.url()), to: .file(bench.folder.file("file.bin")), tokenFile: path)
+        #expect(file.response == nil && file.size == 600_000 && bench.server.requestCount == 1)
+        #expect(bench.folder.names == ["file.bin"])
     }
 }
