@@ -2,7 +2,7 @@
 public import Curlew
 internal import Glibc
 
-/// A ``Curlew/CacheStore`` on a disk; needs the package's trait `Storage`, which is off by default, and SQLite.
+/// A ``Curlew/HTTPCache/Store`` on a disk; needs the package's trait `Storage`, which is off by default, and SQLite.
 ///
 /// Several stores, also of several processes, may have one folder open: each finds at once what another has committed. All
 /// that access it belong to one user: the folder is for its owner alone (0700), and so are its files. A folder that others may

@@ -20,6 +20,8 @@ final class CredentialStore<Value: Sendable>: Sendable {
         /// The error of the last renewal, if it failed.
         var failure: (any Error)?
         var renewal: Task<Void, Never>?
+        /// True if the credential was forgotten while the renewal was under way, so that its result counts for nobody.
+        var isStale = false
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
     }
@@ -77,6 +79,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
             state.value = nil
             state.end = nil
             state.isRefused = false
+            state.isStale = state.renewal != nil
             return state.renewal
         }
         renewal?.cancel()
@@ -136,9 +139,9 @@ final class CredentialStore<Value: Sendable>: Sendable {
     private func end(with value: Value) {
         let end = lifetime(value).map { elapsed() + $0 }
         let (issue, waiters) = state.withLock { state -> (Issue, [Waiter]) in
-            // The credential of a renewal that was ended belongs to nobody any more.
-            if state.renewal?.isCancelled == true {
+            if state.isStale {
                 state.renewal = nil
+                state.isStale = false
                 if !state.waiters.isEmpty { begin(&state) }
                 return (Issue(value: value, epoch: state.epoch), [])
             }
@@ -157,6 +160,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
             guard !wasAbandoned else {
                 // Nobody wanted it any more; who has come since wants one of its own.
                 state.renewal = nil
+                state.isStale = false
                 if !state.waiters.isEmpty { begin(&state) }
                 return []
             }

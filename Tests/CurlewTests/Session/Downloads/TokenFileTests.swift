@@ -193,7 +193,7 @@ struct TokenFileTests {
         try bench.folder.rename(part, to: "file.bin")
         #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
         let file = try await bench.session.download(
-            .raw(bench.server.url()), to: .file(bench.folder.file("file.bin")), tokenFile: path)
+            .uri(token.uri), to: .file(bench.folder.file("file.bin")), tokenFile: path)
         #expect(file.response == nil && file.size == 600_000 && bench.server.requestCount == 1)
         #expect(bench.folder.names == ["file.bin"])
     }
