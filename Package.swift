@@ -410,8 +410,3 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-// LAB: remove before the end.
-if Context.environment["CURLEW_WS_ONLY"] == "1" {
-    package.targets.removeAll { $0.type == .test && $0.name != "CurlewWebSocketTests" }
-}

@@ -75,7 +75,7 @@ private struct CoalescedDispatch: RequestDispatch {
 struct FlightKey: Hashable, Sendable {
     private let transport: ObjectIdentifier?
     private let method: HTTPRequest.Method
-    private let target: CacheEntry.Key
+    private let target: HTTPCache.Entry.Key
     private let userInformation: ExactText?
     private let fields: ExactFields
     private let timeouts: [Duration?]

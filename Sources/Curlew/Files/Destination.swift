@@ -100,8 +100,9 @@ public struct DownloadedFile: Sendable {
     public let path: String
     /// Its size in bytes.
     public let size: Int64
-    /// The head of the response. Its Content-Encoding, if there is one, is the coding of the bytes in the file.
-    public let response: HTTPResponse
+    /// The head of the response. Its Content-Encoding, if there is one, is the coding of the bytes in the file. nil if the file was whole
+    /// before the call, as its token file says, so that nothing was fetched.
+    public let response: HTTPResponse?
     /// The URI that answered.
     public let uri: CurlewURI
     /// Its digest, which was checked; nil if there was nothing to check it against.

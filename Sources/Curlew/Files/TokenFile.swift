@@ -29,6 +29,15 @@ extension ResumeToken {
         }
     }
 
+    /// The file of a download that is finished; nil if it is not.
+    var finishedFile: DownloadedFile? {
+        get async {
+            guard let destination, let total, await isFinished else { return nil }
+            return DownloadedFile(
+                path: destination, size: total, response: nil, uri: finalURI ?? uri, digest: nil, history: [])
+        }
+    }
+
     /// Writes the token into a file, in place of what is there, all at once: under another name first.
     ///
     /// Only its owner may read the file.
@@ -72,7 +81,7 @@ enum TokenFile {
                 if piece.isEmpty { return bytes }
                 bytes += piece
             }
-            throw CurlewError(.resumeTokenFileFailed, "the token's file is larger than \(limit.bytes) bytes")
+            throw CurlewError(.resumeTokenFileFailed, "the token's file is larger than \(limit)")
         }
     }
 

@@ -51,13 +51,15 @@ final class ChainEnd: Sendable {
     private func concernsTransportAlone(_ request: CurlewRequest) -> Bool {
         guard usualWait == nil, home.contains(request) else { return false }
         let options = request.options
-        return !options.isAnySet || (options.dispatch == nil && options.connectivityTimeout == nil)
+        return !options.isAnySet
+            || (options.dispatch == nil && options.connectivityTimeout == nil && options.deadline == nil)
     }
 
     // Not inlined, nor are the functions below: every call would keep room for them in its frame while it waits.
     @inline(never)
     private func sendInSteps(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = home.contains(request) ? request : request.withoutForeignSecrets()
+        request.options.deadline?.announce(in: &request)
         guard let dispatch = request.options.dispatch else { return try await connect(request) }
         request.options.dispatch = nil
         return try await dispatch.dispatch(request, over: session.map { ObjectIdentifier($0) }) { request in

@@ -88,12 +88,14 @@ extension CurlewRequest {
         }
 
         /// A file; see ``CurlewRequest/Body/file(_:offset:length:)``. It must stay as it is until the call is over.
-        /// - Parameter type: The media type; nil is the one that belongs to the extension of the file's name.
+        /// - Parameters:
+        ///   - path: The path of the file.
+        ///   - type: The media type; nil is the one that belongs to the extension of the file's name.
         public static func file(_ path: String, type: String? = nil) -> Content {
             Content(.body(.file(path)), type: type ?? MultipartFormData.contentType(forFileNamed: path))
         }
 
-        /// A stream, made anew for each sending; see ``CurlewRequest/Body/stream(length:_:)``.
+        /// A stream, made anew for each sending; see `CurlewRequest.Body.stream(length:_:)`.
         public static func stream<S: AsyncSequence & Sendable>(
             length: Int64? = nil, type: String = "application/octet-stream",
             _ make: @escaping @Sendable () async throws -> S
@@ -107,7 +109,9 @@ extension CurlewRequest {
         }
 
         /// Bytes that a closure encodes. It runs when the call begins; the verb throws its error as it does that of ``multipart(_:)``.
-        /// - Parameter type: The media type, such as `application/msgpack`.
+        /// - Parameters:
+        ///   - type: The media type, such as `application/msgpack`.
+        ///   - encode: Makes the bytes.
         public static func encoded(as type: String, _ encode: @escaping @Sendable () throws -> [UInt8]) -> Content {
             Content(.encoded(encode), type: type)
         }

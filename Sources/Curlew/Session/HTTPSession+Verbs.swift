@@ -16,7 +16,7 @@ public import HTTPTypes
 /// They throw ``CurlewError``: ``ErrorCode/encodingFailed`` if something cannot be written, and then nothing was sent; with `as:`
 /// ``ErrorCode/unacceptableStatus`` with the body and what it says (``CurlewError/failure(as:)``), ``ErrorCode/emptyBody``,
 /// ``ErrorCode/decodingFailed``, or ``ErrorCode/unacceptableContentType`` where what cannot be decoded was no JSON to begin
-/// with, ``ErrorCode/responseTooLarge``; ``ErrorCode/linkFailed`` with the error that a link or a closure of the program's own has thrown.
+/// with, ``ErrorCode/responseTooLarge``; ``ErrorCode/foreignFailure`` with the error that a link or a closure of the program's own has thrown.
 ///
 /// ```swift
 /// let user = try await api.get("users/\(id)", as: User.self)
@@ -495,8 +495,8 @@ extension HTTPSession {
         }
     }
 
-    /// The request that ``send(_:_:_:query:fields:credential:timeout:options:)-(_,_,CurlewRequest.Content,_,_,_,_,_)`` would send, the
-    /// session's default fields included: to be changed, sent later, or shown by ``CurlewRequest/curlCommand(maskingSecrets:)``.
+    /// The request that a verb would send, the session's default fields included: to be changed, sent later, or shown by
+    /// ``CurlewRequest/curlCommand(maskingSecrets:)``.
     public func request(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -506,7 +506,7 @@ extension HTTPSession {
             method, reference, CallContent(content, query: query), CallSettings(fields, credential, nil, options))
     }
 
-    /// The request for parameters; see ``request(_:_:_:query:fields:credential:options:)``.
+    /// The request that a verb would send for parameters.
     public func request(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,

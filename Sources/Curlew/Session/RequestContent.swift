@@ -222,6 +222,7 @@ extension HTTPSession {
         case .multipart(let parameters, let build):
             let form = try Self.encoding {
                 var form = MultipartFormData()
+                form.json = json
                 try build(&form)
                 return form
             }

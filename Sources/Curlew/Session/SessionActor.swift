@@ -216,7 +216,7 @@ public actor SessionActor {
         _ updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable
     ) {
         let following = Task { [weak self] in
-            var network: NetworkPath?
+            var network: ReachabilityStatus.Path?
             for await status in updates {
                 guard let path = status.path else { continue }
                 if let network, network != path { await self?.retireConnections() }

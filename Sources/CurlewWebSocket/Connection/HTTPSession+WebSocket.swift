@@ -30,7 +30,7 @@ extension HTTPSession {
     ///   - body: The use of the WebSocket.
     /// - Returns: The end of the WebSocket.
     /// - Throws: ``CurlewError``: ``ErrorCode/webSocketHandshakeFailed`` with the response and the beginning of its body; those of a request; an error of
-    ///   ``WebSocket`` that the closure has passed on; ``ErrorCode/linkFailed`` with an error of the closure's own.
+    ///   ``WebSocket`` that the closure has passed on; ``ErrorCode/foreignFailure`` with an error of the closure's own.
     @discardableResult
     public func webSocket(
         _ reference: URIReference, protocols: [String] = [], query: RequestParameters = .none,

@@ -3,7 +3,7 @@ internal import Curlew
 /// The parts of messages that have come and wait for their reader, who may be on any thread.
 final class MessageInbox: Sendable {
     private struct State {
-        var parts: [WebSocketPart] = []
+        var parts: [WebSocket.Part] = []
         var first = 0
         var size = 0
         /// True if the loop has stopped reading.
@@ -30,7 +30,7 @@ final class MessageInbox: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.first == $0.parts.count } }
 
-    func append(_ part: WebSocketPart) {
+    func append(_ part: WebSocket.Part) {
         state.withLock { state in
             state.parts.append(part)
             state.size += part.bytes.count + Self.overhead
@@ -39,7 +39,7 @@ final class MessageInbox: Sendable {
 
     /// Takes the first part.
     /// - Returns: The part, and true if the loop is to read on.
-    func take() -> (part: WebSocketPart, resumes: Bool)? {
+    func take() -> (part: WebSocket.Part, resumes: Bool)? {
         state.withLock { state in
             guard state.first < state.parts.count else { return nil }
             let part = state.parts[state.first]

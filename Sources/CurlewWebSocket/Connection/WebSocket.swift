@@ -22,14 +22,14 @@ public struct WebSocket: Sendable {
     ///
     /// It throws ``CurlewError``: ``ErrorCode/webSocketFailed`` if the peer breaks the protocol, ``ErrorCode/connectionLost``,
     /// ``ErrorCode/idleTimeout`` for a ping without an answer, ``ErrorCode/cancelled``, ``ErrorCode/sessionInvalidated``.
-    public var messages: WebSocketMessages { WebSocketMessages(socket: self) }
+    public var messages: WebSocket.Messages { WebSocket.Messages(socket: self) }
 
     /// The messages in parts, as they come: for messages that are not to be held as a whole. From the first use on, messages are
     /// received in parts; the bounds of ``WebSocketLimits`` hold as before.
-    public var parts: WebSocketParts { WebSocketParts(socket: self) }
+    public var parts: WebSocket.Parts { WebSocket.Parts(socket: self) }
 
     /// The next part; nil at the end.
-    func nextPart() async throws -> WebSocketPart? {
+    func nextPart() async throws -> WebSocket.Part? {
         while true {
             if Task.isCancelled { throw CurlewError.taskCancelled }
             if let (part, resumes) = connection.inbox.take() {
@@ -68,7 +68,7 @@ public struct WebSocket: Sendable {
     /// Sends a message whose bytes come in chunks; each is a fragment. No other message goes out until its end.
     ///
     /// A sequence that throws leaves the message without an end, so the WebSocket is closed with ``WebSocketCloseCode/internalError``.
-    /// - Throws: As ``send(_:)``; ``ErrorCode/linkFailed`` with an error of the sequence.
+    /// - Throws: As ``send(_:)``; ``ErrorCode/foreignFailure`` with an error of the sequence.
     public func send<Chunks: AsyncSequence>(
         _ kind: WebSocketMessage.Kind, chunks: Chunks
     ) async throws where Chunks.Element == [UInt8] {
@@ -117,52 +117,54 @@ public struct WebSocket: Sendable {
     }
 }
 
-/// The messages of a ``WebSocket``.
-public struct WebSocketMessages: AsyncSequence, Sendable {
-    public typealias Element = WebSocketMessage
+extension WebSocket {
+    /// The messages of a ``WebSocket``.
+    public struct Messages: AsyncSequence, Sendable {
+        public typealias Element = WebSocketMessage
 
-    let socket: WebSocket
-
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket: socket) }
-
-    /// Reads the messages.
-    public struct AsyncIterator: AsyncIteratorProtocol {
         let socket: WebSocket
 
-        /// The next message; nil once the WebSocket is closed.
-        public mutating func next() async throws -> WebSocketMessage? {
-            var collected: [UInt8] = []
-            while let part = try await socket.nextPart() {
-                if part.isFirst { collected = part.bytes } else { collected += part.bytes }
-                if part.isLast { return WebSocketMessage(part.kind, bytes: collected, dialect: socket.dialect) }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket: socket) }
+
+        /// Reads the messages.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            let socket: WebSocket
+
+            /// The next message; nil once the WebSocket is closed.
+            public mutating func next() async throws -> WebSocketMessage? {
+                var collected: [UInt8] = []
+                while let part = try await socket.nextPart() {
+                    if part.isFirst { collected = part.bytes } else { collected += part.bytes }
+                    if part.isLast { return WebSocketMessage(part.kind, bytes: collected, dialect: socket.dialect) }
+                }
+                return nil
             }
-            return nil
         }
     }
-}
 
-/// The messages of a ``WebSocket`` in parts.
-public struct WebSocketParts: AsyncSequence, Sendable {
-    public typealias Element = WebSocketPart
+    /// The messages of a ``WebSocket`` in parts.
+    public struct Parts: AsyncSequence, Sendable {
+        public typealias Element = WebSocket.Part
 
-    let socket: WebSocket
-
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket: socket) }
-
-    /// Reads the parts.
-    public struct AsyncIterator: AsyncIteratorProtocol {
         let socket: WebSocket
-        private var hasBegun = false
 
-        init(socket: WebSocket) { self.socket = socket }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket: socket) }
 
-        /// The next part; nil once the WebSocket is closed.
-        public mutating func next() async throws -> WebSocketPart? {
-            if !hasBegun {
-                hasBegun = true
-                await socket.connection.deliverParts()
+        /// Reads the parts.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            let socket: WebSocket
+            private var hasBegun = false
+
+            init(socket: WebSocket) { self.socket = socket }
+
+            /// The next part; nil once the WebSocket is closed.
+            public mutating func next() async throws -> WebSocket.Part? {
+                if !hasBegun {
+                    hasBegun = true
+                    await socket.connection.deliverParts()
+                }
+                return try await socket.nextPart()
             }
-            return try await socket.nextPart()
         }
     }
 }

@@ -183,7 +183,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         swap(&bytes, &message)
         health.noteMessage(at: .now)
         if !isDiscarding {
-            inbox.append(WebSocketPart(kind: kind, bytes: bytes, isFirst: isFirstPart, isLast: isLast))
+            inbox.append(WebSocket.Part(kind: kind, bytes: bytes, isFirst: isFirstPart, isLast: isLast))
         }
         isFirstPart = false
     }

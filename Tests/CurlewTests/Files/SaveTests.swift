@@ -36,7 +36,7 @@ struct SaveTests {
         let count = 20 << 20
         let file = try await save(MockResponse(fields: fields, body: .pattern(count: count)), to: folder)
         #expect(file.path == folder.file("a b.bin") && file.size == Int64(count) && file.digest == nil)
-        #expect(file.response.status == .ok && file.uri.path == "/path/name.txt" && file.history.isEmpty)
+        #expect(file.response?.status == .ok && file.uri.path == "/path/name.txt" && file.history.isEmpty)
         #expect(folder.names == ["a b.bin"])
         let bytes = try folder.bytes("a b.bin")
         #expect(bytes.count == count && BytePattern.matches(bytes, at: 0))

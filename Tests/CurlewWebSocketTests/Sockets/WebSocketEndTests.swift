@@ -26,7 +26,7 @@ struct WebSocketEndTests {
         let (session, closes, _) = try await stage { try await $0.echo() }
         try await session.webSocket("") { _ in }
         let error = await curlewError { try await session.webSocket("") { _ in throw Failure() } }
-        #expect(error?.code == .linkFailed)
+        #expect(error?.code == .foreignFailure)
         #expect(error?.underlying is Failure)
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let task = Task {

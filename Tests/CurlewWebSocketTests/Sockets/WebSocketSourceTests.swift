@@ -92,7 +92,9 @@ struct WebSocketSourceTests {
         #expect(await words(self.source(other)) == ["connecting", "closed websocket-handshake-failed for good"])
         struct Failure: Error {}
         #expect(
-            await words(self.source(other) { _ in throw Failure() }) == ["connecting", "closed link-failed for good"])
+            await words(self.source(other) { _ in throw Failure() }) == [
+                "connecting", "closed foreign-failure for good",
+            ])
         await session.shutdown()
         await other.shutdown()
     }

@@ -368,7 +368,7 @@ struct UpgradeTests {
         let error = await curlewError {
             try await session.upgrade("", to: "echo") { _ in throw Failure() }
         }
-        #expect(error?.code == .linkFailed)
+        #expect(error?.code == .foreignFailure)
         #expect(error?.underlying is Failure)
         try await server.waitForConnections { $0.open == 0 }
         await session.shutdown()

@@ -20,6 +20,8 @@ final class CredentialStore<Value: Sendable>: Sendable {
         /// The error of the last renewal, if it failed.
         var failure: (any Error)?
         var renewal: Task<Void, Never>?
+        /// True if the credential was forgotten while the renewal was under way, so that its result counts for nobody.
+        var isStale = false
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
     }
@@ -69,6 +71,18 @@ final class CredentialStore<Value: Sendable>: Sendable {
         state.withLock { state in
             if issue.epoch == state.epoch { state.isRefused = true }
         }
+    }
+
+    /// Drops the credential. A renewal that is under way is ended, and its waiters wait for a new one.
+    func forget() {
+        let renewal = state.withLock { state in
+            state.value = nil
+            state.end = nil
+            state.isRefused = false
+            state.isStale = state.renewal != nil
+            return state.renewal
+        }
+        renewal?.cancel()
     }
 
     // MARK: Renewing
@@ -124,7 +138,13 @@ final class CredentialStore<Value: Sendable>: Sendable {
 
     private func end(with value: Value) {
         let end = lifetime(value).map { elapsed() + $0 }
-        let (issue, waiters) = state.withLock { state in
+        let (issue, waiters) = state.withLock { state -> (Issue, [Waiter]) in
+            if state.isStale {
+                state.renewal = nil
+                state.isStale = false
+                if !state.waiters.isEmpty { begin(&state) }
+                return (Issue(value: value, epoch: state.epoch), [])
+            }
             state.value = value
             state.end = end
             state.isRefused = false
@@ -140,6 +160,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
             guard !wasAbandoned else {
                 // Nobody wanted it any more; who has come since wants one of its own.
                 state.renewal = nil
+                state.isStale = false
                 if !state.waiters.isEmpty { begin(&state) }
                 return []
             }

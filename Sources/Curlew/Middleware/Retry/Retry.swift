@@ -227,7 +227,9 @@ public struct Retry: CurlewMiddleware {
         switch failure {
         case .error(let error):
             // Without a connection nothing was sent, whatever the method.
-            return error.code.isTransient && (error.stage == .connecting || request.isIdempotent)
+            let isTransient =
+                error.code.isTransient || error.code == .totalTimeout && request.options.attemptTimeout != nil
+            return isTransient && (error.stage == .connecting || request.isIdempotent)
         case .response(let response):
             guard statuses.contains(response.status) else { return false }
             if request.isIdempotent { return true }

@@ -9,7 +9,7 @@ extension HTTPSession {
     /// it as any other; its exchange lasts as long as the connection, so ``SessionActor/shutdown(deadline:)`` waits for it. Limits of rate and
     /// ``TaskActor/suspend()`` do not hold the bytes of the other protocol back.
     ///
-    /// The end of the closure closes the connection at once: a peer that is to get the last bytes for certain is given ``UpgradedStream/finish()``, and
+    /// The end of the closure closes the connection at once: a peer that is to get the last bytes for certain is given ``HTTPSession/UpgradedStream/finish()``, and
     /// read to its end.
     ///
     /// ```swift
@@ -34,7 +34,7 @@ extension HTTPSession {
     ///   - body: The use of the connection.
     /// - Returns: The result of the closure.
     /// - Throws: ``CurlewError``: ``ErrorCode/upgradeRefused`` with the response and the beginning of its body if the server does not switch;
-    ///   ``ErrorCode/linkFailed`` with an error of the closure's own.
+    ///   ``ErrorCode/foreignFailure`` with an error of the closure's own.
     public func upgrade<Result>(
         _ reference: URIReference, to protocolName: String, method: HTTPRequest.Method = .get,
         query: RequestParameters = .none, fields: HTTPFields = HTTPFields(), credential: Credential? = nil,

@@ -1,44 +1,46 @@
-/// The bytes of a connection that was switched to another protocol, both ways.
-///
-/// It is the sequence of the bytes that the peer sends, for one reader. At most ``RequestOptions/bodyBufferSize`` of them wait for
-/// the reader; then the socket is not read. The sequence ends when the peer ends its side, and throws ``CurlewError`` if the connection breaks.
-///
-/// ```swift
-/// try await docker.upgrade("containers/\(id)/attach?stream=1&stdin=1&stdout=1", to: "tcp", method: .post) { stream in
-///     try await stream.write(Array("date\n".utf8))
-///     for try await bytes in stream { print(String(decoding: bytes, as: UTF8.self), terminator: "") }
-/// }
-/// ```
-public struct UpgradedStream: AsyncSequence, Sendable {
-    public typealias Element = [UInt8]
-
-    /// The response that switched the protocol, with status 101.
-    public let response: CurlewResponse
-    let connection: UpgradedStreamConnection
-
-    /// Sends bytes. It returns when the system has all of them, and suspends while the peer does not read. Writers that call it at the same time
-    /// take turns, each with all of its bytes.
+extension HTTPSession {
+    /// The bytes of a connection that was switched to another protocol, both ways.
     ///
-    /// A cancelled task stops in the middle of its bytes.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/connectionLost`` or ``ErrorCode/cancelled``.
-    public func write(_ bytes: [UInt8]) async throws { try await connection.write(bytes) }
+    /// It is the sequence of the bytes that the peer sends, for one reader. At most ``RequestOptions/bodyBufferSize`` of them wait for
+    /// the reader; then the socket is not read. The sequence ends when the peer ends its side, and throws ``CurlewError`` if the connection breaks.
+    ///
+    /// ```swift
+    /// try await docker.upgrade("containers/\(id)/attach?stream=1&stdin=1&stdout=1", to: "tcp", method: .post) { stream in
+    ///     try await stream.write(Array("date\n".utf8))
+    ///     for try await bytes in stream { print(String(decoding: bytes, as: UTF8.self), terminator: "") }
+    /// }
+    /// ```
+    public struct UpgradedStream: AsyncSequence, Sendable {
+        public typealias Element = [UInt8]
 
-    /// Ends the own side; the peer may still send.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` over TLS, where libcurl has no such end.
-    public func finish() async throws { try await connection.finish() }
-
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: connection) }
-
-    /// Reads the bytes.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The response that switched the protocol, with status 101.
+        public let response: CurlewResponse
         let connection: UpgradedStreamConnection
 
-        /// The next bytes; nil once the peer has ended its side.
-        public mutating func next() async throws -> [UInt8]? { try await connection.next() }
+        /// Sends bytes. It returns when the system has all of them, and suspends while the peer does not read. Writers that call it at the same time
+        /// take turns, each with all of its bytes.
+        ///
+        /// A cancelled task stops in the middle of its bytes.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/connectionLost`` or ``ErrorCode/cancelled``.
+        public func write(_ bytes: [UInt8]) async throws { try await connection.write(bytes) }
+
+        /// Ends the own side; the peer may still send.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` over TLS, where libcurl has no such end.
+        public func finish() async throws { try await connection.finish() }
+
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: connection) }
+
+        /// Reads the bytes.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            let connection: UpgradedStreamConnection
+
+            /// The next bytes; nil once the peer has ended its side.
+            public mutating func next() async throws -> [UInt8]? { try await connection.next() }
+        }
     }
 }
 
-/// The connection of an ``UpgradedStream``, on its loop.
+/// The connection of an ``HTTPSession/UpgradedStream``, on its loop.
 actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     nonisolated let loop: CurlewEventLoop
     private let connection: any UpgradedConnection

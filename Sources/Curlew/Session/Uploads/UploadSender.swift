@@ -24,7 +24,9 @@ struct UploadSender: Sendable {
     }
 
     /// True if a request may be sent again after it may have reached the server.
-    func mayBeRepeated(_ method: HTTPRequest.Method) -> Bool { options.isIdempotent ?? method.isIdempotent }
+    func mayBeRepeated(_ method: HTTPRequest.Method) -> Bool {
+        options.isIdempotent ?? (method.isIdempotent || options.idempotencyKey != nil)
+    }
 
     /// What follows the tasks of a request.
     private struct Watching {

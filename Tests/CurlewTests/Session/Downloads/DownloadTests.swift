@@ -12,7 +12,7 @@ struct DownloadTests {
         let bench = try await DownloadBench(count)
         let file = try await bench.download()
         #expect(file.path == bench.path && file.size == Int64(count))
-        #expect(file.response.status == .ok && file.response.headerFields[.eTag] == "\"one\"")
+        #expect(file.response?.status == .ok && file.response?.headerFields[.eTag] == "\"one\"")
         #expect(file.uri.path == "/file.bin" && file.history.isEmpty && file.digest == nil)
         try bench.expectWhole()
     }

@@ -50,7 +50,7 @@ enum ConnectionSnippets {
             Proxy.Rule("*", proxy: proxy),
         ])
         var options = RequestOptions()
-        options.proxy = ProxyConfiguration.none
+        options.proxy = Proxy.Configuration.none
         return (configuration, options)
     }
 

@@ -53,15 +53,9 @@ enum TransferSnippets {
     }
 
     private func outlive(_ api: HTTPSession) async throws {
-        let tokenFile = "/var/lib/mirror/disc.token"
-        var durable = DownloadTask.Options()
-        durable.tokenFile = tokenFile
-        if let token = try? await ResumeToken(contentsOf: tokenFile) {
-            if await token.isFinished { return }
-            _ = try await api.download(resuming: token, download: durable)
-        } else {
-            _ = try await api.download("disc.iso", to: .file("/var/lib/mirror/disc.iso"), download: durable)
-        }
+        let kept = try await api.download(
+            "disc.iso", to: .file("/var/lib/mirror/disc.iso"), tokenFile: "/var/lib/mirror/disc.token")
+        print(kept.path)
     }
 
     private func decide(_ api: HTTPSession) async throws {

@@ -1,0 +1,104 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Deadlines of the calls of a task", .noLeaks, .timeLimit(.minutes(1)))
+struct DeadlineTests {
+    private static let field = HTTPField.Name("X-Deadline-Ms")!
+
+    @Test("a call within a deadline ends with it, and its own shorter limit holds")
+    func limits() async throws {
+        let limits = Guarded<[Duration?]>([])
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            LimitNote { limit in limits.withLock { $0.append(limit) } }
+        }
+        var options = RequestOptions()
+        options.totalTimeout = .milliseconds(5)
+        try await withDeadline(.seconds(100)) {
+            _ = try await session.get("http://a.test/")
+            _ = try await session.get("http://a.test/", options: options)
+            try await withDeadline(.seconds(1000)) { _ = try await session.get("http://a.test/") }
+            try await withDeadline(.seconds(10)) { _ = try await session.get("http://a.test/") }
+        }
+        _ = try await session.get("http://a.test/")
+        let noted = limits.withLock { $0 }
+        #expect(noted.count == 5 && noted[1] == .milliseconds(5) && noted[4] == nil)
+        for (index, bound) in [0: Duration.seconds(100), 2: .seconds(100), 3: .seconds(10)] {
+            let limit = try #require(noted[index])
+            #expect(limit <= bound && limit > bound - .seconds(9))
+        }
+    }
+
+    @Test("a call that begins after its deadline is not sent")
+    func passed() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare)
+        let error = await withDeadline(.zero) { await curlewError { _ = try await session.get("http://a.test/x") } }
+        #expect(error?.code == .deadlineExceeded && error?.uri?.path == "/x" && stub.received.isEmpty)
+    }
+
+    @Test("a call that the server does not answer ends with its deadline")
+    func silent() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.closed
+        }
+        let session = try makeSession()
+        let error = await withDeadline(.milliseconds(300)) {
+            await curlewError { _ = try await session.get(.raw(server.url())) }
+        }
+        #expect(error?.code == .totalTimeout)
+    }
+
+    @Test("child tasks inherit the deadline, detached tasks do not")
+    func inheritance() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare)
+        try await withDeadline(.zero) {
+            async let child: ErrorCode? = curlewError { _ = try await session.get("http://a.test/") }?.code
+            let task = Task { await curlewError { _ = try await session.get("http://a.test/") }?.code }
+            let detached = Task.detached { try await session.get("http://a.test/").status }
+            #expect(await child == .deadlineExceeded)
+            #expect(await task.value == .deadlineExceeded)
+            let status = try await detached.value
+            #expect(status == .ok)
+        }
+    }
+
+    @Test("the field of each attempt has the milliseconds that are left")
+    func announced() async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(status: request.connectionIndex == 0 && request.path == "/a" ? .serviceUnavailable : .ok)
+        }
+        let session = try makeSession { quickRetry(2) }
+        try await withDeadline(.seconds(60), field: Self.field) {
+            _ = try await session.get(.raw(server.url("/a")))
+            try await withDeadline(.seconds(5)) { _ = try await session.get(.raw(server.url("/b"))) }
+            _ = try await session.get(.raw(server.url("/c")), fields: [Self.field: "own"])
+        }
+        var texts: [String: [String]] = [:]
+        while let request = await server.takeRequest() {
+            texts[request.target, default: []].append(request.fields[Self.field] ?? "none")
+            if request.target == "/c" { break }
+        }
+        let first = try #require(texts["/a"]).compactMap { Int($0) }
+        #expect(first.count == 2 && first[0] <= 60_000 && first[1] <= first[0] && first[1] > 0)
+        let inner = try #require(texts["/b"]).compactMap { Int($0) }
+        #expect(inner.count == 1 && inner[0] <= 5000)
+        #expect(texts["/c"] == ["own"])
+    }
+}
+
+/// A link that notes the time limit of each request.
+private struct LimitNote: CurlewMiddleware {
+    let note: @Sendable (Duration?) -> Void
+
+    func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse {
+        note(request.options.totalTimeout)
+        return try await next(request)
+    }
+}
