@@ -4,13 +4,13 @@ public import HTTPTypes
 extension HTTPSession {
     /// Opens a WebSocket (RFC 6455), and gives it to the closure. The end of the closure closes it.
     ///
-    /// - A closure that returns closes it with ``WebSocketCloseCode/normalClosure``, one that throws with
-    ///   ``WebSocketCloseCode/internalError``, and a task that is cancelled with ``WebSocketCloseCode/goingAway``. The closing handshake takes
-    ///   ``WebSocketOptions/closeTimeout`` at most, which a cancellation does not cut short.
+    /// - A closure that returns closes it with ``CurlewWebSocket/WebSocketCloseCode/normalClosure``, one that throws with
+    ///   ``CurlewWebSocket/WebSocketCloseCode/internalError``, and a task that is cancelled with ``CurlewWebSocket/WebSocketCloseCode/goingAway``. The closing handshake takes
+    ///   ``CurlewWebSocket/WebSocketOptions/closeTimeout`` at most, which a cancellation does not cut short.
     /// - The handshake is a GET over HTTP/1.1 that goes through the whole chain: credentials, cookies, challenges and retries act as on any request. A
     ///   redirect is refused unless ``RequestOptions/redirects`` says otherwise. The connection is one of the session's own, counted
     ///   among its ``ConnectionLimits``, and judged by its policies. Through an HTTP proxy it goes by CONNECT.
-    /// - ``SessionActor/shutdown(deadline:)`` closes the WebSocket with ``WebSocketCloseCode/goingAway``, and waits for its end.
+    /// - ``SessionActor/shutdown(deadline:)`` closes the WebSocket with ``CurlewWebSocket/WebSocketCloseCode/goingAway``, and waits for its end.
     ///
     /// ```swift
     /// let ending = try await api.webSocket("rooms/\(id)") { socket in
@@ -30,7 +30,7 @@ extension HTTPSession {
     ///   - body: The use of the WebSocket.
     /// - Returns: The end of the WebSocket.
     /// - Throws: ``CurlewError``: ``ErrorCode/webSocketHandshakeFailed`` with the response and the beginning of its body; those of a request; an error of
-    ///   ``WebSocket`` that the closure has passed on; ``ErrorCode/foreignFailure`` with an error of the closure's own.
+    ///   ``CurlewWebSocket/WebSocket`` that the closure has passed on; ``ErrorCode/foreignFailure`` with an error of the closure's own.
     @discardableResult
     public func webSocket(
         _ reference: URIReference, protocols: [String] = [], query: RequestParameters = .none,
@@ -78,7 +78,7 @@ struct WebSocketOpening {
     private let handshake: ClientHandshake
     private let options: WebSocketOptions
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest``.
     init(_ protocols: [String], _ fields: HTTPFields, _ options: WebSocketOptions) throws {
         try options.check()
         OpenSSLLibrary.start()
@@ -99,7 +99,7 @@ struct WebSocketOpening {
     }
 
     /// Checks the response.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/webSocketHandshakeFailed``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketHandshakeFailed``.
     func socket(for response: CurlewResponse, json: JSONCoding) async throws -> WebSocket {
         guard let upgraded = response.upgradedConnection else {
             throw await response.upgradeRefusal(.webSocketHandshakeFailed, "opened no WebSocket")

@@ -1,6 +1,6 @@
 public import Curlew
 
-/// An open WebSocket (RFC 6455), inside the closure of ``HTTPSession/webSocket(_:protocols:query:fields:credential:options:requestOptions:_:)``.
+/// An open WebSocket (RFC 6455), inside the closure of `HTTPSession.webSocket`.
 ///
 /// It may be used from several tasks at a time: one reads ``messages``, others send. Messages of several senders do not mix.
 public struct WebSocket: Sendable {
@@ -20,8 +20,8 @@ public struct WebSocket: Sendable {
     /// At most ``WebSocketOptions/receiveBufferSize`` of messages wait for the reader; then the socket is not read, and pings are not answered,
     /// until the reader takes some. A sequence that is left and begun anew goes on with the next message.
     ///
-    /// It throws ``CurlewError``: ``ErrorCode/webSocketFailed`` if the peer breaks the protocol, ``ErrorCode/connectionLost``,
-    /// ``ErrorCode/idleTimeout`` for a ping without an answer, ``ErrorCode/cancelled``, ``ErrorCode/sessionInvalidated``.
+    /// It throws ``Curlew/CurlewError``: ``Curlew/ErrorCode/webSocketFailed`` if the peer breaks the protocol, ``Curlew/ErrorCode/connectionLost``,
+    /// ``Curlew/ErrorCode/idleTimeout`` for a ping without an answer, ``Curlew/ErrorCode/cancelled``, ``Curlew/ErrorCode/sessionInvalidated``.
     public var messages: WebSocket.Messages { WebSocket.Messages(socket: self) }
 
     /// The messages in parts, as they come: for messages that are not to be held as a whole. From the first use on, messages are
@@ -50,11 +50,11 @@ public struct WebSocket: Sendable {
     /// peer does not read. A message that is larger than ``WebSocketOptions/fragmentSize`` goes out in fragments.
     ///
     /// A task that is cancelled before its message has begun to go out sends nothing of it. A message that has begun is sent as a whole.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/webSocketClosed``, ``ErrorCode/connectionLost`` or ``ErrorCode/cancelled``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketClosed``, ``Curlew/ErrorCode/connectionLost`` or ``Curlew/ErrorCode/cancelled``.
     public func send(_ message: WebSocketMessage) async throws { try await connection.send(message) }
 
-    /// Sends a value as a message of text, in the session's dialect of JSON (``HTTPSession/json``).
-    /// - Throws: As ``send(_:)``, and ``ErrorCode/encodingFailed``.
+    /// Sends a value as a message of text, in the session's dialect of JSON (``Curlew/HTTPSession/json``).
+    /// - Throws: As ``send(_:)``, and ``Curlew/ErrorCode/encodingFailed``.
     public func send(json value: some Encodable) async throws {
         let bytes: [UInt8]
         do {
@@ -68,7 +68,7 @@ public struct WebSocket: Sendable {
     /// Sends a message whose bytes come in chunks; each is a fragment. No other message goes out until its end.
     ///
     /// A sequence that throws leaves the message without an end, so the WebSocket is closed with ``WebSocketCloseCode/internalError``.
-    /// - Throws: As ``send(_:)``; ``ErrorCode/foreignFailure`` with an error of the sequence.
+    /// - Throws: As ``send(_:)``; ``Curlew/ErrorCode/foreignFailure`` with an error of the sequence.
     public func send<Chunks: AsyncSequence>(
         _ kind: WebSocketMessage.Kind, chunks: Chunks
     ) async throws where Chunks.Element == [UInt8] {
@@ -89,7 +89,7 @@ public struct WebSocket: Sendable {
     ///
     /// Pings that find out that a peer is gone are sent by themselves (``WebSocketOptions/pingInterval``).
     /// - Returns: The time that it took.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/webSocketClosed``, ``ErrorCode/connectionLost`` or ``ErrorCode/cancelled``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketClosed``, ``Curlew/ErrorCode/connectionLost`` or ``Curlew/ErrorCode/cancelled``.
     @discardableResult
     public func ping() async throws -> Duration {
         let clock = ContinuousClock()
@@ -103,7 +103,7 @@ public struct WebSocket: Sendable {
     /// Sends a close frame. Messages that the peer sent before its own close frame are still delivered; nothing more can be sent.
     ///
     /// A WebSocket that is closed or closing stays as it is. The end of the closure closes it, too.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a code that no close frame may carry.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a code that no close frame may carry.
     public func close(_ code: WebSocketCloseCode = .normalClosure, reason: String = "") async throws {
         guard let status = WebSocketCloseStatus(code, reason: reason) else {
             throw CurlewError(.invalidRequest, "no close frame may carry the code \(code)")

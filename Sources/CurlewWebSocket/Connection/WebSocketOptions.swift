@@ -45,7 +45,7 @@ public struct WebSocketOptions: Sendable {
         self.idleTimeout = idleTimeout
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a size or a time that is zero or negative.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a size or a time that is zero or negative.
     func check() throws {
         for (size, name) in [
             (receiveBufferSize, "receiveBufferSize"), (sendBufferSize, "sendBufferSize"),

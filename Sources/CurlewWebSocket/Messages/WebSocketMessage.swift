@@ -80,8 +80,8 @@ public struct WebSocketMessage: Sendable {
         }
     }
 
-    /// The message as a value from JSON, in the dialect of the session that received it (``HTTPSession/json``).
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``.
+    /// The message as a value from JSON, in the dialect of the session that received it (``Curlew/HTTPSession/json``).
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``.
     public func json<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         do {
             return try (dialect?.coding ?? JSONCoding()).decode(type, from: bytes)

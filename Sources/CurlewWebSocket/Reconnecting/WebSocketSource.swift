@@ -6,7 +6,7 @@ public import HTTPTypes
 /// Iterating opens it; each iterator has a WebSocket of its own, and the end of the iterator, or of its task, closes that with
 /// ``WebSocketCloseCode/goingAway``. Nothing waits while nobody iterates but the messages that ``WebSocketOptions/receiveBufferSize`` admits.
 ///
-/// - A connection that is lost, a timeout, and a handshake whose failure may pass (``CurlewError/isTransient``, and a status of 408, 429, 500, 502, 503
+/// - A connection that is lost, a timeout, and a handshake whose failure may pass (``Curlew/CurlewError/isTransient``, and a status of 408, 429, 500, 502, 503
 ///   or 504) are followed by another attempt, after a wait of ``policy``.
 /// - A close frame of the peer is the end of the sequence, unless its code says that the server restarts, is overloaded or failed: 1001, 1011, 1012,
 ///   1013 and 1014. ``reconnects`` decides otherwise.
