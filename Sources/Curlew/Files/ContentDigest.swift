@@ -4,7 +4,7 @@ internal import HTTPTypes
 /// A digest of some content: by which two contents are the same, or one of them is damaged.
 ///
 /// ```swift
-/// let digest = ContentDigest(hex: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+/// let digest = try ContentDigest(hex: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
 /// ```
 public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The hash function that made it.
@@ -18,13 +18,16 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
         self.init(algorithm, finished: bytes)
     }
 
-    /// Reads hexadecimal digits, as `sha256sum` and `sha512sum` write them: 64 are SHA-256, 128 are SHA-512. nil for
-    /// anything else.
-    public init?(hex: String) {
+    /// Reads hexadecimal digits, as `sha256sum` and `sha512sum` write them: 64 are SHA-256, 128 are SHA-512.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for anything else: a digest that is nil would check nothing.
+    public init(hex: String) throws {
         let digits = hex.utf8.map(\.hexValue)
         guard digits.count.isMultiple(of: 2), !digits.contains(nil),
             let algorithm = ContentDigest.Algorithm.all.first(where: { $0.length * 2 == digits.count })
-        else { return nil }
+        else {
+            throw CurlewError(
+                .invalidRequest, "the digest to expect is neither a SHA-256 nor a SHA-512 in hexadecimal digits")
+        }
         let values = digits.compactMap(\.self)
         self.init(
             algorithm, finished: stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] })
@@ -49,9 +52,8 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let algorithm = try container.decode(ContentDigest.Algorithm.self, forKey: .algorithm)
-        guard let digest = ContentDigest(hex: try container.decode(String.self, forKey: .hex)),
-            digest.algorithm == algorithm
-        else {
+        let digest = try? ContentDigest(hex: try container.decode(String.self, forKey: .hex))
+        guard let digest, digest.algorithm == algorithm else {
             throw DecodingError.dataCorruptedError(forKey: .hex, in: container, debugDescription: "no such digest")
         }
         self = digest

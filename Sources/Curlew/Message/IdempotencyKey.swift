@@ -34,7 +34,8 @@ extension RequestOptions {
     }
 
     /// The key of the call. It sets the field Idempotency-Key, unless the request has one, and lets ``Retry``, ``Hedging`` and the transport
-    /// send the request again as if its method were idempotent, unless ``isIdempotent`` is false.
+    /// send the request again as if its method were idempotent, unless ``isIdempotent`` is false. Uploads that resume, and those in parts, do
+    /// not send it: they are made of several requests.
     public var idempotencyKey: IdempotencyKey? {
         get { self[IdempotencyKeyKey.self] }
         set { self[IdempotencyKeyKey.self] = newValue }
