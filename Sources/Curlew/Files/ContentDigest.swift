@@ -93,14 +93,12 @@ extension ContentDigest {
     /// The strongest digest of what is written when a response's content is, the one of the whole representation first.
     /// - Parameter isPartial: Whether the content is a part of the representation, of which Repr-Digest says nothing.
     init?(of fields: HTTPFields, isPartial: Bool) {
-        let names = isPartial ? [Self.contentField] : [Self.representationField, Self.contentField]
+        let names = isPartial ? [HTTPField.Name.contentDigest] : [.reprDigest, .contentDigest]
         let digests = names.compactMap { fields[$0].flatMap { ContentDigest(field: $0) } }
         guard let digest = digests.first(where: { $0.algorithm == .sha512 }) ?? digests.first else { return nil }
         self = digest
     }
 
-    static let representationField = HTTPField.Name("Repr-Digest")!
-    static let contentField = HTTPField.Name("Content-Digest")!
 
     /// `sha-256=:BASE64:`, and parameters, which mean nothing here.
     private static func member(_ bytes: ArraySlice<UInt8>) -> (ContentDigest.Algorithm, ContentDigest)? {

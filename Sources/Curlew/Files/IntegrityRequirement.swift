@@ -115,11 +115,11 @@ extension CurlewResponse {
     fileprivate var asWhole: CurlewResponse {
         guard status == .partialContent || status == .rangeNotSatisfiable else { return self }
         var whole = self
-        whole.fields[ContentDigest.contentField] = nil
+        whole.fields[.contentDigest] = nil
         if status == .partialContent {
             whole.head.status = .ok
         } else {
-            whole.fields[ContentDigest.representationField] = nil
+            whole.fields[.reprDigest] = nil
         }
         return whole
     }

@@ -43,11 +43,9 @@ extension RequestOptions {
 }
 
 extension CurlewRequest {
-    private static let keyField = HTTPField.Name("Idempotency-Key")!
-
     /// Writes the key of the call into its field.
     mutating func addIdempotencyKey() {
-        guard let key = options.idempotencyKey, !fields.contains(Self.keyField) else { return }
-        fields[Self.keyField] = key.text
+        guard let key = options.idempotencyKey, !fields.contains(.idempotencyKey) else { return }
+        fields[.idempotencyKey] = key.text
     }
 }

@@ -56,7 +56,3 @@ extension RFC9651BareItem {
         }
     }
 }
-
-extension HTTPField.Name {
-    fileprivate static let acceptQuery = HTTPField.Name("Accept-Query")!
-}
