@@ -124,7 +124,7 @@ extension HTTPCache {
 
         /// - Parameters:
         ///   - id: Its name.
-        ///   - key: What it is found under.
+        ///   - key: The key that it is found under.
         ///   - uri: The URI that answered.
         ///   - head: Status and fields, without those that may not be stored.
         ///   - trailers: The fields that came after the body.
@@ -166,7 +166,7 @@ extension HTTPCache {
 
         /// Its name.
         public var id: ID { storage.id }
-        /// What it is found under.
+        /// The key that it is found under.
         public var key: Key { storage.key }
         /// The URI that answered.
         public var uri: String { storage.uri }
@@ -186,7 +186,7 @@ extension HTTPCache {
         public var range: Range<Int64>? { storage.range }
         /// The number of bytes in the body.
         public var bodySize: Int64 { storage.bodySize }
-        /// What its fields say of its use.
+        /// The rules for its use, as its fields have them.
         var rules: CacheRules { storage.rules }
 
         /// The same entry with other fields, times, trailers or selectors, and the same body.

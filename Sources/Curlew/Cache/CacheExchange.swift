@@ -262,6 +262,7 @@ final class CacheExchange: Sendable {
         let latest = await lookup.found()?.selected
         guard latest?.id == entry.id, latest?.responseTime == entry.responseTime else { return }
         var conditional = entry.hasValidator ? conditional(entry) : request.request
+        conditional.options.dropDeadline()
         conditional.options.totalTimeout = conditional.options.totalTimeout ?? Self.backgroundTimeout
         conditional.options.dispatch = DetachedDispatch { result in
             await validation.finish(self, entry, found, result)

@@ -185,8 +185,5 @@ extension HTTPCache.Entry {
 extension HTTPField.Name {
     /// RFC 9213 §3.1.
     static let cdnCacheControl = HTTPField.Name("CDN-Cache-Control")!
-    /// RFC 9211.
-    static let cacheStatus = HTTPField.Name("Cache-Status")!
     static let noVarySearch = HTTPField.Name("No-Vary-Search")!
-    static let pragma = HTTPField.Name("Pragma")!
 }

@@ -1,5 +1,5 @@
 extension HTTPCache {
-    /// What a cache keeps its responses in. ``HTTPCache/MemoryStore`` is in memory, `DiskCacheStore` of the product CurlewStorage on a disk.
+    /// The place where a cache keeps its responses. ``HTTPCache/MemoryStore`` is in memory, `DiskCacheStore` of the product CurlewStorage on a disk.
     ///
     /// A store does not know HTTP: it keeps entries with their bodies under keys, several under each, within bounds of its own. It
     /// may forget an entry at any time, but never hands out a body that is not the whole of what was committed with its entry. Whatever
@@ -18,7 +18,7 @@ extension HTTPCache {
 
         /// The body of an entry, and a use of it.
         ///
-        /// What is removed meanwhile can still be read by those who have its body.
+        /// A body that was handed out can be read to its end after its entry was removed.
         /// - Parameters:
         ///   - entry: The entry, as it was found.
         ///   - range: The bytes of the body that are wanted, within ``HTTPCache/Entry/bodySize``.
@@ -42,7 +42,7 @@ extension HTTPCache {
         ///   - count: The most entries that are wanted.
         func list(after id: HTTPCache.Entry.ID?, count: Int) async throws -> [HTTPCache.Entry]
 
-        /// What the store has, and what it has lost.
+        /// The contents of the store, and its losses.
         var contents: HTTPCache.Contents { get async throws }
     }
 }
@@ -104,7 +104,7 @@ extension HTTPCache {
 }
 
 extension HTTPCache {
-    /// What a ``HTTPCache/Store`` has.
+    /// The contents of a ``HTTPCache/Store``.
     public struct Contents: Sendable, Hashable {
         /// The number of entries.
         public var entries: Int

@@ -96,9 +96,17 @@ struct FlightKey: Hashable, Sendable {
         timeouts =
             options.isAnySet
             ? [
-                options.connectTimeout, options.headTimeout, options.idleTimeout, options.totalTimeout,
-                options.connectionWaitTimeout,
+                options.connectTimeout, options.headTimeout, options.idleTimeout, Self.total(options),
+                options.connectionWaitTimeout, options.attemptTimeout,
             ] : []
+    }
+}
+
+extension FlightKey {
+    /// The total timeout; of calls within one deadline it is the moment at which that ends.
+    private static func total(_ options: RequestOptions) -> Duration? {
+        guard let deadline = options.deadline, deadline.setsTotal else { return options.totalTimeout }
+        return .nanoseconds(deadline.end.nanoseconds)
     }
 }
 

@@ -235,6 +235,8 @@ final class CacheCore: Sendable {
     let events = Broadcaster<HTTPCache.Event>(bufferSize: 1000)
     let coalescing = Coalescing()
     private let deadlines = Deadlines()
+    /// Apart from the calls of a request, which have less time.
+    private let removalDeadlines = Deadlines()
     private let state = Guarded(State())
     /// So many invalidations are remembered.
     private static let memory = 1024
@@ -280,14 +282,13 @@ final class CacheCore: Sendable {
             state.generation += 1
             state.floor = state.generation
         }
-        let store = store
-        let isDone = try await deadlines.outcome(
-            of: {
+        let isDone = try await removalDeadlines.outcome(
+            of: { [self] in
                 try await store.remove(selection)
+                if selection.isAll { state.withLock { ($0.unforgotten, $0.ignoresStore) = ([], false) } }
                 return true
             }, within: removalTimeout)
         guard isDone != nil else { throw CurlewError(.cacheFailed, "the cache's store takes too long to remove") }
-        if selection.isAll { state.withLock { ($0.unforgotten, $0.ignoresStore) = ([], false) } }
     }
 
     /// Calls the store, and waits for it no longer than it may take. As long as a call that took longer has not ended, the store is not

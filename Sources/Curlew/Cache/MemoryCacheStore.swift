@@ -7,7 +7,7 @@ extension HTTPCache {
     /// NSURLCache, unless another limit is given.
     ///
     /// ```swift
-    /// let store = MemoryCacheStore(capacity: .mebibytes(64))
+    /// let store = HTTPCache.MemoryStore(capacity: .mebibytes(64))
     /// let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .caching(HTTPCache(store: store)))
     /// ```
     public final class MemoryStore: HTTPCache.Store {

@@ -1,3 +1,4 @@
+internal import Glibc
 public import HTTPTypes
 
 /// The place that a download goes to, and the rule for a file that is there already.
@@ -62,6 +63,22 @@ public struct Destination: Sendable {
         case .folder(let path): (path, true)
         case .chosen: nil
         }
+    }
+
+    /// True if a download to here may have had a file at this path. Nothing is known of a destination that a closure chooses.
+    func mayBe(_ path: String?) -> Bool {
+        guard let path, let location else { return false }
+        guard location.isFolder else { return Self.absolute(location.path).hasSameBytes(as: path) }
+        let folder = Self.absolute(location.path)
+        let prefix = folder.utf8.last == .slash ? folder : folder + "/"
+        return path.utf8.starts(with: prefix.utf8) && !path.utf8.dropFirst(prefix.utf8.count).contains(.slash)
+    }
+
+    /// The path from the root, for a process that stands in another folder later.
+    package static func absolute(_ path: String) -> String {
+        guard path.utf8.first != .slash, let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return "\(String(cString: folder))/\(path)"
     }
 
     /// Makes the file that is to become the one at a path.

@@ -29,15 +29,6 @@ extension ResumeToken {
         }
     }
 
-    /// The file of a download that is finished; nil if it is not.
-    var finishedFile: DownloadedFile? {
-        get async {
-            guard let destination, let total, await isFinished else { return nil }
-            return DownloadedFile(
-                path: destination, size: total, response: nil, uri: finalURI ?? uri, digest: nil, history: [])
-        }
-    }
-
     /// Writes the token into a file, in place of what is there, all at once: under another name first.
     ///
     /// Only its owner may read the file.

@@ -34,7 +34,8 @@ extension RequestOptions {
     }
 
     /// The key of the call. It sets the field Idempotency-Key, unless the request has one, and lets ``Retry``, ``Hedging`` and the transport
-    /// send the request again as if its method were idempotent, unless ``isIdempotent`` is false.
+    /// send the request again as if its method were idempotent, unless ``isIdempotent`` is false. Uploads that resume, and those in parts, do
+    /// not send it: they are made of several requests.
     public var idempotencyKey: IdempotencyKey? {
         get { self[IdempotencyKeyKey.self] }
         set { self[IdempotencyKeyKey.self] = newValue }
@@ -42,11 +43,9 @@ extension RequestOptions {
 }
 
 extension CurlewRequest {
-    private static let keyField = HTTPField.Name("Idempotency-Key")!
-
     /// Writes the key of the call into its field.
     mutating func addIdempotencyKey() {
-        guard let key = options.idempotencyKey, !fields.contains(Self.keyField) else { return }
-        fields[Self.keyField] = key.text
+        guard let key = options.idempotencyKey, !fields.contains(.idempotencyKey) else { return }
+        fields[.idempotencyKey] = key.text
     }
 }

@@ -207,7 +207,10 @@ extension RequestOptions {
         var timeouts = defaults
         if let connectTimeout { timeouts.connect = connectTimeout }
         if let idleTimeout { timeouts.idle = idleTimeout }
-        if let totalTimeout { timeouts.total = totalTimeout }
+        if let totalTimeout {
+            // The deadline of the calls around the request does not lengthen the limit of the session.
+            timeouts.total = deadline?.setsTotal == true ? min(timeouts.total, totalTimeout) : totalTimeout
+        }
         if let attemptTimeout { timeouts.total = min(timeouts.total, attemptTimeout) }
         if let connectionWaitTimeout { timeouts.connectionWait = connectionWaitTimeout }
         if let headTimeout { timeouts.head = headTimeout }

@@ -9,7 +9,7 @@ extension AlternativeServices {
     /// which they were learnt: call ``networkChanged()`` when it becomes another.
     ///
     /// ```swift
-    /// let alternatives = AlternativeServiceStore()
+    /// let alternatives = AlternativeServices.Store()
     /// try await alternatives.load(from: "altsvc.txt")
     /// ```
     public final class Store: Sendable {
@@ -157,7 +157,7 @@ extension AlternativeServices {
             }
         }
 
-        /// What has expired goes first, then the origins whose alternatives are the soonest to expire. Failures are no more than
+        /// Expired alternatives are removed first, then the origins whose alternatives expire soonest. Failures are no more than
         /// alternatives.
         private func shrink(_ state: inout State, now: Int64) {
             let failureLimit = max(1, limits.origins) * max(1, limits.perOrigin)

@@ -19,7 +19,7 @@ internal import HTTPTypes
 /// It is written after ``StandardChain``, so that it sees each request and each response:
 ///
 /// ```swift
-/// let alternatives = AlternativeServiceStore()
+/// let alternatives = AlternativeServices.Store()
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
 ///     StandardChain()
 ///     AlternativeServices(alternatives)

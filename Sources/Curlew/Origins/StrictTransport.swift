@@ -14,7 +14,7 @@ internal import HTTPTypes
 /// refused by ``Redirects`` as ever, unless that allows it; then the request goes by `https` once more.
 ///
 /// ```swift
-/// let store = StrictTransportStore()
+/// let store = StrictTransport.Store()
 /// var options = StandardChain.Options()
 /// options.strictTransport = StrictTransport(store)
 /// let api = try HTTPSession(baseURL: "http://api.example.com/", chain: options)

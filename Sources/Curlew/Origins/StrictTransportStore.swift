@@ -8,7 +8,7 @@ extension StrictTransport {
     /// that knows nobody costs a request next to nothing.
     ///
     /// ```swift
-    /// let store = StrictTransportStore()
+    /// let store = StrictTransport.Store()
     /// try await store.load(from: "hsts.txt")
     /// store.add("example.com", includesSubdomains: true, age: .seconds(86_400))
     /// ```
@@ -115,7 +115,7 @@ extension StrictTransport {
             }
         }
 
-        /// What has expired goes first, then what is the soonest to expire.
+        /// Expired hosts are removed first, then those that expire soonest.
         private func shrink(_ entries: inout [String: Entry], now: Int64) {
             let limit = max(1, limits.hosts)
             guard entries.count > limit else { return }

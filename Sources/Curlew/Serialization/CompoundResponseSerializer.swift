@@ -5,9 +5,9 @@ extension ResponseSerializers {
     /// Serializers of different types are made alike with ``BodyResponseSerializer/map(_:)``:
     ///
     /// ```swift
-    /// let serializer = CompoundResponseSerializer([
+    /// let serializer = ResponseSerializers.Compound([
     ///     JSONResponseSerializer<Report>().map { Answer.report($0) },
-    ///     StringResponseSerializer().map { Answer.text($0) },
+    ///     ResponseSerializers.Text().map { Answer.text($0) },
     /// ])
     /// ```
     ///

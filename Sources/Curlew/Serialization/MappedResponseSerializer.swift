@@ -45,14 +45,14 @@ extension BodyResponseSerializer {
     /// The error is ``ErrorCode/unacceptableStatus`` as ever; ``CurlewError/failure(as:)`` has the value.
     public func orFailure<Failure: BodyResponseSerializer>(
         _ failure: Failure
-    ) -> ResponseSerializers.Failure<Self, Failure> {
-        ResponseSerializers.Failure(base: self, failure: failure)
+    ) -> ResponseSerializers.OrFailure<Self, Failure> {
+        ResponseSerializers.OrFailure(base: self, failure: failure)
     }
 }
 
 extension ResponseSerializers {
     /// A serializer with another for the bodies of statuses that are not taken.
-    public struct Failure<
+    public struct OrFailure<
         Base: BodyResponseSerializer, Failure: BodyResponseSerializer
     >: BodyResponseSerializer {
         var base: Base

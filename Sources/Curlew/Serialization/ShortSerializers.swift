@@ -1,6 +1,12 @@
 public import FoundationEssentials
 internal import HTTPTypes
 
+/// The serializers that have short names: `.bytes`, `.data`, `.nothing`, `.file(…)`, `.raw`, `.text`, `.valueAndResponse(…)`, and those that
+/// other serializers are made of.
+///
+/// ``JSONResponseSerializer`` and ``PropertyListResponseSerializer`` have many settings, and stand by themselves.
+public enum ResponseSerializers {}
+
 extension ResponseSerializers {
     /// Hands the body's bytes over as they came.
     ///
@@ -35,7 +41,7 @@ extension ResponseSerializers {
     /// Checks the status and wants nothing of the body, of whatever type it is.
     ///
     /// The body is read within bounds, so that the connection can serve the next request; beyond them it is dropped.
-    public struct Discarding: ResponseSerializer {
+    public struct Nothing: ResponseSerializer {
         /// The statuses that are taken, and how much of the body of any other is kept in the error.
         public var acceptance = ResponseAcceptance(.any)
 
@@ -113,9 +119,9 @@ extension ResponseSerializer where Self == ResponseSerializers.FoundationData {
     public static var data: ResponseSerializers.FoundationData { ResponseSerializers.FoundationData() }
 }
 
-extension ResponseSerializer where Self == ResponseSerializers.Discarding {
+extension ResponseSerializer where Self == ResponseSerializers.Nothing {
     /// Nothing: the status is checked, the body read and forgotten.
-    public static var nothing: ResponseSerializers.Discarding { ResponseSerializers.Discarding() }
+    public static var nothing: ResponseSerializers.Nothing { ResponseSerializers.Nothing() }
 }
 
 extension ResponseSerializer where Self == ResponseSerializers.File {

@@ -30,7 +30,7 @@ public struct HTTPSession: Sendable {
     public var secretScope = SecretScope.baseOrigin {
         didSet { end = End(end.link.with(SecretHome(base: baseURL, scope: secretScope))) }
     }
-    /// The dialect of JSON: what `json:` writes and `as:` reads, error bodies, events and lines.
+    /// The dialect of JSON: of contents by `.json`, of values by `as:`, of error bodies, events and lines.
     public var json: JSONCoding {
         didSet { responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json) }
     }
@@ -56,7 +56,8 @@ public struct HTTPSession: Sendable {
     ///   - configuration: How the session works.
     ///   - defaultFields: Fields for every request that does not have them itself.
     ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its own: Bearer for a
-    ///     token, Basic for a password. It is sent before a server asks; ``ChallengeAuthentication`` answers challenges.
+    ///     token, Basic for a password. It needs a base URL. It is sent before a server asks: ``ChallengeAuthentication`` and
+    ///     ``CredentialRenewal`` leave requests with it alone.
     ///   - json: The dialect of JSON.
     ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
     ///   - chain: What the ``StandardChain`` does. `.bare` leaves it out, for gateways that hand on what comes: no content
@@ -91,7 +92,8 @@ public struct HTTPSession: Sendable {
     ///   - transport: What carries the requests.
     ///   - defaultFields: Fields for every request that does not have them itself.
     ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its own: Bearer for a
-    ///     token, Basic for a password. It is sent before a server asks; ``ChallengeAuthentication`` answers challenges.
+    ///     token, Basic for a password. It needs a base URL. It is sent before a server asks: ``ChallengeAuthentication`` and
+    ///     ``CredentialRenewal`` leave requests with it alone.
     ///   - json: The dialect of JSON.
     ///   - limits: Bounds on what is collected of a response.
     ///   - chain: What the ``StandardChain`` does; `.bare` leaves it out.
@@ -113,7 +115,12 @@ public struct HTTPSession: Sendable {
         self.baseURL = try baseURL.map { try CurlewURI($0).asBase() }
         try (transport as? SessionActor)?.configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
-        if let credential { self.defaultFields[.authorization] = try credential.preemptiveValue }
+        if let credential {
+            guard self.baseURL != nil else {
+                throw CurlewError(.invalidRequest, "a credential of a session needs a base URL, whose origin it is for")
+            }
+            self.defaultFields[.authorization] = try credential.preemptiveValue
+        }
         self.json = json
         self.limits = limits
         responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json)
@@ -183,6 +190,7 @@ public struct HTTPSession: Sendable {
         if request.options.isAnySet {
             if request.options.onResponse != nil { request.options.onResponse = nil }
             request.addIdempotencyKey()
+            request.options.dropDeadline()
         }
         if let scope = CallScope.current { try scope.limit(&request) }
         if request.body.isFile { try watchFile(of: &request) }

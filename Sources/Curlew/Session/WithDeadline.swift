@@ -33,29 +33,53 @@ public func withDeadline<Value>(
 }
 
 /// The deadline of the calls that a task makes.
-struct CallScope: Sendable {
+package struct CallScope: Sendable {
     @TaskLocal static var current: CallScope?
 
     let end: Instant
     let field: HTTPField.Name?
+    /// True if the total timeout of a request is that of the scope, and not the caller's.
+    private(set) var setsTotal = false
 
-    private var remaining: Duration { Instant.now.duration(to: end) }
+    init(end: Instant, field: HTTPField.Name?) {
+        self.end = end
+        self.field = field
+    }
 
-    /// Cuts the time of a call to what is left.
+    /// The time that is left; negative after the end.
+    var remaining: Duration { Instant.now.duration(to: end) }
+
+    /// Runs a closure without the deadline of the task: for tasks that work for others, too.
+    package static func outside<Value>(_ body: () throws -> Value) rethrows -> Value {
+        guard current != nil else { return try body() }
+        return try $current.withValue(nil) { try body() }
+    }
+
+    /// Limits the time of a call to the time that is left.
     /// - Throws: ``CurlewError`` with ``ErrorCode/deadlineExceeded`` if nothing is left.
     func limit(_ request: inout CurlewRequest) throws {
-        let remaining = remaining
         guard remaining > .zero else {
             throw CurlewError(.deadlineExceeded, "the deadline of the calls around it had passed").adding(request)
         }
-        if request.options.totalTimeout.map({ $0 > remaining }) ?? true { request.options.totalTimeout = remaining }
-        if field != nil { request.options.deadline = self }
+        request.options.limit(to: self)
     }
 
-    /// Writes the milliseconds that are left into the field of an attempt, unless the caller has set it.
-    func announce(in request: inout CurlewRequest) {
+    /// Limits the time of an attempt to the time that is left, and writes that into the field, unless the caller has set it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if nothing is left.
+    func prepareAttempt(_ request: inout CurlewRequest) throws {
+        let remaining = remaining
+        guard remaining > .zero else {
+            throw CurlewError(.totalTimeout, "the deadline of the calls around it has passed").adding(request)
+        }
+        if request.options.totalTimeout.map({ $0 > remaining }) ?? true { request.options.totalTimeout = remaining }
         guard let field, !request.fields.contains(field) else { return }
-        request.fields[field] = "\(max(0, remaining.nanosecondsClamped / 1_000_000))"
+        request.fields[field] = "\(remaining.nanosecondsClamped / 1_000_000)"
+    }
+
+    fileprivate func settingTotal(_ setsTotal: Bool) -> CallScope {
+        var copy = self
+        copy.setsTotal = setsTotal
+        return copy
     }
 }
 
@@ -65,9 +89,28 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The deadline that the field of an attempt is made of.
-    var deadline: CallScope? {
-        get { self[DeadlineKey.self] }
-        set { self[DeadlineKey.self] = newValue }
+    /// The deadline of the calls around the request.
+    var deadline: CallScope? { self[DeadlineKey.self] }
+
+    /// Takes a deadline over: the total timeout is the time that is left, unless the caller's is shorter.
+    func limited(to scope: CallScope?) -> RequestOptions {
+        guard let scope else { return self }
+        var options = self
+        options.limit(to: scope)
+        return options
+    }
+
+    fileprivate mutating func limit(to scope: CallScope) {
+        let remaining = max(scope.remaining, .nanoseconds(1))
+        let isShorter = totalTimeout.map { $0 > remaining } ?? true
+        if isShorter { totalTimeout = remaining }
+        self[DeadlineKey.self] = scope.settingTotal(isShorter)
+    }
+
+    /// Drops a deadline, and the total timeout that comes of it: of a request that is sent again later, or by a task that nobody waits for.
+    mutating func dropDeadline() {
+        guard let deadline else { return }
+        if deadline.setsTotal { totalTimeout = nil }
+        self[DeadlineKey.self] = nil
     }
 }

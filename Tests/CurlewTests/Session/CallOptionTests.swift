@@ -132,4 +132,47 @@ struct CallOptionTests {
         let error = await curlewError { _ = try await session.put("x", .encoded(as: "x/y") { throw Broken() }) }
         #expect(error?.code == .encodingFailed && error?.underlying is Broken && error?.uri?.path == "/x")
     }
+
+    @Test("a credential of a session without a base URL is refused")
+    func credentialWithoutHome() {
+        let error = #expect(throws: CurlewError.self) { try HTTPSession(credential: .bearer("t")) }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    @Test("a query alone makes no content, whatever the serializer of the session does")
+    func queryAlone() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        var session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
+        _ = try await session.post("x", query: ["k": 1])
+        var form = MultipartFormData()
+        form.append("1", name: "a")
+        session.requestSerializer = MultipartRequestSerializer(form)
+        _ = try await session.get("x", query: ["k": 1])
+        #expect(stub.received.map { $0.uri.query } == ["k=1", "k=1"])
+        #expect(stub.received.allSatisfy { $0.body.isEmpty && !$0.fields.contains(.contentType) })
+    }
+
+    @Test("the media type of a form goes before that of the session's default fields")
+    func formType() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(
+            baseURL: "http://a.test/", transport: stub, defaultFields: [.contentType: "application/json"], chain: .bare)
+        _ = try await session.post("x", .form(["a": 1]))
+        _ = try await session.post("x", .form(["a": 1]), fields: [.contentType: "x/y"])
+        #expect(stub.received.map { $0.fields[.contentType] } == ["application/x-www-form-urlencoded", "x/y"])
+    }
+
+    @Test("an endpoint whose first link takes parameters refuses a content that is none")
+    func endpointContent() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
+        let endpoint = Endpoint<Void, String>(.post) { (_: Void) in
+            .init("x", .multipart { $0.append("1", name: "a") })
+        } through: {
+            HTTPRequestSerializer().bringing(String.self)
+            ResponseSerializers.Text()
+        }
+        let error = await curlewError { _ = try await session.call(endpoint) }
+        #expect(error?.code == .invalidRequest && stub.received.isEmpty)
+    }
 }

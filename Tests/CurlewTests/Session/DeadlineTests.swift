@@ -91,6 +91,89 @@ struct DeadlineTests {
         #expect(inner.count == 1 && inner[0] <= 5000)
         #expect(texts["/c"] == ["own"])
     }
+
+    @Test("a deadline does not lengthen the limit that the session has for an attempt")
+    func sessionLimit() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.closed
+        }
+        let session = try makeSession { $0.timeouts.total = .milliseconds(300) }
+        let error = await withDeadline(.seconds(60)) {
+            await curlewError { _ = try await session.get(.raw(server.url())) }
+        }
+        #expect(error?.code == .totalTimeout && error?.message == "not finished within 300 ms")
+    }
+
+    @Test("a stream of events ends with the deadline, and is not connected anew")
+    func events() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+            try await connection.closed
+        }
+        let session = try makeSession()
+        let policy = ServerSentEvent.ReconnectionPolicy(delay: .milliseconds(1), minimumDelay: .milliseconds(1))
+        let error = await withDeadline(.milliseconds(400)) {
+            await curlewError {
+                for try await _ in session.events(.raw(server.url()), reconnection: policy) {}
+            }
+        }
+        #expect(error?.code == .deadlineExceeded)
+    }
+
+    @Test("a download does not wait for a retry beyond its deadline")
+    func download() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(status: .serviceUnavailable, fields: [.retryAfter: "30"])
+        }
+        let folder = try ScratchFolder()
+        let session = try makeSession()
+        let error = await withDeadline(.seconds(5)) {
+            await curlewError {
+                _ = try await session.download(.raw(server.url()), to: .file(folder.file("f")), attempts: 3)
+            }
+        }
+        #expect(error?.code == .unacceptableStatus && server.requestCount == 1)
+    }
+
+    @Test("a request that a deadline has limited has no limit when it is sent again later")
+    func sentAgain() async throws {
+        let limits = Guarded<[Duration?]>([])
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            LimitNote { limit in limits.withLock { $0.append(limit) } }
+        }
+        let kept = Guarded<CurlewRequest?>(nil)
+        let keeping = try HTTPSession(transport: stub, chain: .bare) {
+            Link { request, next in
+                kept.withLock { $0 = request }
+                return try await next(request)
+            }
+        }
+        try await withDeadline(.seconds(60)) { _ = try await keeping.get("http://a.test/") }
+        _ = try await session.send(try #require(kept.withLock { $0 }))
+        #expect(limits.withLock { $0 } == [nil])
+    }
+
+    @Test("calls within one deadline are joined as others are")
+    func coalesced() async throws {
+        let gate = Gate()
+        let server = try await MockServer.start { _ in
+            try await gate.wait()
+            return MockResponse(body: "x")
+        }
+        let link = Coalescing()
+        let session = try makeSession { link }
+        try await withDeadline(.seconds(60), field: Self.field) {
+            async let first = session.get(.raw(server.url()), as: .text)
+            async let second = session.get(.raw(server.url()), as: .text)
+            try await eventually("both wait") { link.memberCount == 2 }
+            gate.open()
+            #expect(try await [first, second] == ["x", "x"])
+        }
+        #expect(server.requestCount == 1)
+    }
 }
 
 /// A link that notes the time limit of each request.

@@ -17,7 +17,7 @@ public import HTTPTypes
 /// let authenticator = try CredentialRenewal(
 ///     for: "https://api.example.com", lifetime: { (token: Token) in .seconds(token.expiresIn) },
 ///     apply: { token, request in request.fields[.authorization] = "Bearer \(token.access)" },
-///     renew: { old in try await login.post("token", json: Renewal(old?.refresh), as: Token.self) }
+///     renew: { old in try await login.post("token", .json(Renewal(old?.refresh)), as: Token.self) }
 /// )
 /// ```
 /// The closure that renews should use a session without this link. Copies share the credential.
@@ -60,7 +60,8 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
         }
         let issue = try await store.current()
         let response = try await next(authorized(request, issue.value))
-        guard statuses.contains(response.status) else { return response }
+        // A request of a user who has logged out is not sent again for the next one.
+        guard statuses.contains(response.status), store.isCurrent(issue) else { return response }
         guard request.body.isReplayable else {
             store.refuse(issue)
             throw CurlewError(
@@ -74,7 +75,8 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
         return try await next(authorized(request, renewed.value))
     }
 
-    /// Drops the credential, as when a user logs out. The next request renews, and the closure gets nil. Copies of the link share this.
+    /// Drops the credential, as when a user logs out. The next request renews, and the closure gets nil. A request that was sent with the
+    /// dropped credential is not sent again: its response, a 401 included, is the caller's. Copies of the link share this.
     public func forget() { store.forget() }
 
     private func authorized(_ request: CurlewRequest, _ value: Value) throws -> CurlewRequest {

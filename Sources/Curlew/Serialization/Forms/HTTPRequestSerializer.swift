@@ -29,8 +29,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
     public var style: RequestParameters.Style
     /// The encoder that turns `Encodable` values into parameters.
     public var encoder = ParameterEncoder()
-    /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters; what it throws is
-    /// thrown by the call, and nothing is sent.
+    /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters. Its error is
+    /// ``CurlewError/underlying`` of the call's, and nothing is sent.
     public var queryEncoder: QueryEncoder?
 
     /// - Parameters:

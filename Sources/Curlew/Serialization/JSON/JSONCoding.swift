@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// The JSON dialect of an API: the names of keys, the forms of dates, data and numbers, and what reads and writes it.
 ///
-/// A session has one (``HTTPSession/json``). It is used both ways, so that `as:` reads what `json:` writes; for error bodies,
+/// A session has one (``HTTPSession/json``). It is used both ways, so that `as:` reads what `.json` writes; for error bodies,
 /// events and lines as well.
 ///
 /// ```swift

@@ -33,7 +33,7 @@ extension JSONCoding {
     /// The style in which parameters are written as JSON (RFC 8259), always in UTF-8.
     ///
     /// ```swift
-    /// var style = JSONStyle()
+    /// var style = JSONCoding.Style()
     /// style.options = [.sortedKeys, .withoutEscapingSlashes]
     /// ```
     public struct Style: Sendable {

@@ -67,7 +67,7 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseS
     /// The error is ``ErrorCode/unacceptableStatus`` as ever; ``CurlewError/failure(as:)`` has the value.
     public func orFailure<Failure: Decodable & Sendable>(
         _ type: Failure.Type
-    ) -> ResponseSerializers.Failure<Self, JSONResponseSerializer<Failure>> {
+    ) -> ResponseSerializers.OrFailure<Self, JSONResponseSerializer<Failure>> {
         orFailure(JSONResponseSerializer<Failure>(options: options, coding: coding))
     }
 }

@@ -5,7 +5,7 @@ extension MultipartFormData {
     /// keeps to it, the first as well as one after a redirect or a retry.
     ///
     /// ```swift
-    /// form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
+    /// form.throttle = MultipartFormData.Throttle(packetSize: .kibibytes(16), delay: .milliseconds(200))
     /// ```
     public struct Throttle: Sendable {
         /// The most bytes that go out at once; at least one. 16 KiB by default.

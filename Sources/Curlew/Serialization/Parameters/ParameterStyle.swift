@@ -5,7 +5,7 @@ extension RequestParameters {
     /// numbers that are not finite are refused, and so are parameters that are no dictionary.
     ///
     /// ```swift
-    /// var style = ParameterStyle()
+    /// var style = RequestParameters.Style()
     /// style.arrays = .indexed
     /// style.dates = .iso8601
     /// ```

@@ -90,7 +90,7 @@ extension RequestParameters {
     /// An enumeration with raw values needs no more than the conformance:
     ///
     /// ```swift
-    /// enum Order: String, ParameterConvertible { case newest, nearest }
+    /// enum Order: String, RequestParameters.Convertible { case newest, nearest }
     /// ```
     public protocol Convertible {
         /// The value as a parameter.

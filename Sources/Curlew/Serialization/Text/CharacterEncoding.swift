@@ -6,7 +6,7 @@ extension ResponseSerializers.Text {
     /// characters.
     ///
     /// ```swift
-    /// let cyrillic = StringResponseSerializer.Encoding(name: "windows-1251")
+    /// let cyrillic = ResponseSerializers.Text.Encoding(name: "windows-1251")
     /// ```
     public struct Encoding: Sendable, Hashable, CustomStringConvertible {
         enum Kind: Sendable, Hashable {

@@ -273,4 +273,22 @@ struct AuthenticatorTests {
         #expect(values == [nil])
         #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer token-1"])
     }
+
+    @Test("a request of before a credential was forgotten is not sent again with the next one")
+    func forgottenUnderWay() async throws {
+        let refusals = Gate(isOpen: false)
+        let server = try await server(accepting: "token-1", gate: refusals)
+        let issuer = Issuer()
+        let link = try CredentialRenewal(
+            for: server.url(), initial: "old", apply: Self.fields, renew: { _ in try await issuer.renew() })
+        let session = try HTTPSession(chain: .bare) { link }
+        let first = Task { try await session.get(.raw(server.url())).status }
+        try await server.waitForRequests(1)
+        link.forget()
+        await refusals.open()
+        #expect(try await first.value == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
+        #expect(server.requestCount == 2)
+        await session.shutdown()
+    }
 }

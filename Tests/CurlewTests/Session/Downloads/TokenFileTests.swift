@@ -173,7 +173,7 @@ struct TokenFileTests {
         if !isToken { try bench.folder.write("token", Array("no token".utf8)) }
         let url = bench.server.url(isToken ? "/other" : "/")
         let file = try await bench.session.download(
-            .raw(url), to: .file(bench.folder.file("g")), tokenFile: path)
+            .raw(url), to: .file(bench.folder.file("file.bin")), tokenFile: path)
         #expect(file.response?.status == .ok && file.size == 300_000)
         await token.discard()
     }
@@ -192,9 +192,46 @@ struct TokenFileTests {
         let part = try #require(bench.folder.names.first { $0.hasSuffix(".part") })
         try bench.folder.rename(part, to: "file.bin")
         #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
+        let destination = Destination.file(bench.folder.file("file.bin"))
+        let (uri, wrong) = (URIReference.uri(token.uri), String(repeating: "0", count: 64))
+        // A file that is not as it should be is none of this download's, and stands in its way.
+        let refusals: [(IntegrityRequirement, ErrorCode)] = [
+            (try .sha256(wrong), .fileExists), (IntegrityRequirement(length: 5), .lengthMismatch),
+        ]
+        for (integrity, code) in refusals {
+            let error = await curlewError {
+                _ = try await bench.session.download(uri, to: destination, integrity: integrity, tokenFile: path)
+            }
+            #expect(error?.code == code)
+            try await token.write(to: path)
+        }
+        let digest = MessageDigestText.sha256(try bench.folder.bytes("file.bin"))
+        let requests = bench.server.requestCount
         let file = try await bench.session.download(
-            .uri(token.uri), to: .file(bench.folder.file("file.bin")), tokenFile: path)
-        #expect(file.response == nil && file.size == 600_000 && bench.server.requestCount == 1)
-        #expect(bench.folder.names == ["file.bin"])
+            uri, to: destination, integrity: try .sha256(digest), tokenFile: path)
+        #expect(file.response == nil && file.size == 600_000)
+        #expect(try file.digest == ContentDigest(hex: digest))
+        #expect(bench.server.requestCount == requests && bench.folder.names == ["file.bin"])
+    }
+
+    @Test("a token of another destination is not resumed")
+    func otherDestination() async throws {
+        let bench = try await DownloadBench(600_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall), at: .every)
+        let token = try await leftovers(of: bench, segments: 1)
+        bench.server.removeFaults()
+        let file = try await bench.session.download(
+            .uri(token.uri), to: .file(bench.folder.file("other")), tokenFile: bench.folder.file("token"))
+        #expect(file.response?.status == .ok && file.path == bench.folder.file("other"))
+        await token.discard()
+    }
+}
+
+/// The digest of bytes as `sha256sum` writes it.
+private enum MessageDigestText {
+    static func sha256(_ bytes: [UInt8]) -> String {
+        let digest = try? MessageDigest(.sha256)
+        try? digest?.update(bytes)
+        return (try? digest?.finish()) ?? ""
     }
 }

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of AddressPolicies.md, Connections.md, Proxies.md and Authenticating.md, so that it compiles. ``DocumentationTests`` compares
 /// them.

@@ -1,6 +1,5 @@
 import Curlew
 import FoundationEssentials
-import HTTPTypes
 
 /// The code of Serialization.md and MigratingFromAFNetworking.md, so that it compiles. ``DocumentationTests`` compares them.
 enum SerializationSnippets {

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of Transfers.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum TransferSnippets {
@@ -20,7 +19,7 @@ enum TransferSnippets {
     }
 
     private func check(_ response: CurlewResponse, _ published: String) async throws -> DownloadedFile {
-        let integrity = IntegrityRequirement(length: 1_048_576, digest: ContentDigest(hex: published))
+        let integrity = IntegrityRequirement(length: 1_048_576, digest: try ContentDigest(hex: published))
         let checked = try await response.save(to: .file("/srv/inbox/archive.tar.gz"), integrity: integrity)
         return checked
     }
@@ -28,7 +27,7 @@ enum TransferSnippets {
     private func download(_ api: HTTPSession, _ published: String) async throws {
         var download = DownloadTask.Options()
         download.retries.attempts = 6
-        download.integrity.digest = ContentDigest(hex: published)
+        download.integrity.digest = try ContentDigest(hex: published)
         let disc = try await api.download("disc.iso", to: .folder("/srv/inbox"), download: download)
         print(disc.path, disc.digest as Any)
     }
