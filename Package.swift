@@ -25,7 +25,7 @@ let package = Package(
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
-        .library(name: "CurlewWebSocket", targets: ["CurlewWebSocket"]),
+        .library(name: "CurlewWebSockets", targets: ["CurlewWebSockets"]),
     ],
     traits: [
         .trait(name: "Brotli", description: "Decodes bodies that are coded with Brotli; takes libbrotlidec."),
@@ -199,7 +199,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "CurlewWebSocket",
+            name: "CurlewWebSockets",
             dependencies: [
                 "COpenSSL",
                 "CZlib",
@@ -223,7 +223,7 @@ let package = Package(
                 .target(name: "CBrotliEncoder", condition: .when(traits: ["Brotli"])),
                 "COpenSSL",
                 "Curlew",
-                "CurlewWebSocket",
+                "CurlewWebSockets",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -368,14 +368,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "CurlewWebSocketTests",
+            name: "CurlewWebSocketsTests",
             dependencies: [
                 "COpenSSL",
                 "CZlib",
                 "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",
-                "CurlewWebSocket",
+                "CurlewWebSockets",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 "SeededNumbers",
             ],

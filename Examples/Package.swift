@@ -83,6 +83,7 @@ let package = Package(
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewService", package: "curlew"),
+                .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

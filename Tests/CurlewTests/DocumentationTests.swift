@@ -48,13 +48,13 @@ struct DocumentationTests {
     func recipes() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/Recipes.md", in: "Tests/CurlewTests/Support/Snippets/RecipeSnippets.swift",
-            "Tests/CurlewWebSocketTests/Support/Snippets.swift")
+            "Tests/CurlewWebSocketsTests/Support/Snippets.swift")
     }
 
     @Test("the article on WebSockets shows code that compiles")
     func webSockets() throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/WebSocket.md", in: "Tests/CurlewWebSocketTests/Support/Snippets.swift")
+            of: "DocC/Curlew.docc/WebSocket.md", in: "Tests/CurlewWebSocketsTests/Support/Snippets.swift")
     }
 
     @Test("the article on responses shows code that compiles")

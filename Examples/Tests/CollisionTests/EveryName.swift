@@ -1,6 +1,7 @@
 internal import Curlew
 internal import CurlewImages
 internal import CurlewService
+internal import CurlewWebSockets
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -53,6 +54,7 @@ extension CurlewMiddleware {}
 extension CurlewRequest {}
 extension CurlewResponse {}
 extension CurlewURI {}
+extension CurlewWebSocket {}
 extension Destination {}
 extension DownloadTask {}
 extension DownloadedFile {}
@@ -129,3 +131,4 @@ extension Timeouts {}
 extension Transport {}
 extension URIReference {}
 extension UploadToken {}
+extension WebSocketSource {}

@@ -1,7 +1,7 @@
 internal import Curlew
 internal import FuzzingKit
 
-@testable internal import CurlewWebSocket
+@testable internal import CurlewWebSockets
 
 /// WebSocket: in any pieces the frames of a peer are the same messages, for both roles, with and without compression,
 /// and within the limits; written and read again, the messages are the same.
@@ -11,7 +11,7 @@ struct FuzzWebSocketFrames: FuzzTarget {
         var choices = Choices(input)
         let seed = choices.byte()
         let limits = choices.one(of: [
-            WebSocketLimits(), WebSocketLimits(messageSize: 100, frameSize: 60, ratio: nil),
+            CurlewWebSocket.Limits(), CurlewWebSocket.Limits(messageSize: 100, frameSize: 60, ratio: nil),
         ])
         let role = choices.one(of: [WebSocketRole.client, .server])
         let compression = choices.one(of: [nil, DeflateAgreement(), fresh])
@@ -41,7 +41,7 @@ struct FuzzWebSocketFrames: FuzzTarget {
         return agreement
     }
 
-    private static func checkRules(_ transcript: Transcript, _ limits: WebSocketLimits) {
+    private static func checkRules(_ transcript: Transcript, _ limits: CurlewWebSocket.Limits) {
         for entry in transcript.entries {
             switch entry {
             case .message(.text(let text)):
@@ -64,7 +64,7 @@ struct FuzzWebSocketFrames: FuzzTarget {
     ) {
         var writer = MessageWriter(
             role: role == .client ? .server : .client, compression: compression,
-            options: WebSocketCompression(minimumSize: 4), random: ConstantNumbers())
+            options: CurlewWebSocket.Compression(minimumSize: 4), random: ConstantNumbers())
         var bytes: [UInt8] = []
         do {
             for entry in transcript.entries {
@@ -92,10 +92,10 @@ private struct ConstantNumbers: RandomNumberGenerator {
 /// The result of reading a peer's bytes.
 private struct Transcript: Equatable {
     enum Entry: Equatable {
-        case message(WebSocketMessage)
+        case message(CurlewWebSocket.Message)
         case ping([UInt8])
         case pong([UInt8])
-        case close(WebSocketCloseStatus)
+        case close(CurlewWebSocket.CloseStatus)
     }
 
     var entries: [Entry] = []
@@ -106,12 +106,12 @@ private struct Transcript: Equatable {
     init(entries: [Entry]) { self.entries = entries }
 
     init(
-        of pieces: [[UInt8]], role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(),
+        of pieces: [[UInt8]], role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(),
         compression: DeflateAgreement?
     ) {
         var reader = MessageReader(role: role, limits: limits, compression: compression)
         var buffer = ReceiveBuffer(capacity: 256)
-        var kind = WebSocketMessage.Kind.binary
+        var kind = CurlewWebSocket.Message.Kind.binary
         do {
             for piece in pieces {
                 buffer.fill(with: piece)
@@ -120,7 +120,7 @@ private struct Transcript: Equatable {
                     case .begin(let begun): kind = begun
                     case .chunk: break
                     case .end:
-                        entries.append(.message(WebSocketMessage(kind, bytes: unfinished)))
+                        entries.append(.message(CurlewWebSocket.Message(kind, bytes: unfinished)))
                         unfinished = []
                     case .ping(let payload): entries.append(.ping(payload))
                     case .pong(let payload): entries.append(.pong(payload))

@@ -147,7 +147,7 @@ extension ErrorCode {
     public static let responseAlreadyTaken = Self("response-already-taken")
 }
 
-/// Codes of WebSockets, which the module `CurlewWebSocket` throws.
+/// Codes of WebSockets, which the module `CurlewWebSockets` throws.
 extension ErrorCode {
     /// The server did not answer the opening handshake of a WebSocket as RFC 6455 §4 demands; the error has its response.
     public static let webSocketHandshakeFailed = Self("websocket-handshake-failed")

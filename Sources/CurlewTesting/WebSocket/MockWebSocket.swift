@@ -1,6 +1,6 @@
 #if TestKit
 internal import Curlew
-public import CurlewWebSocket
+public import CurlewWebSockets
 public import HTTPTypes
 
 /// The server's end of a WebSocket in a test: well behaved, or with the faults that the test wants.
@@ -14,13 +14,13 @@ public actor MockWebSocket {
     /// An event from the client.
     public enum Event: Sendable, Hashable {
         /// A whole message.
-        case message(WebSocketMessage)
+        case message(CurlewWebSocket.Message)
         /// A ping.
         case ping([UInt8])
         /// A pong.
         case pong([UInt8])
         /// The close frame; the client sends nothing after it.
-        case close(WebSocketCloseStatus)
+        case close(CurlewWebSocket.CloseStatus)
     }
 
     /// The connection beneath, for every way to end; nil where a ``StubTransport`` has none.
@@ -36,11 +36,11 @@ public actor MockWebSocket {
     private var writer: MessageWriter
     private var input = ReceiveBuffer()
     private var message: [UInt8] = []
-    private var kind = WebSocketMessage.Kind.binary
+    private var kind = CurlewWebSocket.Message.Kind.binary
 
     init(
         _ channel: any MockWebSocketChannel, _ request: HTTPRequest, _ agreement: HandshakeAgreement,
-        _ options: WebSocketOptions
+        _ options: CurlewWebSocket.Options
     ) {
         self.channel = channel
         connection = channel as? RawConnection
@@ -49,7 +49,7 @@ public actor MockWebSocket {
         isCompressed = agreement.compression != nil
         reader = MessageReader(role: .server, limits: options.limits, compression: agreement.compression)
         writer = MessageWriter(
-            role: .server, compression: agreement.compression, options: options.compression ?? WebSocketCompression())
+            role: .server, compression: agreement.compression, options: options.compression ?? CurlewWebSocket.Compression())
     }
 
     /// Reads the client's handshake, and accepts it.
@@ -60,7 +60,7 @@ public actor MockWebSocket {
     ///   - adjust: Changes the response before it is sent.
     /// - Throws: ``TestKitError`` for a handshake that breaks RFC 6455; the client gets a response that says so.
     public static func accept(
-        _ connection: RawConnection, protocols: [String] = [], options: WebSocketOptions = WebSocketOptions(),
+        _ connection: RawConnection, protocols: [String] = [], options: CurlewWebSocket.Options = CurlewWebSocket.Options(),
         adjust: @Sendable (inout HTTPResponse) -> Void = { _ in }
     ) async throws -> MockWebSocket {
         let request = try HTTPRequest(head: try await connection.readHead())
@@ -109,7 +109,7 @@ public actor MockWebSocket {
             message = []
             return nil
         case .chunk: return nil
-        case .end: return .message(WebSocketMessage(kind, bytes: message))
+        case .end: return .message(CurlewWebSocket.Message(kind, bytes: message))
         case .ping(let payload): return .ping(payload)
         case .pong(let payload): return .pong(payload)
         case .close(let status): return .close(status)
@@ -117,7 +117,7 @@ public actor MockWebSocket {
     }
 
     /// The next message; pings are answered meanwhile. nil once the client closes.
-    public func nextMessage() async throws -> WebSocketMessage? {
+    public func nextMessage() async throws -> CurlewWebSocket.Message? {
         while let event = try await receive() {
             switch event {
             case .message(let message): return message
@@ -132,7 +132,7 @@ public actor MockWebSocket {
     // MARK: Sending
 
     /// Sends a message in one frame.
-    public func send(_ message: WebSocketMessage) async throws {
+    public func send(_ message: CurlewWebSocket.Message) async throws {
         var bytes: [UInt8] = []
         do throws(WebSocketViolation) {
             try writer.write(message, into: &bytes)
@@ -149,8 +149,8 @@ public actor MockWebSocket {
     public func pong(_ payload: [UInt8]) async throws { try await send(.pong(payload)) }
 
     /// Sends a close frame.
-    public func close(_ code: WebSocketCloseCode = .normalClosure, reason: String = "") async throws {
-        try await send(.close(WebSocketCloseStatus(code, reason: reason) ?? .withoutCode))
+    public func close(_ code: CurlewWebSocket.CloseCode = .normalClosure, reason: String = "") async throws {
+        try await send(.close(CurlewWebSocket.CloseStatus(code, reason: reason) ?? .withoutCode))
     }
 
     private func send(_ frame: ControlFrame) async throws {
@@ -168,14 +168,14 @@ public actor MockWebSocket {
     /// Sends back each message, answers pings, and answers the close frame: a good server.
     /// - Returns: The client's close frame; nil if the connection ended without.
     @discardableResult
-    public func echo() async throws -> WebSocketCloseStatus? {
+    public func echo() async throws -> CurlewWebSocket.CloseStatus? {
         while let event = try await receive() {
             switch event {
             case .message(let message): try await send(message)
             case .ping(let payload): try await pong(payload)
             case .pong: break
             case .close(let status):
-                try await send(.close(WebSocketCloseStatus(status.code) ?? .withoutCode))
+                try await send(.close(CurlewWebSocket.CloseStatus(status.code) ?? .withoutCode))
                 return status
             }
         }

@@ -1,5 +1,5 @@
 #if TestKit
-public import CurlewWebSocket
+public import CurlewWebSockets
 
 /// A server that speaks WebSocket and nothing else.
 ///
@@ -22,7 +22,7 @@ public final class MockWebSocketServer: Sendable {
     ///   - handler: The server's end of each WebSocket.
     public static func start(
         at address: ServerAddress = .ipv4, tls: ServerTLS? = nil, protocols: [String] = [],
-        options: WebSocketOptions = WebSocketOptions(),
+        options: CurlewWebSocket.Options = CurlewWebSocket.Options(),
         handler: @escaping @Sendable (MockWebSocket) async throws -> Void
     ) async throws -> MockWebSocketServer {
         MockWebSocketServer(

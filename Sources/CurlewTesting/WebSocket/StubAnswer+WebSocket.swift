@@ -1,6 +1,6 @@
 #if TestKit
 internal import Curlew
-public import CurlewWebSocket
+public import CurlewWebSockets
 internal import HTTPTypes
 
 extension StubAnswer {
@@ -14,7 +14,7 @@ extension StubAnswer {
     ///   - options: The bounds and the compression of the server.
     ///   - handler: The server's end.
     public static func webSocket(
-        protocols: [String] = [], options: WebSocketOptions = WebSocketOptions(),
+        protocols: [String] = [], options: CurlewWebSocket.Options = CurlewWebSocket.Options(),
         handler: @escaping @Sendable (MockWebSocket) async throws -> Void
     ) -> StubAnswer {
         StubAnswer(outcome: .webSocket(StubWebSocket(protocols: protocols, options: options, handler: handler)))
@@ -24,7 +24,7 @@ extension StubAnswer {
 /// The WebSockets of a stub.
 struct StubWebSocket: Sendable {
     let protocols: [String]
-    let options: WebSocketOptions
+    let options: CurlewWebSocket.Options
     let handler: @Sendable (MockWebSocket) async throws -> Void
 
     func open(_ request: CurlewRequest) throws -> CurlewResponse {

@@ -1,0 +1,155 @@
+/// The closing handshake of one connection (RFC 6455 §7) as a pure machine: it takes events and names the actions that
+/// follow.
+///
+/// The connection performs the actions of an event in their order, before the next event.
+package struct ClosingHandshake: Sendable {
+    /// An event that matters to the end of the connection.
+    package enum Event: Sendable, Hashable {
+        /// The application closes the connection.
+        case closeRequested(CurlewWebSocket.CloseStatus)
+        /// The last byte of the own close frame was given to the system.
+        case closeFlushed
+        /// The peer's close frame came.
+        case closeReceived(CurlewWebSocket.CloseStatus)
+        /// The peer broke a rule; nothing more is read from it.
+        case peerViolated(WebSocketViolation)
+        /// The peer ended the connection, or it broke.
+        case connectionEnded
+        /// The time for the closing handshake is over.
+        case timedOut
+    }
+
+    /// An action of the connection.
+    package enum Action: Sendable, Hashable {
+        /// Writes the close frame behind the frames that wait already. ``Event/closeFlushed`` reports its end.
+        case sendClose(CurlewWebSocket.CloseStatus)
+        /// Starts the timer for the closing handshake. It is started once.
+        case startTimer
+        /// Closes the transport.
+        case closeConnection
+        /// Reports the end, stops the timer, and frees everything. It is the last action.
+        case finish(CurlewWebSocket.Ending)
+    }
+
+    /// The state; each case holds the close frames so far.
+    package enum State: Sendable, Hashable {
+        case open
+        /// The own close frame is on its way, and the peer's is awaited.
+        case closing(sent: CurlewWebSocket.CloseStatus, isFlushed: Bool)
+        /// Both close frames are known, and the own one is not yet flushed.
+        case answering(sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus, cause: CurlewWebSocket.Ending.Cause)
+        /// Both close frames are exchanged, and the server is to end the connection.
+        case awaitingEnd(sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus, cause: CurlewWebSocket.Ending.Cause)
+        /// The peer violated the protocol and is told so.
+        case failing(sent: CurlewWebSocket.CloseStatus, violation: WebSocketViolation)
+        case ended(CurlewWebSocket.Ending)
+    }
+
+    package private(set) var state = State.open
+    private let role: WebSocketRole
+
+    package init(role: WebSocketRole) { self.role = role }
+
+    /// True if frames may be sent: after the close frame none may follow (RFC 6455 §5.5.1).
+    package var canSend: Bool { state == .open }
+
+    /// True if messages of the peer are still delivered: the peer may finish its messages before it answers a close
+    /// frame.
+    package var canReceive: Bool {
+        switch state {
+        case .open, .closing: true
+        default: false
+        }
+    }
+
+    /// Takes an event and returns the actions that it causes.
+    package mutating func handle(_ event: Event) -> [Action] {
+        let (next, actions) = Self.transition(from: state, on: event, role: role)
+        state = next
+        return actions
+    }
+
+    /// The machine: the next state, and the actions in their order.
+    static func transition(from state: State, on event: Event, role: WebSocketRole) -> (State, [Action]) {
+        switch state {
+        case .open: fromOpen(event)
+        case .closing(let sent, let isFlushed): fromClosing(sent, isFlushed, event, role)
+        case .answering(let sent, let received, let cause):
+            afterBoth(state, CurlewWebSocket.Ending(cause: cause, sent: sent, received: received), event, role)
+        case .awaitingEnd(let sent, let received, let cause):
+            afterBoth(state, CurlewWebSocket.Ending(cause: cause, sent: sent, received: received), event, role)
+        case .failing(let sent, let violation): fromFailing(state, sent, violation, event, role)
+        case .ended: (state, [])
+        }
+    }
+
+    private static func fromOpen(_ event: Event) -> (State, [Action]) {
+        switch event {
+        case .closeRequested(let status):
+            return (.closing(sent: status, isFlushed: false), [.sendClose(status), .startTimer])
+        case .closeReceived(let status):
+            // The answer repeats the peer's code (RFC 6455 §5.5.1). The reason is not repeated.
+            let answer = CurlewWebSocket.CloseStatus(status.code) ?? .withoutCode
+            return (
+                .answering(sent: answer, received: status, cause: .closedByPeer), [.sendClose(answer), .startTimer]
+            )
+        case .peerViolated(let violation):
+            let status = CurlewWebSocket.CloseStatus(violation)
+            return (.failing(sent: status, violation: violation), [.sendClose(status), .startTimer])
+        case .connectionEnded: return end(CurlewWebSocket.Ending(cause: .connectionLost, sent: nil, received: nil))
+        case .closeFlushed, .timedOut: return (.open, [])
+        }
+    }
+
+    private static func fromClosing(
+        _ sent: CurlewWebSocket.CloseStatus, _ isFlushed: Bool, _ event: Event, _ role: WebSocketRole
+    ) -> (State, [Action]) {
+        switch event {
+        case .closeFlushed: return (.closing(sent: sent, isFlushed: true), [])
+        case .closeReceived(let received):
+            guard isFlushed else { return (.answering(sent: sent, received: received, cause: .closedLocally), []) }
+            guard role == .client else {
+                return end(CurlewWebSocket.Ending(cause: .closedLocally, sent: sent, received: received))
+            }
+            return (.awaitingEnd(sent: sent, received: received, cause: .closedLocally), [])
+        case .peerViolated(let violation):
+            // The close frame is sent already, and a second one must not follow.
+            return end(CurlewWebSocket.Ending(cause: .violation(violation.description), sent: sent, received: nil))
+        case .connectionEnded: return end(CurlewWebSocket.Ending(cause: .connectionLost, sent: sent, received: nil))
+        case .timedOut: return end(CurlewWebSocket.Ending(cause: .timedOut, sent: sent, received: nil))
+        case .closeRequested: return (.closing(sent: sent, isFlushed: isFlushed), [])
+        }
+    }
+
+    /// The server ends the connection first: the wait of TCP for late segments is then the server's, and the client can
+    /// connect again at once (RFC 6455 §7.1.1).
+    private static func afterBoth(
+        _ state: State, _ ending: CurlewWebSocket.Ending, _ event: Event, _ role: WebSocketRole
+    ) -> (State, [Action]) {
+        switch event {
+        case .closeFlushed:
+            guard role == .client, let sent = ending.sent, let received = ending.received else { return end(ending) }
+            return (.awaitingEnd(sent: sent, received: received, cause: ending.cause), [])
+        case .connectionEnded, .timedOut: return end(ending)
+        case .closeRequested, .closeReceived, .peerViolated: return (state, [])
+        }
+    }
+
+    /// A client waits for the server's end: closing at once, with unread bytes, would reset the connection and could
+    /// destroy the close frame on its way.
+    private static func fromFailing(
+        _ state: State, _ sent: CurlewWebSocket.CloseStatus, _ violation: WebSocketViolation, _ event: Event,
+        _ role: WebSocketRole
+    ) -> (State, [Action]) {
+        let ending = CurlewWebSocket.Ending(cause: .violation(violation.description), sent: sent, received: nil)
+        switch event {
+        case .closeFlushed: return role == .server ? end(ending) : (state, [])
+        case .connectionEnded, .timedOut: return end(ending)
+        case .closeRequested, .closeReceived, .peerViolated: return (state, [])
+        }
+    }
+
+    private static func end(_ ending: CurlewWebSocket.Ending) -> (State, [Action]) {
+        (.ended(ending), [.closeConnection, .finish(ending)])
+    }
+}

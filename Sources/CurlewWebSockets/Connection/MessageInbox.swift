@@ -1,0 +1,62 @@
+internal import Curlew
+
+/// The parts of messages that have come and wait for their reader, who may be on any thread.
+final class MessageInbox: Sendable {
+    private struct State {
+        var parts: [CurlewWebSocket.Part] = []
+        var first = 0
+        var size = 0
+        /// True if the loop has stopped reading.
+        var isPaused = false
+    }
+
+    private let state = Guarded(State())
+    private let limit: Int
+    /// The memory that a part takes beside its bytes: empty messages count as well.
+    private static let overhead = 64
+    /// The number of slots that were read before the others move up.
+    private static let compactionLimit = 64
+
+    /// - Parameter limit: The size from which on nothing more is read.
+    init(limit: Int) { self.limit = limit }
+
+    /// True if nothing more is to be read. The reader then tells when there is room again.
+    func pausesReading() -> Bool {
+        state.withLock { state in
+            state.isPaused = state.size >= limit
+            return state.isPaused
+        }
+    }
+
+    var isEmpty: Bool { state.withLock { $0.first == $0.parts.count } }
+
+    func append(_ part: CurlewWebSocket.Part) {
+        state.withLock { state in
+            state.parts.append(part)
+            state.size += part.bytes.count + Self.overhead
+        }
+    }
+
+    /// Takes the first part.
+    /// - Returns: The part, and true if the loop is to read on.
+    func take() -> (part: CurlewWebSocket.Part, resumes: Bool)? {
+        state.withLock { state in
+            guard state.first < state.parts.count else { return nil }
+            let part = state.parts[state.first]
+            state.first += 1
+            state.size -= part.bytes.count + Self.overhead
+            if state.first == state.parts.count {
+                state.parts.removeAll(keepingCapacity: true)
+                state.first = 0
+            } else if state.first > max(Self.compactionLimit, state.parts.count / 2) {
+                state.parts.removeFirst(state.first)
+                state.first = 0
+            }
+            let resumes = state.isPaused && state.size <= limit / 2
+            if resumes { state.isPaused = false }
+            return (part, resumes)
+        }
+    }
+
+    func removeAll() { state.withLock { $0 = State() } }
+}

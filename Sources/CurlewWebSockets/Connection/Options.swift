@@ -1,0 +1,67 @@
+public import Curlew
+
+extension CurlewWebSocket {
+    /// The options of a WebSocket.
+    ///
+    /// The defaults answer pings, find out within a minute that a peer is gone, hold at most some 128 KiB for a socket beside the message that is being
+    /// received, and compress nothing.
+    public struct Options: Sendable {
+        /// Bounds on the messages that are received.
+        public var limits: CurlewWebSocket.Limits
+        /// The compression to offer. nil, the default, offers none.
+        public var compression: CurlewWebSocket.Compression?
+        /// The size of the messages that wait for their reader; when it is reached, the socket is not read. 64 KiB by default. The
+        /// message that reaches it is kept as a whole.
+        public var receiveBufferSize: ByteSize
+        /// The size of the frames that wait for the peer to read; when it is reached, ``CurlewWebSocket/send(_:)`` waits. 64 KiB by default.
+        public var sendBufferSize: ByteSize
+        /// The size of the frames that a larger message is sent in. 64 KiB by default.
+        public var fragmentSize: ByteSize
+        /// The time without a byte from the peer after which a ping is sent. 30 seconds by default; nil sends none.
+        public var pingInterval: Duration?
+        /// The time without a byte from the peer after a ping after which the connection counts as lost. 30 seconds by default. It does not run while
+        /// the socket is not read, as its reader is behind.
+        public var pongPatience: Duration
+        /// The time from the first close frame to the end of the connection. 5 seconds by default.
+        public var closeTimeout: Duration
+        /// The time without a message either way after which the socket is closed with ``CurlewWebSocket/CloseCode/goingAway``. nil, the
+        /// default, is no limit.
+        public var idleTimeout: Duration?
+
+        /// Makes options; each is described at its property.
+        public init(
+            limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(), compression: CurlewWebSocket.Compression? = nil,
+            receiveBufferSize: ByteSize = .kibibytes(64), sendBufferSize: ByteSize = .kibibytes(64),
+            fragmentSize: ByteSize = .kibibytes(64), pingInterval: Duration? = .seconds(30),
+            pongPatience: Duration = .seconds(30), closeTimeout: Duration = .seconds(5), idleTimeout: Duration? = nil
+        ) {
+            self.limits = limits
+            self.compression = compression
+            self.receiveBufferSize = receiveBufferSize
+            self.sendBufferSize = sendBufferSize
+            self.fragmentSize = fragmentSize
+            self.pingInterval = pingInterval
+            self.pongPatience = pongPatience
+            self.closeTimeout = closeTimeout
+            self.idleTimeout = idleTimeout
+        }
+
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a size or a time that is zero or negative.
+        func check() throws {
+            for (size, name) in [
+                (receiveBufferSize, "receiveBufferSize"), (sendBufferSize, "sendBufferSize"),
+                (fragmentSize, "fragmentSize"),
+                (limits.messageSize, "messageSize"), (limits.frameSize, "frameSize"),
+            ] where size.bytes <= 0 {
+                throw CurlewError(.invalidRequest, "\(name) of a WebSocket is not above zero")
+            }
+            for (time, name) in [
+                (pingInterval, "pingInterval"), (pongPatience, "pongPatience"), (closeTimeout, "closeTimeout"),
+                (idleTimeout, "idleTimeout"),
+            ] {
+                guard let time, time <= .zero else { continue }
+                throw CurlewError(.invalidRequest, "\(name) of a WebSocket is not above zero")
+            }
+        }
+    }
+}

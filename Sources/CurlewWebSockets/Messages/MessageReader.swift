@@ -1,0 +1,127 @@
+/// An event in the messages of a peer.
+package enum MessageEvent: Sendable, Hashable {
+    case begin(CurlewWebSocket.Message.Kind)
+    /// So many bytes of the message were appended to the output.
+    case chunk(Int)
+    /// The message is complete; that of a text is valid UTF-8.
+    case end
+    case ping([UInt8])
+    case pong([UInt8])
+    /// The peer's close frame; no event follows.
+    case close(CurlewWebSocket.CloseStatus)
+}
+
+/// Reads the messages of a peer: frames, decompression, UTF-8 and limits.
+///
+/// A message is appended to the caller's bytes as it comes, at most 64 KiB (or what the buffer holds) with each event.
+/// A caller that wants whole messages leaves the bytes until ``MessageEvent/end``; a caller that wants chunks takes
+/// them with each event, and sets ``collectsMessages`` to false.
+package struct MessageReader: ~Copyable {
+    private var parser: FrameParser
+    private var inflater: MessageInflater?
+    private var text: UTF8Validator?
+    private var state = State.frames
+    private var isCompressed = false
+
+    /// True if the caller leaves the bytes until the end of a message: room is then made for the rest of a frame at
+    /// once, as growing step by step takes twenty times as long for 1 MiB.
+    package var collectsMessages = true
+
+    /// The most room that is made for bytes that have not come: a peer that announces much and sends little costs no
+    /// more.
+    private static let reserveLimit = 1 << 20
+
+    private enum State {
+        case frames
+        /// Compressed bytes in the buffer, and perhaps output inside zlib.
+        case inflating(Range<Int>)
+        case failed(WebSocketViolation)
+    }
+
+    /// - Parameters:
+    ///   - role: The role of this end; the messages are the other's.
+    ///   - limits: Bounds on frames and messages.
+    ///   - compression: The result of the negotiation; nil for no compression.
+    package init(
+        role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(), compression: DeflateAgreement? = nil
+    ) {
+        parser = FrameParser(role: role, limits: limits, allowsCompression: compression != nil)
+        inflater = compression.map { MessageInflater($0, role: role, limits: limits) }
+    }
+
+    /// Reads up to the next event.
+    /// - Parameters:
+    ///   - input: Bytes of the peer. It is filled again only after this returned nil.
+    ///   - output: The bytes to append messages to.
+    /// - Returns: The event, or nil when the buffer is used up.
+    /// - Throws: The fault of the peer, again for every later call.
+    package mutating func next(
+        in input: inout ReceiveBuffer, into output: inout [UInt8]
+    ) throws(WebSocketViolation) -> MessageEvent? {
+        do throws(WebSocketViolation) {
+            while true {
+                switch state {
+                case .frames:
+                    guard let event = try parser.next(in: &input) else { return nil }
+                    if let event = try take(event, &input, into: &output) { return event }
+                case .inflating(let range):
+                    if let event = try inflate(range, input, into: &output) { return event }
+                case .failed(let violation): throw violation
+                }
+            }
+        } catch {
+            state = .failed(error)
+            input.discardAll()
+            throw error
+        }
+    }
+
+    private mutating func take(
+        _ event: FrameEvent, _ input: inout ReceiveBuffer, into output: inout [UInt8]
+    ) throws(WebSocketViolation) -> MessageEvent? {
+        switch event {
+        case .messageBegin(let kind, let isCompressed):
+            self.isCompressed = isCompressed
+            text = kind == .text ? UTF8Validator() : nil
+            return .begin(kind)
+        case .payload(let range):
+            guard !isCompressed else {
+                state = .inflating(range)
+                return nil
+            }
+            let before = output.count
+            if collectsMessages { output.reserve(range.count + min(parser.remaining, Self.reserveLimit)) }
+            output += input.storage[range]
+            return try chunk(from: before, in: output)
+        case .messageEnd:
+            if isCompressed { try inflater?.finish() }
+            guard text?.isComplete != false else { throw .invalidText }
+            return .end
+        case .ping(let payload): return .ping(payload)
+        case .pong(let payload): return .pong(payload)
+        case .close(let status): return .close(status)
+        }
+    }
+
+    private mutating func inflate(
+        _ range: Range<Int>, _ input: borrowing ReceiveBuffer, into output: inout [UInt8]
+    ) throws(WebSocketViolation) -> MessageEvent? {
+        let before = output.count
+        guard let (used, isDrained) = try inflater?.inflate(input.storage.span.bytes.extracting(range), into: &output)
+        else { throw .compressionNotNegotiated }
+        let rest = range.dropFirst(used)
+        state = rest.isEmpty && isDrained ? .frames : .inflating(rest)
+        return try chunk(from: before, in: output)
+    }
+
+    /// Checks the bytes that were appended, and reports them unless there are none.
+    private mutating func chunk(from start: Int, in output: [UInt8]) throws(WebSocketViolation) -> MessageEvent? {
+        let count = output.count - start
+        guard count > 0 else { return nil }
+        guard text?.accepts(output.span.bytes.extracting(droppingFirst: start)) != false else { throw .invalidText }
+        return .chunk(count)
+    }
+
+    /// Frees memory that the next message does not need. A connection calls it when it has been idle for a while.
+    package mutating func freeIdleMemory() { inflater?.freeIfIdle() }
+}

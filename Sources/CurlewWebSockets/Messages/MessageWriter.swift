@@ -1,0 +1,140 @@
+/// Writes messages and control frames: compression, fragments and masks.
+package struct MessageWriter: ~Copyable {
+    private var frames: FrameWriter
+    private var deflater: MessageDeflater?
+    private let minimumSize: Int
+    /// The message that is written in chunks.
+    private var open: OpenMessage?
+    /// Compressed bytes on their way to a frame, whose header needs their number.
+    private var scratch: [UInt8] = []
+
+    private struct OpenMessage {
+        let kind: CurlewWebSocket.Message.Kind
+        let isCompressed: Bool
+        var isBegun = false
+        var text: UTF8Validator?
+    }
+
+    /// The most memory that stays for the next message.
+    private static let keptCapacity = 64 << 10
+
+    /// - Parameters:
+    ///   - role: The role of this end.
+    ///   - compression: The result of the negotiation; nil for no compression.
+    ///   - options: The level and the smallest size of compression.
+    ///   - random: The source of the masks. It has to be one that a peer cannot predict, but for tests.
+    package init(
+        role: WebSocketRole, compression: DeflateAgreement? = nil,
+        options: CurlewWebSocket.Compression = CurlewWebSocket.Compression(),
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+    ) {
+        frames = FrameWriter(role: role, random: random)
+        deflater = compression.map { MessageDeflater($0, role: role, level: options.level) }
+        minimumSize = options.minimumBytes
+    }
+
+    /// Appends a whole message as one frame. No message that is written in chunks may be open.
+    /// - Throws: ``WebSocketViolation/outOfMemory``.
+    package mutating func write(
+        _ message: CurlewWebSocket.Message, into output: inout [UInt8]
+    ) throws(WebSocketViolation) {
+        switch message.content {
+        case .binary(let bytes): try write(message.kind, bytes.span.bytes, into: &output)
+        case .text(var text):
+            // The span of a bridged or a small text would be that of a copy.
+            text.makeContiguousUTF8()
+            try write(message.kind, text.utf8.span.bytes, into: &output)
+        }
+    }
+
+    private mutating func write(
+        _ kind: CurlewWebSocket.Message.Kind, _ payload: RawSpan, into output: inout [UInt8]
+    ) throws(WebSocketViolation) {
+        precondition(open == nil, "a message is written in chunks, and must be finished before the next one")
+        guard deflater != nil, payload.byteCount >= minimumSize else {
+            frames.write(FrameOpcode(kind), payload, into: &output)
+            return
+        }
+        var compressed = takeScratch()
+        try deflater?.deflate(payload, isLast: true, into: &compressed)
+        // With a context both ends must have seen the bytes, even if they did not become fewer.
+        if deflater?.keepsContext == false, compressed.count >= payload.byteCount {
+            frames.write(FrameOpcode(kind), payload, into: &output)
+        } else {
+            frames.write(FrameOpcode(kind), compressed.span.bytes, isCompressed: true, into: &output)
+        }
+        keepScratch(compressed)
+    }
+
+    /// Begins a message that is written in chunks. Control frames may be written between them, and no other message.
+    package mutating func begin(_ kind: CurlewWebSocket.Message.Kind) {
+        precondition(open == nil, "a message is written in chunks, and must be finished before the next one")
+        open = OpenMessage(
+            kind: kind, isCompressed: deflater != nil, text: kind == .text ? UTF8Validator() : nil)
+    }
+
+    /// Appends a chunk of the open message as a frame that another one continues. An empty chunk writes nothing.
+    /// - Throws: ``WebSocketViolation/invalidText`` if a text is not UTF-8, after which the message cannot be finished:
+    ///   the connection must be closed. ``WebSocketViolation/outOfMemory``.
+    package mutating func write(chunk: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
+        guard !chunk.isEmpty else { return }
+        try write(chunk, isLast: false, into: &output)
+    }
+
+    /// Appends the last frame of the open message, with the last chunk or without bytes.
+    /// - Throws: As ``write(chunk:into:)``.
+    package mutating func finish(chunk: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
+        try write(chunk, isLast: true, into: &output)
+        open = nil
+    }
+
+    /// Appends the last frame of the open message, without bytes.
+    /// - Throws: As ``write(chunk:into:)``.
+    package mutating func finish(into output: inout [UInt8]) throws(WebSocketViolation) {
+        try finish(chunk: RawSpan(), into: &output)
+    }
+
+    private mutating func write(
+        _ chunk: RawSpan, isLast: Bool, into output: inout [UInt8]
+    ) throws(WebSocketViolation) {
+        guard var message = open else { preconditionFailure("no message is open") }
+        guard message.text?.accepts(chunk) != false, !isLast || message.text?.isComplete != false else {
+            throw .invalidText
+        }
+        let opcode = message.isBegun ? .continuation : FrameOpcode(message.kind)
+        if message.isCompressed {
+            var compressed = takeScratch()
+            try deflater?.deflate(chunk, isLast: isLast, into: &compressed)
+            frames.write(
+                opcode, compressed.span.bytes, isFinal: isLast, isCompressed: !message.isBegun, into: &output)
+            keepScratch(compressed)
+        } else {
+            frames.write(opcode, chunk, isFinal: isLast, into: &output)
+        }
+        message.isBegun = true
+        open = message
+    }
+
+    /// The scratch bytes, empty. They are taken out of the writer, which writes frames of them.
+    private mutating func takeScratch() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &scratch)
+        taken.removeAll(keepingCapacity: true)
+        return taken
+    }
+
+    private mutating func keepScratch(_ bytes: [UInt8]) {
+        if bytes.capacity <= Self.keptCapacity { scratch = bytes }
+    }
+
+    /// Appends a control frame. It may stand between the chunks of a message.
+    package mutating func write(_ frame: ControlFrame, into output: inout [UInt8]) {
+        frames.write(frame, into: &output)
+    }
+
+    /// Frees memory that the next message does not need. A connection calls it when it has been idle for a while.
+    package mutating func freeIdleMemory() {
+        scratch = []
+        if open == nil { deflater?.freeIfIdle() }
+    }
+}

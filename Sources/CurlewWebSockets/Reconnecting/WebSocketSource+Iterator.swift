@@ -1,0 +1,133 @@
+internal import Curlew
+internal import HTTPTypes
+
+extension WebSocketSource {
+    /// Opens the WebSocket, and yields its events.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private enum Phase {
+            case ready
+            case connecting
+            case open(OpenSocket)
+            case waiting(Duration)
+            case closed
+        }
+
+        private let source: WebSocketSource
+        private var phase = Phase.ready
+        private var last: CurlewWebSocket.Message?
+        private var failures = 0
+        private var messages = 0
+        private var opened = ContinuousClock.now
+        /// The beginning of the attempts that fail in a row.
+        private var failingSince: ContinuousClock.Instant?
+
+        init(source: WebSocketSource) { self.source = source }
+
+        /// The next event; nil once the source has come to its end, or the task is cancelled.
+        public mutating func next() async -> Event? {
+            while !Task.isCancelled {
+                switch phase {
+                case .closed: return nil
+                case .ready:
+                    phase = .connecting
+                    return .connecting
+                case .connecting: if let event = await connect() { return event }
+                case .open(let socket): if let event = await read(socket) { return event }
+                case .waiting(let wait):
+                    if (try? await source.clock.sleep(for: wait)) != nil { phase = .ready }
+                }
+            }
+            phase = .closed
+            return nil
+        }
+
+        private mutating func connect() async -> Event? {
+            do {
+                let handshake = try await source.cursor(last)
+                var fields = source.fields
+                for field in handshake.fields { fields[fields: field.name] = [] }
+                for field in handshake.fields { fields.append(field) }
+                let socket = try await source.session.openWebSocket(
+                    source.reference, protocols: source.protocols, query: handshake.query, fields: fields,
+                    credential: nil, options: source.options, requestOptions: source.requestOptions)
+                try await socket.connection.start()
+                phase = .open(OpenSocket(socket))
+                opened = .now
+                messages = 0
+                return .open(socket)
+            } catch {
+                guard !Task.isCancelled else { return nil }
+                let error = CurlewError(wrapping: error)
+                return end(nil, error, reconnects: error.mayPass)
+            }
+        }
+
+        private mutating func read(_ open: OpenSocket) async -> Event? {
+            do {
+                if let message = try await open.next() {
+                    last = message
+                    messages += 1
+                    return .message(message)
+                }
+                return await end(open, nil)
+            } catch {
+                guard !Task.isCancelled else { return nil }
+                return await end(open, CurlewError(wrapping: error))
+            }
+        }
+
+        private mutating func end(_ open: OpenSocket, _ error: CurlewError?) async -> Event {
+            let ending = await open.socket.connection.end(.goingAway)
+            // An ended session takes no other handshake.
+            let isShutDown = error?.code == .sessionInvalidated || error?.code == .cancelled
+            return end(ending, error, reconnects: !isShutDown && source.reconnects(ending))
+        }
+
+        private mutating func end(_ ending: CurlewWebSocket.Ending?, _ error: CurlewError?, reconnects: Bool) -> Event {
+            if ending != nil, messages > 0 || opened.duration(to: .now) >= WebSocketSource.provenTime {
+                failures = 0
+                failingSince = nil
+            }
+            failures += 1
+            let since = failingSince ?? .now
+            failingSince = since
+            let asked = error?.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) }
+            guard reconnects, failures < Swift.max(1, source.policy.attempts),
+                let wait = source.policy.wait(after: failures, asked: asked),
+                source.policy.allows(wait, elapsed: since.duration(to: .now))
+            else {
+                phase = .closed
+                return .closed(Closing(ending: ending, error: error, wait: nil))
+            }
+            phase = .waiting(wait)
+            return .closed(Closing(ending: ending, error: error, wait: wait))
+        }
+    }
+
+    /// A WebSocket that was open for so long counts as a success, though it brought no message.
+    private static let provenTime = Duration.seconds(10)
+}
+
+/// An open WebSocket of an iterator. It is closed with the iterator.
+private final class OpenSocket: Sendable {
+    let socket: CurlewWebSocket
+
+    init(_ socket: CurlewWebSocket) { self.socket = socket }
+
+    deinit { socket.connection.abandon(.goingAway) }
+
+    func next() async throws -> CurlewWebSocket.Message? {
+        var messages = socket.messages.makeAsyncIterator()
+        return try await messages.next()
+    }
+}
+
+extension CurlewError {
+    /// True if another handshake may succeed.
+    fileprivate var mayPass: Bool {
+        if code == .webSocketHandshakeFailed, let status {
+            return [408, 429, 500, 502, 503, 504].contains(status.code)
+        }
+        return isTransient
+    }
+}

@@ -1,0 +1,97 @@
+import SeededNumbers
+import Testing
+
+@testable import CurlewWebSockets
+
+@Suite("UTF-8 in pieces")
+struct UTF8ValidatorTests {
+    /// The judgement on a text, and the number of bytes up to the fault.
+    private func judge(_ pieces: [[UInt8]]) -> Bool {
+        var validator = UTF8Validator()
+        for piece in pieces {
+            guard validator.accepts(piece.span.bytes) else { return false }
+        }
+        return validator.isComplete
+    }
+
+    @Test("each scalar is valid")
+    func scalars() {
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            var validator = UTF8Validator()
+            let bytes = Array(UTF8.encode(scalar)!) + Self.padding
+            guard validator.accepts(bytes.span.bytes), validator.isComplete else {
+                Issue.record("\(value)")
+                return
+            }
+        }
+    }
+
+    /// ASCII behind a scalar: the validator reads eight bytes at a time where it can.
+    private static let padding = [UInt8](repeating: 0x61, count: 8)
+
+    @Test("two bytes are judged as the standard library judges them", arguments: [[], padding] as [[UInt8]])
+    func pairs(_ end: [UInt8]) {
+        for first in UInt8.min...UInt8.max {
+            for second in UInt8.min...UInt8.max {
+                let bytes = [first, second] + end
+                let isValid = String(validating: bytes, as: UTF8.self) != nil
+                if judge([bytes]) != isValid { Issue.record("\(bytes)") }
+            }
+        }
+    }
+
+    @Test("three and four bytes are judged as the standard library judges them", arguments: [[], padding] as [[UInt8]])
+    func longScalars(_ end: [UInt8]) {
+        // Bytes at the bounds of what may follow.
+        let bounds: [UInt8] = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
+        for first in UInt8(0xC0)...UInt8.max {
+            for second in bounds {
+                for third in bounds {
+                    for fourth in [[]] + bounds.map({ [$0] }) {
+                        let bytes = [first, second, third] + fourth + end
+                        let isValid = String(validating: bytes, as: UTF8.self) != nil
+                        if judge([bytes]) != isValid { Issue.record("\(bytes)") }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("random bytes are judged as the standard library judges them, in any pieces")
+    func randomBytes() {
+        var numbers = SeededNumbers(seed: 11)
+        let parts: [[UInt8]] =
+            ["a", "é", "€", "𤭢", "abcdefghij"].map { Array($0.utf8) } + [[0x80], [0xE2, 0x82], [0xED, 0xA0]]
+        for _ in 0..<5000 {
+            var bytes: [UInt8] = []
+            for _ in 0..<numbers.next(upTo: 12) {
+                // Broken parts are rare, so that half of the texts are valid.
+                let isSound = numbers.next(upTo: 12) > 0
+                bytes += parts[isSound ? numbers.next(upTo: 5) : 5 + numbers.next(upTo: 3)]
+            }
+            let isValid = String(validating: bytes, as: UTF8.self) != nil
+            for pieces in Pieces.all(of: bytes, seed: numbers.next()) { #expect(judge(pieces) == isValid) }
+        }
+    }
+
+    @Test("a fault is found with its byte")
+    func failFast() {
+        for testCase in UTF8Case.all where !testCase.isValid {
+            // The longest start that some valid text has.
+            let longest = (0...testCase.bytes.count).last { count in
+                let start = Array(testCase.bytes[..<count])
+                let ends: [[UInt8]] = [
+                    [], [0x80], [0xA0], [0x90], [0x80, 0x80], [0xA0, 0x80], [0x90, 0x80], [0x90, 0x80, 0x80],
+                    [0x80, 0x80, 0x80],
+                ]
+                return ends.contains { String(validating: start + $0, as: UTF8.self) != nil }
+            }
+            for count in 0...testCase.bytes.count {
+                var validator = UTF8Validator()
+                let start = Array(testCase.bytes[..<count])
+                #expect(validator.accepts(start.span.bytes) == (count <= longest ?? 0), "\(testCase.id), \(count)")
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+@testable import CurlewWebSockets
+
+@Suite("The end of a WebSocket", .noLeaks, .serialized, .timeLimit(.minutes(2)))
+struct WebSocketEndTests {
+    /// A server that notes the client's close frame, and a session.
+    private func stage(
+        _ handler: @escaping @Sendable (MockWebSocket) async throws -> CurlewWebSocket.CloseStatus?
+    ) async throws -> (session: HTTPSession, closes: Guarded<[CurlewWebSocket.CloseStatus?]>, server: MockWebSocketServer) {
+        let closes = Guarded<[CurlewWebSocket.CloseStatus?]>([])
+        let server = try await MockWebSocketServer.start { socket in
+            let status = try await handler(socket)
+            closes.withLock { $0.append(status) }
+        }
+        return (try makeSession(baseURL: "http://127.0.0.1:\(server.port)/"), closes, server)
+    }
+
+    @Test("leaving the closure closes with 1000, throwing with 1011, and a cancellation with 1001")
+    func closure() async throws {
+        struct Failure: Error {}
+        let (session, closes, _) = try await stage { try await $0.echo() }
+        try await session.webSocket("") { _ in }
+        let error = await curlewError { try await session.webSocket("") { _ in throw Failure() } }
+        #expect(error?.code == .foreignFailure)
+        #expect(error?.underlying is Failure)
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            try await session.webSocket("") { socket in
+                start.yield()
+                for try await _ in socket.messages {}
+            }
+        }
+        for await _ in started { break }
+        task.cancel()
+        let cancelled = await curlewError { _ = try await task.value }
+        #expect(cancelled?.code == .cancelled)
+        await session.shutdown()
+        #expect(closes.withLock { $0.map(\.?.code) } == [.normalClosure, .internalError, .goingAway])
+    }
+
+    @Test("a close with code and reason reaches the peer, and its messages before its own close are delivered")
+    func close() async throws {
+        let (session, closes, _) = try await stage { socket in
+            while let event = try await socket.receive() {
+                guard case .close(let status) = event else { continue }
+                try await socket.send(.text("last"))
+                try await socket.close(status.code)
+                return status
+            }
+            return nil
+        }
+        let ending = try await session.webSocket("") { socket in
+            try await socket.close(CurlewWebSocket.CloseCode(rawValue: 4001), reason: "bye")
+            var texts: [String?] = []
+            for try await message in socket.messages { texts.append(message.text) }
+            #expect(texts == ["last"])
+            let error = await curlewError { try await socket.send(.text("late")) }
+            #expect(error?.code == .webSocketClosed)
+        }
+        #expect(ending.sent?.reason == "bye")
+        #expect(ending.code.rawValue == 4001)
+        #expect(closes.withLock { $0 } == [CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: 4001), reason: "bye")])
+        let invalid = await curlewError {
+            try await session.webSocket("") { socket in
+                try await socket.close(.abnormalClosure)
+            }
+        }
+        #expect(invalid?.code == .invalidRequest)
+        await session.shutdown()
+    }
+
+    @Test("a close of the peer ends the messages, and its code is that of the ending")
+    func closedByPeer() async throws {
+        let (session, _, _) = try await stage { socket in
+            try await socket.send(.text("one"))
+            try await socket.close(.serviceRestart, reason: "soon")
+            guard case .close(let status) = try await socket.receive() else { return nil }
+            return status
+        }
+        let ending = try await session.webSocket("") { socket in
+            var count = 0
+            for try await _ in socket.messages { count += 1 }
+            #expect(count == 1)
+        }
+        #expect(ending.cause == .closedByPeer)
+        #expect(ending.received == CurlewWebSocket.CloseStatus(.serviceRestart, reason: "soon"))
+        #expect(ending.sent?.code == .serviceRestart)
+        await session.shutdown()
+    }
+
+    @Test("a peer that never closes is left after the close timeout, which a cancellation does not cut short")
+    func neverCloses() async throws {
+        let (session, closes, _) = try await stage { socket in
+            var status: CurlewWebSocket.CloseStatus?
+            while let event = try await socket.receive() {
+                if case .close(let received) = event { status = received }
+            }
+            return status
+        }
+        let clock = ContinuousClock()
+        var start = clock.now
+        let ending = try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) { _ in
+        }
+        #expect(ending.cause == .timedOut)
+        #expect(start.duration(to: clock.now) >= .milliseconds(300))
+        start = clock.now
+        let task = Task {
+            try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) { _ in }
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        task.cancel()
+        _ = try? await task.value
+        #expect(start.duration(to: clock.now) >= .milliseconds(300))
+        await session.shutdown()
+        #expect(closes.withLock { $0.map(\.?.code) } == [.normalClosure, .normalClosure])
+    }
+
+    @Test("a peer that never reads holds up sending, and the close is bounded")
+    func neverReads() async throws {
+        let server = try await MockWebSocketServer.start { _ in try await Task.sleep(for: .seconds(60)) }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        let error = await curlewError {
+            try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) { socket in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        for _ in 0..<1000 { try await socket.send(.binary([UInt8](repeating: 1, count: 100_000))) }
+                    }
+                    group.addTask {
+                        try await Task.sleep(for: .milliseconds(300))
+                        try await socket.close()
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+        #expect(error?.code == .webSocketFailed || error?.code == .webSocketClosed)
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a fault of the peer is answered with its close code", arguments: 0..<MockWebSocketFrame.faults.count)
+    func faults(_ index: Int) async throws {
+        let fault = MockWebSocketFrame.faults[index]
+        let (session, closes, _) = try await stage { socket in
+            for frame in fault.frames { try await socket.send(frame) }
+            while let event = try await socket.receive() {
+                if case .close(let status) = event { return status }
+            }
+            return nil
+        }
+        let error = await curlewError {
+            try await session.webSocket("") { socket in
+                for try await _ in socket.messages {}
+            }
+        }
+        #expect(error?.code == .webSocketFailed, "\(fault.name)")
+        await session.shutdown()
+        #expect(closes.withLock { $0.map(\.?.code.rawValue) } == [fault.closeCode], "\(fault.name)")
+    }
+
+    @Test("a deflate bomb is refused before it is inflated")
+    func bomb() async throws {
+        let compression = CurlewWebSocket.Compression()
+        let closes = Guarded<[CurlewWebSocket.CloseStatus?]>([])
+        let server = try await MockWebSocketServer.start(options: CurlewWebSocket.Options(compression: compression)) {
+            socket in
+            try await socket.send(.binary([UInt8](repeating: 0, count: 64 << 20)))
+            while let event = try await socket.receive() {
+                guard case .close(let status) = event else { continue }
+                closes.withLock { $0.append(status) }
+                return
+            }
+        }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        let error = await curlewError {
+            try await session.webSocket("", options: CurlewWebSocket.Options(compression: compression)) { socket in
+                for try await _ in socket.messages {}
+            }
+        }
+        #expect(error?.code == .webSocketFailed)
+        await session.shutdown()
+        #expect(closes.withLock { $0.map(\.?.code) } == [.messageTooBig])
+    }
+
+    @Test("100,000 pings of a peer that does not read cost no more memory than one")
+    func pingFlood() async throws {
+        let (session, _, _) = try await stage { socket in
+            let ping = MockWebSocketFrame(opcode: 9, [UInt8](repeating: 7, count: 125)).bytes
+            let hundred = Array(repeatElement(ping, count: 100).joined())
+            for _ in 0..<1000 { try await socket.write(hundred) }
+            try await socket.send(.text("done"))
+            return try await socket.echo()
+        }
+        let ending = try await session.webSocket("") { socket in
+            var messages = socket.messages.makeAsyncIterator()
+            let message = try await messages.next()
+            #expect(message?.text == "done")
+        }
+        #expect(ending.isClean)
+        await session.shutdown()
+    }
+
+    @Test("a peer that says nothing is pinged, and given up if it does not answer")
+    func health() async throws {
+        let (session, _, _) = try await stage { socket in
+            var pings = 0
+            while let event = try await socket.receive() {
+                guard case .ping(let payload) = event else { continue }
+                pings += 1
+                if pings <= 2 { try await socket.pong(payload) }
+            }
+            #expect(pings == 3)
+            return nil
+        }
+        let error = await curlewError {
+            try await session.webSocket(
+                "", options: CurlewWebSocket.Options(pingInterval: .milliseconds(100), pongPatience: .milliseconds(200))
+            ) { socket in
+                for try await _ in socket.messages {}
+            }
+        }
+        #expect(error?.code == .idleTimeout)
+        await session.shutdown()
+    }
+
+    @Test("an idle WebSocket is closed with 1001")
+    func idle() async throws {
+        let (session, closes, _) = try await stage { try await $0.echo() }
+        let ending = try await session.webSocket("", options: CurlewWebSocket.Options(idleTimeout: .milliseconds(200))) {
+            socket in
+            for try await _ in socket.messages {}
+        }
+        #expect(ending.sent?.code == .goingAway)
+        await session.shutdown()
+        #expect(closes.withLock { $0.map(\.?.code) } == [.goingAway])
+    }
+
+    @Test(
+        "a peer that ends its side without a close frame is lost, with its messages delivered",
+        arguments: [false, true])
+    func halfClose(_ isSecure: Bool) async throws {
+        let stage = try await WayStage(isSecure ? .tls : .plain) { connection in
+            let socket = try await MockWebSocket.accept(connection)
+            try await socket.send(.text("last"))
+            try await connection.halfClose()
+            try await connection.drain()
+        }
+        var texts: [String?] = []
+        let error = await curlewError {
+            try await stage.session.webSocket("") { socket in
+                for try await message in socket.messages { texts.append(message.text) }
+            }
+        }
+        #expect(error?.code == .connectionLost)
+        #expect(texts == ["last"])
+        await stage.session.shutdown()
+    }
+
+    @Test("an event of the session tells of the end, with the response of the handshake")
+    func event() async throws {
+        let (session, _, _) = try await stage { try await $0.echo() }
+        let actor = try #require(session.session)
+        var events = actor.events.makeAsyncIterator()
+        let ending = try await session.webSocket("") { _ in }
+        #expect(ending.isClean)
+        var last = await events.next()
+        while let event = last, event.kind != .completed { last = await events.next() }
+        #expect(last?.response?.status == .switchingProtocols)
+        #expect(last?.error == nil)
+        await session.shutdown()
+    }
+
+    @Test("a connection that ends without a close frame is lost")
+    func lost() async throws {
+        let (session, _, _) = try await stage { socket in
+            _ = try await socket.receive()
+            await socket.connection?.reset()
+            return nil
+        }
+        let error = await curlewError {
+            try await session.webSocket("") { socket in
+                try await socket.send(.text("x"))
+                for try await _ in socket.messages {}
+            }
+        }
+        #expect(error?.code == .connectionLost)
+        await session.shutdown()
+    }
+
+    @Test("a shutdown of the session closes with 1001, and waits up to its deadline", arguments: [true, false])
+    func shutdown(_ closes: Bool) async throws {
+        let (session, statuses, _) = try await stage { socket in
+            if closes { return try await socket.echo() }
+            var status: CurlewWebSocket.CloseStatus?
+            while let event = try await socket.receive() {
+                if case .close(let received) = event { status = received }
+            }
+            return status
+        }
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            try await session.webSocket("") { socket in
+                start.yield()
+                for try await _ in socket.messages {}
+            }
+        }
+        for await _ in started { break }
+        await session.shutdown(deadline: .milliseconds(300))
+        if closes {
+            let ending = try await task.value
+            #expect(ending.isClean)
+            #expect(ending.sent?.code == .goingAway)
+        } else {
+            let error = await curlewError { _ = try await task.value }
+            #expect(error?.code == .sessionInvalidated)
+        }
+        #expect(statuses.withLock { $0.map(\.?.code) } == [.goingAway])
+    }
+
+    @Test("a task that is cancelled by hand ends the WebSocket with a last close frame")
+    func cancelledTask() async throws {
+        let (session, closes, _) = try await stage { try await $0.echo() }
+        let error = await curlewError {
+            try await session.webSocket("") { socket in
+                socket.response.task?.cancel()
+                for try await _ in socket.messages {}
+            }
+        }
+        #expect(error?.code == .cancelled)
+        await session.shutdown()
+        #expect(closes.withLock { $0.map(\.?.code) } == [.goingAway])
+    }
+}

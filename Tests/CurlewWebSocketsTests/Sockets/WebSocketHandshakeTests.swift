@@ -1,0 +1,116 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+@testable import CurlewWebSockets
+
+@Suite("The opening handshake of a WebSocket over a socket", .noLeaks, .serialized, .timeLimit(.minutes(2)))
+struct WebSocketHandshakeTests {
+    @Test("a response that is no handshake is an error that has it", arguments: Fault.all)
+    func faults(_ fault: Fault) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await MockWebSocket.accept(connection) { response in fault.change(&response) }
+            try await connection.closed
+        }
+        let session = try makeSession(baseURL: server.url())
+        let error = await curlewError { try await session.webSocket("") { _ in } }
+        #expect(error?.code == fault.code)
+        if fault.code == .webSocketHandshakeFailed { #expect(error?.status?.code == 101) }
+        try await server.waitForConnections { $0.open == 0 }
+        await session.shutdown()
+    }
+
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var code = ErrorCode.webSocketHandshakeFailed
+        let change: @Sendable (inout HTTPResponse) -> Void
+
+        static let all = [
+            Fault(testDescription: "another accept value") { $0.headerFields[.secWebSocketAccept] = "AAAA" },
+            Fault(testDescription: "no accept value") { $0.headerFields[.secWebSocketAccept] = nil },
+            Fault(testDescription: "no Connection") { $0.headerFields[.connection] = nil },
+            Fault(testDescription: "no Upgrade", code: .invalidResponse) { $0.headerFields[.upgrade] = nil },
+            Fault(testDescription: "a subprotocol") { $0.headerFields[.secWebSocketProtocol] = "chat" },
+            Fault(testDescription: "an extension") { $0.headerFields[.secWebSocketExtensions] = "permessage-deflate" },
+        ]
+    }
+
+    @Test("a refusal is an error with the response and the beginning of its body")
+    func refusal() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 6\r\n\r\nno way")
+        }
+        let session = try makeSession(baseURL: server.url())
+        let error = await curlewError { try await session.webSocket("rooms/1") { _ in } }
+        #expect(error?.code == .webSocketHandshakeFailed)
+        #expect(error?.status == .forbidden)
+        #expect(error?.bodyPrefix == Array("no way".utf8))
+        #expect(error?.uri?.path == "/rooms/1")
+        await session.shutdown()
+    }
+
+    @Test("a challenge is answered, and cookies go along")
+    func chain() async throws {
+        let server = try await RawServer.start { connection in
+            if connection.index == 0 {
+                _ = try await connection.readHead()
+                return try await connection.write(
+                    "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
+                )
+            }
+            let socket = try await MockWebSocket.accept(connection)
+            #expect(socket.request.headerFields[.cookie] == "a=b")
+            #expect(socket.request.headerFields[.authorization]?.hasPrefix("Basic ") == true)
+            try await socket.echo()
+        }
+        var options = StandardChain.Options()
+        options.authentication = ChallengeAuthentication(
+            try Credential.Scoped(server.url(), .password(user: "u", password: "p")))
+        options.cookies = CookieHandling()
+        let session = try makeSession(baseURL: server.url(), chain: options)
+        let ending = try await session.webSocket("") { _ in }
+        #expect(ending.isClean)
+        await session.shutdown()
+    }
+
+    @Test("a transport that fails is tried again by the chain")
+    func retry() async throws {
+        let server = try await RawServer.start { connection in
+            if connection.index == 0 {
+                _ = try await connection.readHead()
+                return await connection.reset()
+            }
+            try await MockWebSocket.accept(connection).echo()
+        }
+        let session = try makeSession(baseURL: server.url(), chain: StandardChain.Options())
+        let ending = try await session.webSocket("") { _ in }
+        #expect(ending.isClean)
+        #expect(server.accepted == 2)
+        await session.shutdown()
+    }
+
+    @Test("a handshake that cannot be sent is refused before anything is sent")
+    func unsendable() async throws {
+        let session = try makeSession(baseURL: "http://127.0.0.1:1/")
+        var codes: [ErrorCode?] = []
+        codes.append(await curlewError { try await session.webSocket("", protocols: ["a", "a"]) { _ in } }?.code)
+        codes.append(await curlewError { try await session.webSocket("", protocols: ["a b"]) { _ in } }?.code)
+        codes.append(
+            await curlewError {
+                try await session.webSocket("", fields: [.secWebSocketKey: "x"]) { _ in }
+            }?.code)
+        codes.append(
+            await curlewError {
+                try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .zero)) { _ in }
+            }?.code)
+        codes.append(
+            await curlewError {
+                try await session.webSocket("", options: CurlewWebSocket.Options(sendBufferSize: 0)) { _ in }
+            }?.code)
+        #expect(codes.allSatisfy { $0 == .invalidRequest })
+        await session.shutdown()
+    }
+}

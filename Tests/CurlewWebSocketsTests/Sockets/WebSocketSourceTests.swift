@@ -1,0 +1,143 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+@testable import CurlewWebSockets
+
+@Suite("A WebSocket that is opened again", .noLeaks, .serialized, .timeLimit(.minutes(2)))
+struct WebSocketSourceTests {
+    /// The events of a source in words.
+    private func words(_ source: WebSocketSource, upTo limit: Int = 100) async -> [String] {
+        var words: [String] = []
+        for await event in source {
+            switch event {
+            case .connecting: words.append("connecting")
+            case .open: words.append("open")
+            case .message(let message): words.append(message.text ?? "bytes")
+            case .closed(let closing):
+                let reason = closing.error.map { "\($0.code)" } ?? closing.ending.map { "\($0.code.rawValue)" } ?? "?"
+                words.append("closed \(reason)" + (closing.wait == nil ? " for good" : ""))
+            }
+            if words.count == limit { break }
+        }
+        return words
+    }
+
+    private func source(
+        _ session: HTTPSession, _ cursor: @escaping WebSocketSource.Cursor = { _ in .init() }
+    ) -> WebSocketSource {
+        var source = session.webSocketSource("feed", cursor: cursor)
+        source.policy.backoff = Retry.Backoff(base: .milliseconds(1), maximum: .milliseconds(5))
+        return source
+    }
+
+    @Test("a lost connection and a restart are followed by another WebSocket, which begins at the cursor")
+    func cursor() async throws {
+        let paths = Guarded<[String]>([])
+        let server = try await RawServer.start { connection in
+            let socket = try await MockWebSocket.accept(connection)
+            paths.withLock { $0.append(socket.request.path ?? "") }
+            switch connection.index {
+            case 0:
+                try await socket.send(.text("1"))
+                try await socket.send(.text("2"))
+                await connection.reset()
+            case 1:
+                try await socket.send(.text("3"))
+                try await socket.close(.serviceRestart)
+                _ = try await socket.receive()
+            default:
+                try await socket.send(.text("4"))
+                try await socket.close()
+                _ = try await socket.receive()
+            }
+        }
+        let session = try makeSession(baseURL: server.url())
+        let found = await words(
+            source(session) { last in
+                WebSocketSource.Handshake(query: last.map { ["after": $0.text ?? ""] } ?? .none)
+            })
+        #expect(
+            found == [
+                "connecting", "open", "1", "2", "closed connection-lost",
+                "connecting", "open", "3", "closed 1012",
+                "connecting", "open", "4", "closed 1000 for good",
+            ])
+        #expect(paths.withLock { $0 } == ["/feed", "/feed?after=2", "/feed?after=3"])
+        await session.shutdown()
+    }
+
+    @Test("attempts that fail in a row are bounded, and some failures are final")
+    func failures() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+        }
+        let session = try makeSession(baseURL: server.url())
+        var source = source(session)
+        source.policy.attempts = 3
+        #expect(
+            await words(source) == [
+                "connecting", "closed websocket-handshake-failed", "connecting", "closed websocket-handshake-failed",
+                "connecting", "closed websocket-handshake-failed for good",
+            ])
+        #expect(server.accepted == 3)
+        let refusing = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+        }
+        let other = try makeSession(baseURL: refusing.url())
+        #expect(await words(self.source(other)) == ["connecting", "closed websocket-handshake-failed for good"])
+        struct Failure: Error {}
+        #expect(
+            await words(self.source(other) { _ in throw Failure() }) == [
+                "connecting", "closed foreign-failure for good",
+            ])
+        await session.shutdown()
+        await other.shutdown()
+    }
+
+    @Test("leaving the sequence, and a cancellation, close the WebSocket with 1001")
+    func leaving() async throws {
+        let closes = Guarded<[CurlewWebSocket.CloseCode?]>([])
+        let server = try await MockWebSocketServer.start { socket in
+            try await socket.send(.text("1"))
+            let status = try await socket.echo()
+            closes.withLock { $0.append(status?.code) }
+        }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        #expect(await words(source(session), upTo: 3) == ["connecting", "open", "1"])
+        try await server.waitForConnections { $0.accepted == 1 && $0.open == 0 }
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            for await event in source(session) {
+                if case .message = event { start.yield() }
+            }
+        }
+        for await _ in started { break }
+        task.cancel()
+        await task.value
+        try await server.waitForConnections { $0.accepted == 2 && $0.open == 0 }
+        #expect(closes.withLock { $0 } == [.goingAway, .goingAway])
+        await session.shutdown()
+    }
+
+    @Test("messages are sent over the WebSocket that is open")
+    func sending() async throws {
+        let server = try await MockWebSocketServer.start { socket in try await socket.echo() }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        var texts: [String] = []
+        for await event in source(session) {
+            switch event {
+            case .open(let socket): try await socket.send(.text("hello"))
+            case .message(let message): texts.append(message.text ?? "")
+            default: break
+            }
+            if !texts.isEmpty { break }
+        }
+        #expect(texts == ["hello"])
+        await session.shutdown()
+    }
+}
