@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-websockets test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -63,6 +63,15 @@ test-uploads: setup ## Uploads to servers that others wrote: tuspyserver and mot
 	@test -x $(UPLOAD_SERVERS)/bin/pip || python3 -m venv $(UPLOAD_SERVERS)
 	@$(UPLOAD_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/upload-servers.txt
 	CURLEW_UPLOAD_SERVERS=$(UPLOAD_SERVERS)/bin/python $(TEST_EXAMPLES) --filter UploadServerTests
+
+# The same for WebSockets.
+WEBSOCKET_SERVERS = $(CURDIR)/.build/websocket-servers
+
+test-websockets: setup ## Opens WebSockets to servers that others wrote: websockets and wsproto, from PyPI, and nginx if it is there
+	@.ci/setup python3-venv
+	@test -x $(WEBSOCKET_SERVERS)/bin/pip || python3 -m venv $(WEBSOCKET_SERVERS)
+	@$(WEBSOCKET_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/websocket-servers.txt
+	CURLEW_WEBSOCKET_PYTHON=$(WEBSOCKET_SERVERS)/bin/python $(MAKE) --no-print-directory test FILTER='LiveServerTests|WsprotoTests'
 
 test-gallery: setup ## Looks at the page of the gallery in headless Chromium
 	@.ci/setup chromium

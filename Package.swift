@@ -379,7 +379,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 "SeededNumbers",
             ],
-            exclude: ["Interop/wsproto_peer.py", "Interop/wsproto-recordings.jsonl"],
+            exclude: ["Interop/live_servers.py", "Interop/wsproto_peer.py", "Interop/wsproto-recordings.jsonl"],
             swiftSettings: settings
         ),
         .testTarget(

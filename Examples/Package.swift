@@ -103,6 +103,7 @@ let package = Package(
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewPostgres", package: "curlew"),
                 .product(name: "CurlewStorage", package: "curlew"),
+                .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -118,6 +119,7 @@ let package = Package(
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
                 .product(name: "CurlewTestingTraits", package: "curlew"),
+                .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -212,6 +214,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewImages", package: "curlew"),
+                .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "CurlewXML", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -225,6 +228,7 @@ let package = Package(
                 "curlew-probe",
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

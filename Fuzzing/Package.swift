@@ -41,6 +41,8 @@ let names = [
     "FuzzRetryAfter",
     "FuzzSetCookie",
     "FuzzURIs",
+    "FuzzWebSocketFrames",
+    "FuzzWebSocketWire",
     "FuzzWire",
 ]
 
@@ -61,6 +63,7 @@ let package = Package(
                     "FuzzingKit",
                     .product(name: "Curlew", package: "curlew"),
                     .product(name: "CurlewImages", package: "curlew"),
+                    .product(name: "CurlewWebSockets", package: "curlew"),
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ],
                 swiftSettings: settings

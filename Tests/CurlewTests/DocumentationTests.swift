@@ -125,6 +125,7 @@ struct DocumentationTests {
     func gateways() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/Gateways.md", in: "Examples/Sources/Gateway/GatewayService.swift",
+            "Tests/CurlewServiceTests/Forwarding/ForwardedUpgradeTests.swift",
             "Tests/CurlewServiceTests/Forwarding/OpenAPITransportTests.swift")
     }
 

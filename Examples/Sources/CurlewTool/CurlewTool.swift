@@ -9,6 +9,7 @@ public struct CurlewTool: AsyncParsableCommand {
         abstract: "An HTTP client, and a tour of what its library does.",
         subcommands: [
             Get.self, Download.self, Upload.self, Queue.self, Cache.self, Trust.self, Reach.self, ImageCommand.self,
+            WebSocketCommand.self,
         ],
         defaultSubcommand: Get.self)
 

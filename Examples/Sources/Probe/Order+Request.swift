@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewWebSockets
 internal import HTTPTypes
 
 extension Order {
@@ -98,6 +99,17 @@ extension Order {
         if isChunked { request.body = .stream { [body = request.body] in UnmeasuredChunks(body: body) } }
         request.trailers = try trailers.checked()
         return request
+    }
+
+    /// Opens a WebSocket, and gives it to a closure.
+    func openWebSocket(
+        in session: HTTPSession, _ body: (CurlewWebSocket) async throws -> Void
+    ) async throws -> CurlewWebSocket.Ending {
+        let head = try head(in: session)
+        let options = CurlewWebSocket.Options(compression: compresses ? CurlewWebSocket.Compression() : nil)
+        return try await session.webSocket(
+            head.reference, protocols: protocols, fields: head.fields, options: options, requestOptions: head.options,
+            body)
     }
 
     /// What all requests have.

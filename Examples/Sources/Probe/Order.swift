@@ -42,6 +42,12 @@ struct Order: Sendable {
     /// The mode in which the session's cache is made.
     var cacheMode: HTTPCache.Mode?
 
+    // A WebSocket.
+    var protocols: [String] = []
+    var compresses = false
+    /// The things that are sent over it.
+    var items: [WebSocketItem] = []
+
     // What other operations are about.
     var target: JSONValue?
     var subject: String?

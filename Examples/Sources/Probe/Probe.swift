@@ -14,6 +14,8 @@ package actor Probe {
     private var running: [Int: Running] = [:]
     private var lastNumber = 0
     private var sessions = SessionTable()
+    /// The things to send over WebSockets that are open, by the ids of their orders.
+    private var items: [JSONValue: AsyncStream<WebSocketItem>.Continuation] = [:]
 
     /// - Parameter write: Takes an answer, a line without its end. It is called for many at once.
     package init(write: @escaping @Sendable ([UInt8]) async -> Void) { self.write = write }
@@ -57,6 +59,19 @@ package actor Probe {
         let found = running.values.filter { $0.id == id }
         for one in found { one.task.cancel() }
         return !found.isEmpty
+    }
+
+    /// Notes that a WebSocket is open.
+    func add(_ item: AsyncStream<WebSocketItem>.Continuation, of id: JSONValue) { items[id] = item }
+
+    func removeItems(of id: JSONValue) { items.removeValue(forKey: id)?.finish() }
+
+    /// Sends over an open WebSocket.
+    /// - Returns: Whether there is one with that id.
+    func send(_ more: [WebSocketItem], over id: JSONValue) -> Bool {
+        guard let item = items[id] else { return false }
+        for one in more { item.yield(one) }
+        return true
     }
 
     /// The session of that name with those settings; made when it is first asked for.

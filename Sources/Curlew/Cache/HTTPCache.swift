@@ -71,6 +71,10 @@ public struct HTTPCache: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
+        // A response that switches protocols is a connection, and a stored response is none.
+        guard !request.options.isAnySet || request.options.upgradeProtocol == nil else {
+            return try await next(request)
+        }
         guard request.method == .query else { return try await answer(CacheRequest(request, at: clock()), next) }
         return try await answer(await query(request), next)
     }

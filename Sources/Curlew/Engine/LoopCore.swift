@@ -54,7 +54,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var notifications: [MultiHandle] = []
     /// Those whose engines have been started, and not closed since.
     @exclusivity(unchecked) var engines: [MultiHandle] = []
-    /// The number of exchanges that the engines carry.
+    /// The number of exchanges that the engines carry. Upgraded connections do not count.
     @exclusivity(unchecked) var activeCount = 0
     /// The moment at which the loop's thread wakes by itself. It may be earlier than the next timer.
     private var sleepsUntil = Instant.distantFuture

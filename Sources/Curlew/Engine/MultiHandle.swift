@@ -81,12 +81,15 @@ final class MultiHandle: @unchecked Sendable {
         var active = 0
         var idle = 0
         var pending = 0
+        /// Those in use that were switched to another protocol.
+        var upgraded = 0
     }
 
     /// The figures of this moment.
     var figures: Figures {
         var figures = madePool?.figures ?? Figures()
         figures.streams = active.count { $0.connection?.isUsed == true }
+        figures.upgraded = active.count { $0.isLongLived }
         return figures
     }
 
@@ -115,10 +118,17 @@ final class MultiHandle: @unchecked Sendable {
         guard transfer.position >= 0 else { return }
         if let moved = active.remove(swappingAt: transfer.position) { moved.position = transfer.position }
         transfer.position = -1
-        core.activeCount -= 1
+        if !transfer.isLongLived { core.activeCount -= 1 }
         transfer.connection?.shard?.remove(easy)
         recycle(easy)
         noteUse()
+    }
+
+    /// A transfer has become a connection of another protocol, which may be idle for hours and keeps no loop awake.
+    func noteUpgrade(of transfer: Transfer) {
+        guard transfer.position >= 0, !transfer.isLongLived else { return }
+        transfer.isLongLived = true
+        core.activeCount -= 1
     }
 
     private func recycle(_ easy: EasyHandle) {

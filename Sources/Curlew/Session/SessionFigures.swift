@@ -11,6 +11,8 @@ extension SessionActor {
         public internal(set) var streams = 0
         /// The connections that tasks use.
         public internal(set) var activeConnections = 0
+        /// Those of them that were switched to another protocol, such as WebSockets.
+        public internal(set) var upgradedConnections = 0
         /// The connections that are kept for another request.
         public internal(set) var idleConnections = 0
         /// The connections that are being made: sockets, of which several may be for one task, as with two families of addresses.
@@ -28,6 +30,7 @@ extension SessionActor {
             sum.tasksAwaitingConnections += right.tasksAwaitingConnections
             sum.streams += right.streams
             sum.activeConnections += right.activeConnections
+            sum.upgradedConnections += right.upgradedConnections
             sum.idleConnections += right.idleConnections
             sum.pendingConnections += right.pendingConnections
             return sum

@@ -25,6 +25,7 @@ actor SessionShard {
             figures.tasksAwaitingConnections += engine.waiting
             figures.streams += engine.streams
             figures.activeConnections += engine.active
+            figures.upgradedConnections += engine.upgraded
             figures.idleConnections += engine.idle
             figures.pendingConnections += engine.pending
         }

@@ -30,6 +30,8 @@ struct ForwardedRequest {
     let uri: CurlewURI
     private(set) var fields = HTTPFields()
     let content: Content
+    /// The protocol that the client asks for, if the rules admit it.
+    private(set) var upgrade: String?
 
     /// - Parameters:
     ///   - head: The head as the server has received it.
@@ -54,6 +56,7 @@ struct ForwardedRequest {
         let listed = try Self.listedFields(of: head.headerFields)
         try Self.checkLoop(head.headerFields, rules.name)
         let isTrusted = client.map { client in rules.trustedProxies.contains { $0.contains(address: client) } } ?? false
+        upgrade = Self.upgrade(of: head, content, rules)
         try copy(head, without: listed, believing: isTrusted)
         let scheme = try Self.scheme(of: head)
         addClient(
@@ -75,6 +78,19 @@ struct ForwardedRequest {
     private static let protectedNames: Set<HTTPField.Name> = [
         .host, .contentLength, .contentType, .contentEncoding, .authorization, .cookie, .expect, .maxForwards, .via,
     ]
+
+    /// The first protocol of the client's that the rules admit. A request with a body is forwarded as any other.
+    private static func upgrade(
+        of head: HTTPRequest, _ content: Content, _ rules: HTTPSession.Forwarding
+    ) -> String? {
+        guard !rules.upgrades.isEmpty, content == .unannounced || content == .length(0),
+            HopFields.listed(in: head.headerFields).contains(.upgrade)
+        else { return nil }
+        return head.headerFields[values: .upgrade].flatMap(HopFields.words).first { name in
+            let name = name.lowercased()
+            return name != "h2c" && rules.upgrades.contains(name)
+        }
+    }
 
     private static func listedFields(of fields: HTTPFields) throws -> Set<HTTPField.Name> {
         guard fields.contains(.connection) else { return [] }
@@ -146,7 +162,8 @@ struct ForwardedRequest {
             throw Refusal(.badRequest, "a quoted string in Forwarded has no end")
         }
         let codings = head.headerFields[values: .te].flatMap(HopFields.words)
-        if codings.contains(where: { $0.lowercased() == "trailers" }) {
+        // Connection is the transport's where an upgrade is asked for.
+        if upgrade == nil, codings.contains(where: { $0.lowercased() == "trailers" }) {
             fields.append(HTTPField(name: .te, value: "trailers"))
             fields.append(HTTPField(name: .connection, value: "TE"))
         }

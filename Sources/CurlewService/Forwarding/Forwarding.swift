@@ -27,6 +27,12 @@ extension HTTPSession {
         /// a server then writes head and body at once, and an upstream that breaks off in it is a 502. 16 KiB by default; zero hands
         /// every body on as it comes.
         public var collectedBody: ByteSize = .kibibytes(16)
+        /// The protocols that a connection may be switched to (RFC 9110 §7.8), such as `websocket`, in lower case. None by default: the field Upgrade
+        /// is then taken off every request, and the upstream answers as if it were not there. `h2c` is never one of them, as its requests would pass
+        /// the gateway unseen.
+        ///
+        /// Where the upstream switches, ``Answer/status`` is 101, and ``Answer/relay(_:write:finish:)`` carries the bytes.
+        public var upgrades: Set<String> = []
         /// Takes the interim responses (1xx) of the upstream, in order and before its answer, where a server can send them on. nil, the
         /// default, drops them, as RFC 9110 §15.2 allows.
         public var onInterim: (@Sendable (HTTPResponse) async -> Void)?
@@ -71,6 +77,9 @@ extension HTTPSession.Forwarding {
         public internal(set) var buffer: ByteBuffer?
         /// The reason why the upstream gave no answer; nil for an answer of the upstream's.
         public internal(set) var error: CurlewError?
+        /// The upstream's connection, if it was switched to another protocol: the answer's status is then 101, and it has no body. The connection is closed
+        /// with the last copy of the answer.
+        public internal(set) var upgraded: HTTPSession.UpgradedStream?
         /// The body of the request, which may still be on its way.
         var received: (any ClosableBody)?
         /// False if the head is the whole response, whatever its Content-Length.
@@ -92,11 +101,16 @@ extension HTTPSession.Forwarding {
             // A HEAD and a 304 tell the length of what a GET would bring (RFC 9110 §8.6).
             let length: Int64? =
                 switch status {
-                case .noContent: nil
+                case .noContent, .switchingProtocols: nil
                 case _ where method == .head, .notModified: response.contentLength
                 default: response.body.length
                 }
             fields = HopFields.response(response.fields, length: length, via: via)
+            if status == .switchingProtocols {
+                for name in [HTTPField.Name.upgrade, .connection] {
+                    for value in response.fields[values: name] { fields.append(HTTPField(name: name, value: value)) }
+                }
+            }
             body = response.body
             hasContent = method != .head && Self.hasContent(status)
         }

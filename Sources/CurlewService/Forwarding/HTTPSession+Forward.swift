@@ -51,11 +51,16 @@ extension HTTPSession {
             let address = client?.ipAddress.flatMap { IPNetwork.canonicalAddress($0) }
             let forwarded = try ForwardedRequest(
                 head, target: target, client: address, isSecure: isSecure, base: baseURL, rules: rules)
+            var options = options.forwarding
+            options.upgradeProtocol = forwarded.upgrade
             let request = CurlewRequest(
                 head.method, forwarded.uri, fields: forwarded.fields,
-                body: try await Self.body(received, forwarded.content), options: options.forwarding)
-            let response = try await send(request, rules.onInterim)
+                body: forwarded.upgrade == nil ? try await Self.body(received, forwarded.content) : .none,
+                options: options)
+            var response = try await send(request, rules.onInterim)
+            let upgraded = try await response.takeUpgradedStream()
             answer = Forwarding.Answer(response, to: head.method, via: rules.via(response))
+            answer.upgraded = upgraded
             if answer.fields.contains(.contentLength) {
                 let isReceived = request.body.isNone ? true : await received.isIdle
                 if isReceived { try await answer.collect(of: head.method, upTo: rules.collectedBody) }

@@ -133,6 +133,7 @@ final class MetricsRecorder: Sendable {
             set("curlew.client.queue.length", sum(\.queuedTasks))
             set("curlew.client.connection.waiters", sum(\.tasksAwaitingConnections))
             set("curlew.client.streams", sum(\.streams))
+            set("curlew.client.connections.upgraded", sum(\.upgradedConnections))
             if let budget = gauges.budget { set("curlew.client.retry.budget", budget) }
         }
     }

@@ -49,7 +49,8 @@ public actor MockWebSocket {
         isCompressed = agreement.compression != nil
         reader = MessageReader(role: .server, limits: options.limits, compression: agreement.compression)
         writer = MessageWriter(
-            role: .server, compression: agreement.compression, options: options.compression ?? CurlewWebSocket.Compression())
+            role: .server, compression: agreement.compression,
+            options: options.compression ?? CurlewWebSocket.Compression())
     }
 
     /// Reads the client's handshake, and accepts it.
@@ -60,7 +61,8 @@ public actor MockWebSocket {
     ///   - adjust: Changes the response before it is sent.
     /// - Throws: ``TestKitError`` for a handshake that breaks RFC 6455; the client gets a response that says so.
     public static func accept(
-        _ connection: RawConnection, protocols: [String] = [], options: CurlewWebSocket.Options = CurlewWebSocket.Options(),
+        _ connection: RawConnection, protocols: [String] = [],
+        options: CurlewWebSocket.Options = CurlewWebSocket.Options(),
         adjust: @Sendable (inout HTTPResponse) -> Void = { _ in }
     ) async throws -> MockWebSocket {
         let request = try HTTPRequest(head: try await connection.readHead())

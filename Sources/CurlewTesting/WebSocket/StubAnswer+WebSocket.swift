@@ -35,6 +35,11 @@ struct StubWebSocket: Sendable {
             asked.headerFields[.upgrade] = name
             asked.headerFields[.connection] = "Upgrade"
         }
+        let nonce = request.options.upgradeNonce.map { name in
+            let nonce = HandshakeKey().text
+            asked.headerFields[name] = nonce
+            return nonce
+        }
         let handshake = ServerHandshake(subprotocols: self.protocols, compression: self.options.compression)
         let answer: (response: HTTPResponse, agreement: HandshakeAgreement)
         do throws(HandshakeFailure) {
@@ -44,7 +49,7 @@ struct StubWebSocket: Sendable {
             return CurlewResponse(refusal.status, fields: refusal.headerFields, uri: request.uri)
         }
         let connection = StubConnection(
-            on: try CurlewEventLoop.shared, bufferSize: request.options.bodyBufferSize?.bytes ?? 1 << 20)
+            on: try CurlewEventLoop.shared, bufferSize: request.options.bodyBufferSize?.bytes ?? 1 << 20, nonce: nonce)
         let socket = MockWebSocket(connection, asked, answer.agreement, self.options)
         let handler = self.handler
         Task {

@@ -14,6 +14,7 @@ final class StubConnection: UpgradedConnection, MockWebSocketChannel, @unchecked
 
     let loop: CurlewEventLoop
     let bufferSize: Int
+    let nonce: String?
     let canEndOutput = true
     private let state = Watched(State())
     private weak var user: (any UpgradedConnectionUser)?
@@ -23,9 +24,10 @@ final class StubConnection: UpgradedConnection, MockWebSocketChannel, @unchecked
     /// The bytes that wait in each direction.
     private static let capacity = 64 << 10
 
-    init(on loop: CurlewEventLoop, bufferSize: Int) {
+    init(on loop: CurlewEventLoop, bufferSize: Int, nonce: String?) {
         self.loop = loop
         self.bufferSize = bufferSize
+        self.nonce = nonce
     }
 
     // MARK: The server's end

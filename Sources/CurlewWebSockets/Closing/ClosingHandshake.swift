@@ -13,6 +13,8 @@ package struct ClosingHandshake: Sendable {
         case closeReceived(CurlewWebSocket.CloseStatus)
         /// The peer broke a rule; nothing more is read from it.
         case peerViolated(WebSocketViolation)
+        /// A write failed, so that the peer gets nothing more.
+        case outputBroke
         /// The peer ended the connection, or it broke.
         case connectionEnded
         /// The time for the closing handshake is over.
@@ -37,11 +39,17 @@ package struct ClosingHandshake: Sendable {
         /// The own close frame is on its way, and the peer's is awaited.
         case closing(sent: CurlewWebSocket.CloseStatus, isFlushed: Bool)
         /// Both close frames are known, and the own one is not yet flushed.
-        case answering(sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus, cause: CurlewWebSocket.Ending.Cause)
+        case answering(
+            sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus,
+            cause: CurlewWebSocket.Ending.Cause)
         /// Both close frames are exchanged, and the server is to end the connection.
-        case awaitingEnd(sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus, cause: CurlewWebSocket.Ending.Cause)
+        case awaitingEnd(
+            sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus,
+            cause: CurlewWebSocket.Ending.Cause)
         /// The peer violated the protocol and is told so.
         case failing(sent: CurlewWebSocket.CloseStatus, violation: WebSocketViolation)
+        /// Nothing can be sent any more. The bytes that the peer has sent are read to their end, as its close frame may be among them.
+        case receiving(isClosing: Bool)
         case ended(CurlewWebSocket.Ending)
     }
 
@@ -57,7 +65,27 @@ package struct ClosingHandshake: Sendable {
     /// frame.
     package var canReceive: Bool {
         switch state {
+        case .open, .closing, .receiving: true
+        default: false
+        }
+    }
+
+    /// True if a ping of the peer is answered: until its close frame comes, even after the own one (RFC 6455 §5.5.2).
+    package var answersPings: Bool {
+        switch state {
         case .open, .closing: true
+        default: false
+        }
+    }
+
+    /// True if a write has failed, and the peer's bytes are read to their end.
+    package var isOutputBroken: Bool { if case .receiving = state { true } else { false } }
+
+    /// True if both close frames are known.
+    package var hasBothFrames: Bool {
+        switch state {
+        case .answering, .awaitingEnd: true
+        case .ended(let ending): ending.isClean
         default: false
         }
     }
@@ -79,6 +107,7 @@ package struct ClosingHandshake: Sendable {
         case .awaitingEnd(let sent, let received, let cause):
             afterBoth(state, CurlewWebSocket.Ending(cause: cause, sent: sent, received: received), event, role)
         case .failing(let sent, let violation): fromFailing(state, sent, violation, event, role)
+        case .receiving(let isClosing): fromReceiving(isClosing, event)
         case .ended: (state, [])
         }
     }
@@ -97,6 +126,7 @@ package struct ClosingHandshake: Sendable {
             let status = CurlewWebSocket.CloseStatus(violation)
             return (.failing(sent: status, violation: violation), [.sendClose(status), .startTimer])
         case .connectionEnded: return end(CurlewWebSocket.Ending(cause: .connectionLost, sent: nil, received: nil))
+        case .outputBroke: return (.receiving(isClosing: false), [.startTimer])
         case .closeFlushed, .timedOut: return (.open, [])
         }
     }
@@ -117,7 +147,8 @@ package struct ClosingHandshake: Sendable {
             return end(CurlewWebSocket.Ending(cause: .violation(violation.description), sent: sent, received: nil))
         case .connectionEnded: return end(CurlewWebSocket.Ending(cause: .connectionLost, sent: sent, received: nil))
         case .timedOut: return end(CurlewWebSocket.Ending(cause: .timedOut, sent: sent, received: nil))
-        case .closeRequested: return (.closing(sent: sent, isFlushed: isFlushed), [])
+        case .outputBroke where !isFlushed: return (.receiving(isClosing: true), [])
+        case .closeRequested, .outputBroke: return (.closing(sent: sent, isFlushed: isFlushed), [])
         }
     }
 
@@ -130,6 +161,9 @@ package struct ClosingHandshake: Sendable {
         case .closeFlushed:
             guard role == .client, let sent = ending.sent, let received = ending.received else { return end(ending) }
             return (.awaitingEnd(sent: sent, received: received, cause: ending.cause), [])
+        case .outputBroke:
+            guard case .answering = state else { return (state, []) }
+            return end(CurlewWebSocket.Ending(cause: ending.cause, sent: nil, received: ending.received))
         case .connectionEnded, .timedOut: return end(ending)
         case .closeRequested, .closeReceived, .peerViolated: return (state, [])
         }
@@ -144,8 +178,23 @@ package struct ClosingHandshake: Sendable {
         let ending = CurlewWebSocket.Ending(cause: .violation(violation.description), sent: sent, received: nil)
         switch event {
         case .closeFlushed: return role == .server ? end(ending) : (state, [])
-        case .connectionEnded, .timedOut: return end(ending)
+        case .connectionEnded, .timedOut, .outputBroke: return end(ending)
         case .closeRequested, .closeReceived, .peerViolated: return (state, [])
+        }
+    }
+
+    private static func fromReceiving(_ isClosing: Bool, _ event: Event) -> (State, [Action]) {
+        switch event {
+        case .closeRequested: return (.receiving(isClosing: true), [])
+        case .closeReceived(let received):
+            let cause: CurlewWebSocket.Ending.Cause = isClosing ? .closedLocally : .closedByPeer
+            return end(CurlewWebSocket.Ending(cause: cause, sent: nil, received: received))
+        case .peerViolated(let violation):
+            return end(
+                CurlewWebSocket.Ending(cause: .violation(violation.description), sent: nil, received: nil))
+        case .connectionEnded, .timedOut:
+            return end(CurlewWebSocket.Ending(cause: .connectionLost, sent: nil, received: nil))
+        case .closeFlushed, .outputBroke: return (.receiving(isClosing: isClosing), [])
         }
     }
 

@@ -13,6 +13,8 @@ extension CurlewWebSocket {
             case connectionLost
             /// The peer did not answer the close frame in time.
             case timedOut
+            /// This endpoint sent the first close frame, as no message came or went within ``CurlewWebSocket/Options/idleTimeout``.
+            case idle
         }
 
         /// The cause.

@@ -50,8 +50,10 @@ extension CurlewWebSocket {
 
         /// Makes options; each is described at its property.
         public init(
-            level: Int = 6, minimumSize: ByteSize = 64, clientKeepsContext: Bool = true, serverKeepsContext: Bool = true,
-            clientWindow: CurlewWebSocket.Compression.Window = .bits15, serverWindow: CurlewWebSocket.Compression.Window = .bits15
+            level: Int = 6, minimumSize: ByteSize = 64, clientKeepsContext: Bool = true,
+            serverKeepsContext: Bool = true,
+            clientWindow: CurlewWebSocket.Compression.Window = .bits15,
+            serverWindow: CurlewWebSocket.Compression.Window = .bits15
         ) {
             self.level = level
             self.minimumSize = minimumSize

@@ -25,7 +25,8 @@ public struct CurlewWebSocket: Sendable {
     public var messages: CurlewWebSocket.Messages { CurlewWebSocket.Messages(socket: self) }
 
     /// The messages in parts, as they come: for messages that are not to be held as a whole. From the first use on, messages are
-    /// received in parts; the bounds of ``CurlewWebSocket/Limits`` hold as before.
+    /// received in parts; the bounds of ``CurlewWebSocket/Limits`` hold as before. The rest of a message whose parts are left in its middle is skipped
+    /// by ``messages``, and the next part of a later reader of parts.
     public var parts: CurlewWebSocket.Parts { CurlewWebSocket.Parts(socket: self) }
 
     /// The next part; nil at the end.
@@ -49,7 +50,9 @@ public struct CurlewWebSocket: Sendable {
     /// Sends a message. It returns when the message is in the send buffer (``CurlewWebSocket/Options/sendBufferSize``), and waits for room while the
     /// peer does not read. A message that is larger than ``CurlewWebSocket/Options/fragmentSize`` goes out in fragments.
     ///
-    /// A task that is cancelled before its message has begun to go out sends nothing of it. A message that has begun is sent as a whole.
+    /// A task that is cancelled before its message has begun to go out sends nothing of it. A message that has begun is sent as a whole, unless that takes
+    /// longer than ``CurlewWebSocket/Options/closeTimeout`` from the cancellation on: then the WebSocket is closed with
+    /// ``CurlewWebSocket/CloseCode/internalError``, as a message without an end cannot be followed by another.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketClosed``, ``Curlew/ErrorCode/connectionLost`` or ``Curlew/ErrorCode/cancelled``.
     public func send(_ message: CurlewWebSocket.Message) async throws { try await connection.send(message) }
 
@@ -65,9 +68,10 @@ public struct CurlewWebSocket: Sendable {
         try await send(CurlewWebSocket.Message(.text, bytes: bytes))
     }
 
-    /// Sends a message whose bytes come in chunks; each is a fragment. No other message goes out until its end.
+    /// Sends a message whose bytes come in chunks; each is a fragment, or several if it is larger than ``CurlewWebSocket/Options/fragmentSize``. No other
+    /// message goes out until its end.
     ///
-    /// A sequence that throws leaves the message without an end, so the WebSocket is closed with ``CurlewWebSocket/CloseCode/internalError``.
+    /// A sequence that throws, and a task that is cancelled, leave the message without an end, so the WebSocket is closed with ``CurlewWebSocket/CloseCode/internalError``.
     /// - Throws: As ``send(_:)``; ``Curlew/ErrorCode/foreignFailure`` with an error of the sequence.
     public func send<Chunks: AsyncSequence>(
         _ kind: CurlewWebSocket.Message.Kind, chunks: Chunks
@@ -76,6 +80,8 @@ public struct CurlewWebSocket: Sendable {
         do {
             try await connection.beginMessage(kind)
             for try await chunk in chunks { try await connection.continueMessage(chunk[...], isLast: false) }
+            // Some sequences end where their task is cancelled, as if they had no more.
+            if Task.isCancelled { throw CurlewError.taskCancelled }
             try await connection.continueMessage([], isLast: true)
         } catch {
             await connection.abandonMessage()
@@ -132,10 +138,10 @@ extension CurlewWebSocket {
 
             /// The next message; nil once the WebSocket is closed.
             public mutating func next() async throws -> CurlewWebSocket.Message? {
-                var collected: [UInt8] = []
                 while let part = try await socket.nextPart() {
-                    if part.isFirst { collected = part.bytes } else { collected += part.bytes }
-                    if part.isLast { return CurlewWebSocket.Message(part.kind, bytes: collected, dialect: socket.dialect) }
+                    if let collected = socket.connection.inbox.collect(part) {
+                        return CurlewWebSocket.Message(part.kind, bytes: collected, dialect: socket.dialect)
+                    }
                 }
                 return nil
             }
@@ -163,7 +169,7 @@ extension CurlewWebSocket {
                     hasBegun = true
                     await socket.connection.deliverParts()
                 }
-                return try await socket.nextPart()
+                return try await socket.nextPart().map { socket.connection.inbox.extend($0) }
             }
         }
     }

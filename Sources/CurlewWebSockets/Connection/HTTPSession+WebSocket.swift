@@ -64,6 +64,9 @@ extension HTTPSession {
         credential: Credential?, options: CurlewWebSocket.Options, requestOptions: RequestOptions
     ) async throws -> CurlewWebSocket {
         let opening = try WebSocketOpening(protocols, fields, options)
+        var requestOptions = requestOptions
+        // Each connection has a key of its own, also those of retries.
+        requestOptions.upgradeNonce = .secWebSocketKey
         let request = try upgradeRequest(
             .get, reference, to: "websocket", query: query, fields: opening.fields, credential: credential,
             options: requestOptions)
@@ -93,7 +96,7 @@ struct WebSocketOpening {
             guard fields[fields: field.name].isEmpty else {
                 throw CurlewError(.invalidRequest, "the field \(field.name.rawName) is set by the handshake")
             }
-            all.append(field)
+            if field.name != .secWebSocketKey { all.append(field) }
         }
         self.fields = all
     }
@@ -106,9 +109,14 @@ struct WebSocketOpening {
         }
         let agreement: HandshakeAgreement
         do throws(HandshakeFailure) {
+            var handshake = handshake
+            guard let key = upgraded.nonce.flatMap(HandshakeKey.init) else { throw .wrongAccept }
+            handshake.key = key
             agreement = try handshake.check(response.head)
         } catch {
-            throw response.refusal(.webSocketHandshakeFailed, error.description)
+            let refusal = response.refusal(.webSocketHandshakeFailed, error.description)
+            upgraded.loop.execute { upgraded.fail(refusal) }
+            throw refusal
         }
         var response = response
         response.upgradedConnection = nil

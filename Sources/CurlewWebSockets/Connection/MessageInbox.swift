@@ -8,6 +8,8 @@ final class MessageInbox: Sendable {
         var size = 0
         /// True if the loop has stopped reading.
         var isPaused = false
+        /// The parts of a message that were taken, and whose last part was not.
+        var collected: [UInt8]?
     }
 
     private let state = Guarded(State())
@@ -28,6 +30,10 @@ final class MessageInbox: Sendable {
         }
     }
 
+    /// The size of the parts that wait.
+    var size: Int { state.withLock { $0.size } }
+    /// True if parts of a message were taken that is not whole.
+    var hasCollected: Bool { state.withLock { $0.collected != nil } }
     var isEmpty: Bool { state.withLock { $0.first == $0.parts.count } }
 
     func append(_ part: CurlewWebSocket.Part) {
@@ -55,6 +61,34 @@ final class MessageInbox: Sendable {
             let resumes = state.isPaused && state.size <= limit / 2
             if resumes { state.isPaused = false }
             return (part, resumes)
+        }
+    }
+
+    /// Puts the parts of a message together. The parts stay when a reader leaves in the middle of the message.
+    /// - Parameter part: The part that was taken.
+    /// - Returns: The bytes of the message if the part is its last. The rest of a message whose beginning was read in parts is dropped.
+    func collect(_ part: CurlewWebSocket.Part) -> [UInt8]? {
+        if part.isFirst, part.isLast { return part.bytes }
+        return state.withLock { state in
+            if part.isFirst {
+                state.collected = part.bytes
+            } else {
+                state.collected?.append(contentsOf: part.bytes)
+            }
+            guard part.isLast else { return nil }
+            defer { state.collected = nil }
+            return state.collected
+        }
+    }
+
+    /// The part that a reader of parts gets: with it those that were put together before.
+    func extend(_ part: CurlewWebSocket.Part) -> CurlewWebSocket.Part {
+        state.withLock { state in
+            guard let collected = state.collected else { return part }
+            state.collected = nil
+            guard !part.isFirst else { return part }
+            return CurlewWebSocket.Part(
+                kind: part.kind, bytes: collected + part.bytes, isFirst: true, isLast: part.isLast)
         }
     }
 

@@ -20,10 +20,12 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private var isFirstPart = true
     private var deliversParts = false
     /// Bytes that were read from the socket, and not parsed.
-    private var rest: [UInt8] = []
+    private var rest: MessageReader.Rest?
     /// True once nothing that comes is delivered any more.
     private var isDiscarding = false
+    /// True if reading goes on in the next turn of the loop.
     private var isReadingScheduled = false
+    private var readingAlarm: LoopAlarm?
 
     // Waiting tasks.
     private let readers: LoopWaiters
@@ -35,20 +37,31 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private var answeredPing: UInt64 = 0
     /// True while a writer has its turn.
     private var isWriting = false
+    /// The end of the patience with a message that has begun, and whose task is cancelled.
+    private var messageAlarm: LoopAlarm?
+    private var isMessageCancelled = false
+    /// The number of the turn, by which a late cancellation is told from one of the present message.
+    private var turn = 0
+
+    private(set) var figures = CurlewWebSocket.Figures()
 
     // The end.
     private(set) var ending: CurlewWebSocket.Ending?
     /// The fault that the connection has ended with.
     private var failure: CurlewError?
-    /// True if the engine is closing the connection by itself.
+    /// True if the connection is being closed, by this actor or by the engine.
     private var isEnding = false
+    /// True if the WebSocket is closed because no message came or went.
+    private var isIdle = false
     /// The connection itself, while nothing else holds it and it is closing.
     private var lingering: WebSocketConnection?
     private var closeAlarm: LoopAlarm?
     private var healthAlarm: LoopAlarm?
 
-    /// The most readings of a socket in a turn of the loop.
-    private static let turnLimit = 8
+    /// The work in a turn of the loop, so that one peer does not hold up the others: bytes that are read, and bytes that are decompressed.
+    private static let turnBudget = 1 << 20
+    /// The cost of a frame beside its bytes, in bytes.
+    private static let frameCost = 128
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -76,6 +89,15 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         healthAlarm = LoopAlarm(on: loop) { [weak self] in
             self?.enter(()) { connection, _ in connection.lookAtHealth() }
         }
+        readingAlarm = LoopAlarm(on: loop) { [weak self] in
+            self?.enter(()) { connection, _ in
+                connection.isReadingScheduled = false
+                connection.readOn()
+            }
+        }
+        messageAlarm = LoopAlarm(on: loop) { [weak self] in
+            self?.enter(()) { connection, _ in connection.messageTimedOut() }
+        }
         try connection.attach(self)
         lookAtHealth()
         readOn()
@@ -102,30 +124,33 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         ending == nil && (isDiscarding || !closing.canReceive || !inbox.pausesReading())
     }
 
+    /// Reads until there is nothing, the reader is behind, or the work of a turn is done.
     private func readOn() {
+        guard !isReadingScheduled else { return }
         defer { updateWatch() }
         let space = loop.local(SharedBuffer.self) { SharedBuffer() }
-        var turns = 0
+        var budget = Self.turnBudget
         while wantsInput {
-            if rest.isEmpty {
-                guard turns < Self.turnLimit else {
-                    scheduleReading()
-                    break
-                }
-                turns += 1
-                guard fill(space) else { break }
-            } else {
-                space.buffer.fill(with: rest)
-                rest = []
+            guard budget > 0 else {
+                scheduleReading()
+                break
             }
-            parse(space)
+            if let rest = rest.take() {
+                reader.resume(rest, in: &space.buffer)
+            } else {
+                guard let count = fill(space) else { break }
+                budget -= count
+            }
+            parse(space, &budget)
         }
+        // The pings of a whole turn cost one pong, and one system call.
+        if !sender.isEmpty { flush() }
         deliver()
     }
 
     /// Fills the buffer from the socket.
-    /// - Returns: False if there is nothing.
-    private func fill(_ space: SharedBuffer) -> Bool {
+    /// - Returns: The number of bytes; nil if there is nothing.
+    private func fill(_ space: SharedBuffer) -> Int? {
         var received = UpgradedInput.nothing
         space.buffer.fill { memory in
             received = connection.read(into: memory)
@@ -133,25 +158,28 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
             return 0
         }
         switch received {
-        case .bytes:
+        case .bytes(let count):
             health.noteInput(at: .now)
-            return true
+            return count
         case .nothing: break
         case .end: perform(closing.handle(.connectionEnded))
         case .failed(let error): connectionBreaks(error)
         }
-        return false
+        return nil
     }
 
-    /// Takes what the buffer holds, as far as the reader keeps up, and keeps the rest.
-    private func parse(_ space: SharedBuffer) {
+    /// Takes the bytes of the buffer, as far as the reader keeps up and the budget reaches, and keeps the rest.
+    private func parse(_ space: SharedBuffer, _ budget: inout Int) {
         while closing.canReceive {
-            guard wantsInput else {
-                rest = space.buffer.takeRest()
+            guard wantsInput, budget > 0 else {
+                rest = reader.suspend(&space.buffer)
                 return
             }
             do throws(WebSocketViolation) {
+                let frames = reader.frameCount
+                defer { budget -= (reader.frameCount - frames) * Self.frameCost }
                 guard let event = try reader.next(in: &space.buffer, into: &message) else { return }
+                if case .chunk(let count) = event { budget -= count }
                 take(event)
             } catch {
                 message = []
@@ -171,10 +199,12 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         case .chunk: if deliversParts { appendPart(isLast: false) }
         case .end: appendPart(isLast: true)
         case .ping(let payload):
-            sender.answer(payload, ifOpen: closing.canSend)
-            flush()
+            figures.receivedPings += 1
+            if closing.answersPings { sender.answer(payload) }
         case .pong(let payload): takePong(payload)
-        case .close(let status): perform(closing.handle(.closeReceived(status)))
+        case .close(let status):
+            sender.dropPong()
+            perform(closing.handle(.closeReceived(status)))
         }
     }
 
@@ -182,21 +212,27 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         var bytes: [UInt8] = []
         swap(&bytes, &message)
         health.noteMessage(at: .now)
+        figures.receivedBytes += Int64(bytes.count)
+        if isLast { figures.receivedMessages += 1 }
         if !isDiscarding {
             inbox.append(CurlewWebSocket.Part(kind: kind, bytes: bytes, isFirst: isFirstPart, isLast: isLast))
         }
         isFirstPart = false
     }
 
+    /// Reads on after the timers of the next turn. Work that a loop hands to itself would run before the sockets of others.
     private func scheduleReading() {
-        guard !isReadingScheduled else { return }
+        guard !isReadingScheduled, ending == nil else { return }
         isReadingScheduled = true
-        loop.execute { [weak self] in
-            self?.enter(()) { connection, _ in
-                connection.isReadingScheduled = false
-                connection.readOn()
-            }
-        }
+        readingAlarm?.set(to: .now)
+    }
+
+    /// Delivers nothing more.
+    private func discard() {
+        isDiscarding = true
+        message = []
+        inbox.removeAll()
+        reader.discardMessages()
     }
 
     // MARK: Delivering
@@ -214,7 +250,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     /// The reader has made room.
     nonisolated func madeRoom() {
-        loop.execute { [weak self] in self?.enter(()) { connection, _ in connection.readOn() } }
+        loop.execute { [weak self] in self?.enter(()) { connection, _ in connection.scheduleReading() } }
     }
 
     /// Waits until the inbox has something.
@@ -237,8 +273,10 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     /// The error that the messages end with; nil if the peer has closed the WebSocket, or this side has.
     private func error(of ending: CurlewWebSocket.Ending) -> CurlewError? {
         switch ending.cause {
-        case .closedByPeer: nil
-        case .closedLocally: failure
+        case .closedByPeer, .closedLocally: nil
+        case .idle where ending.isClean: nil
+        case .idle:
+            failure ?? CurlewError(.idleTimeout, "no message came or went, and the peer did not answer the close frame")
         case .violation(let text): CurlewError(.webSocketFailed, "the peer broke the protocol: \(text)")
         case .connectionLost:
             failure ?? CurlewError(.connectionLost, "the connection ended without a close frame")
@@ -253,23 +291,22 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         try await takeTurn()
         defer { endTurn() }
         guard message.size > options.fragmentSize.bytes else {
-            health.noteMessage(at: .now)
-            return try write { sender throws(WebSocketViolation) in try sender.write(message) }
+            return try write(message.size, isLast: true) { sender throws(WebSocketViolation) in
+                try sender.write(message)
+            }
         }
         try beginMessage(message.kind)
-        let bytes = message.bytes
-        for start in stride(from: 0, to: bytes.count, by: options.fragmentSize.bytes) {
-            let end = min(bytes.count, start + options.fragmentSize.bytes)
-            try await continueMessage(bytes[start..<end], isLast: end == bytes.count)
-        }
+        try await continueMessage(message.bytes[...], isLast: true)
     }
 
     /// Waits for the turn of a writer, and for room.
     func takeTurn() async throws {
         while isWriting { try await writers.wait(while: isWriting) }
         isWriting = true
+        turn += 1
         do {
-            try await waitForRoom(isShielded: false)
+            try await waitForRoom()
+            if Task.isCancelled { throw CurlewError.taskCancelled }
         } catch {
             endTurn()
             throw error
@@ -278,6 +315,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     func endTurn() {
         isWriting = false
+        isMessageCancelled = false
+        messageAlarm?.cancel()
         writers.resumeFirst()
     }
 
@@ -286,68 +325,131 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         sender.begin(kind)
     }
 
-    /// Sends a part of the message that was begun. A cancellation does not end the wait for room: the rest of the message would be missing.
+    /// Sends a part of the message that was begun, in fragments of ``CurlewWebSocket/Options/fragmentSize`` at most.
     func continueMessage(_ bytes: ArraySlice<UInt8>, isLast: Bool) async throws {
-        try await waitForRoom(isShielded: true)
-        health.noteMessage(at: .now)
-        try write { sender throws(WebSocketViolation) in try sender.write(part: bytes, isLast: isLast) }
+        var rest = bytes
+        repeat {
+            let fragment = rest.prefix(options.fragmentSize.bytes)
+            rest = rest.dropFirst(fragment.count)
+            let isEnd = isLast && rest.isEmpty
+            try await waitToContinue()
+            try write(fragment.count, isLast: isEnd) { sender throws(WebSocketViolation) in
+                try sender.write(part: fragment, isLast: isEnd)
+            }
+        } while !rest.isEmpty
     }
+
+    /// Waits for room for the rest of a message. A cancellation does not end the wait at once, as the message would have no end; it bounds the time.
+    private func waitToContinue() async throws {
+        try checkOpen()
+        while isFull {
+            try await withTaskCancellationHandler {
+                try await room.wait(while: isFull && closing.canSend, isShielded: true)
+            } onCancel: { [turn] in
+                loop.execute { [weak self] in self?.enter(turn) { $0.messageIsCancelled($1) } }
+            }
+            try checkOpen()
+        }
+    }
+
+    private func messageIsCancelled(_ turn: Int) {
+        guard isWriting, turn == self.turn, !isMessageCancelled else { return }
+        isMessageCancelled = true
+        messageAlarm?.set(to: Instant.now.advanced(by: options.closeTimeout.nanosecondsClamped))
+    }
+
+    private func messageTimedOut() { if isWriting, isMessageCancelled { abandonMessage() } }
 
     /// A message cannot be finished, so no other may follow.
     func abandonMessage() { close(.internalError, "a message was not finished") }
 
-    private func write(_ body: (inout FrameSender) throws(WebSocketViolation) -> Void) throws {
+    private func write(
+        _ size: Int, isLast: Bool, _ body: (inout FrameSender) throws(WebSocketViolation) -> Void
+    ) throws {
+        health.noteMessage(at: .now)
         do throws(WebSocketViolation) {
             try body(&sender)
         } catch {
             close(error.closeCode, error.description)
             throw CurlewError(.webSocketFailed, "a message cannot be sent: \(error)")
         }
+        figures.sentBytes += Int64(size)
+        if isLast { figures.sentMessages += 1 }
         flush()
     }
 
-    private func waitForRoom(isShielded: Bool) async throws {
+    private func waitForRoom() async throws {
         try checkOpen()
         while isFull {
-            try await room.wait(while: isFull, isShielded: isShielded)
+            try await room.wait(while: isFull && closing.canSend)
             try checkOpen()
         }
     }
 
+    /// True if a fragment was sent whose message is not whole.
+    var isMessageOpen: Bool { sender.isMessageOpen }
+    /// The number of bytes that wait for the peer.
+    var queuedBytes: Int { sender.count }
+    /// The memory of the frames that wait.
+    var sendBufferCapacity: Int { sender.capacity }
+    /// True if the socket is not read, as its reader is behind.
+    var isReadingPaused: Bool { !wantsInput }
     /// True if the peer has to read before more is sent.
-    private var isFull: Bool { sender.count >= options.sendBufferSize.bytes }
+    var isFull: Bool { sender.count >= options.sendBufferSize.bytes }
 
     private func checkOpen() throws {
         guard closing.canSend else { throw Task.isCancelled ? CurlewError.taskCancelled : endOfSending }
     }
 
     private var endOfSending: CurlewError {
-        failure ?? ending.flatMap { error(of: $0) } ?? CurlewError(.webSocketClosed, "the WebSocket is closed")
+        (ending.map { error(of: $0) } ?? failure) ?? CurlewError(.webSocketClosed, "the WebSocket is closed")
     }
 
     private func flush() {
-        guard ending == nil else { return }
+        guard ending == nil, !closing.isOutputBroken else { return }
         switch sender.flush(to: connection) {
-        case .blocked: break
-        case .flushed: break
+        case .blocked, .flushed: break
         case .closeFlushed: perform(closing.handle(.closeFlushed))
-        case .failed(let error): connectionBreaks(error)
+        case .failed(let error): outputBreaks(error)
         }
         if !isFull || !closing.canSend { room.resumeAll() }
         updateWatch()
     }
 
+    /// A write has failed. The peer may have sent messages and a close frame before it left, which are still read.
+    private func outputBreaks(_ error: CurlewError) {
+        if !closing.hasBothFrames { failure = failure ?? error }
+        sender.removeAll()
+        perform(closing.handle(.outputBroke))
+        guard ending == nil else { return }
+        endSending(error)
+    }
+
+    private func endSending(_ error: CurlewError) {
+        room.resumeAll(throwing: error)
+        writers.resumeAll(throwing: error)
+        pingers.resumeAll(throwing: error)
+    }
+
     // MARK: Pings
 
-    /// Sends a ping, and waits for its pong.
+    /// Sends a ping, once there is room for it, and waits for its pong.
     func ping() async throws {
-        try checkOpen()
-        let number = sender.ping()
-        flush()
+        try await waitForRoom()
+        if Task.isCancelled { throw CurlewError.taskCancelled }
+        let number = sendPing()
         while answeredPing < number {
-            guard ending == nil else { throw endOfSending }
+            guard ending == nil, !closing.isOutputBroken else { throw endOfSending }
             try await pingers.wait(while: answeredPing < number && ending == nil)
         }
+    }
+
+    @discardableResult
+    private func sendPing() -> UInt64 {
+        let number = sender.ping()
+        figures.sentPings += 1
+        flush()
+        return number
     }
 
     private func takePong(_ payload: [UInt8]) {
@@ -363,17 +465,16 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         switch health.look(at: .now, isReading: isReading) {
         case .wait: break
         case .ping:
-            if closing.canSend {
-                _ = sender.ping()
-                flush()
-            }
+            if closing.canSend { sendPing() }
         case .freeMemory:
             reader.freeIdleMemory()
             sender.freeIdleMemory()
         case .lost:
             connectionBreaks(
                 CurlewError(.idleTimeout, "the peer did not answer a ping within \(options.pongPatience)"))
-        case .idle: close(.goingAway, "idle")
+        case .idle:
+            isIdle = true
+            close(.goingAway, "idle")
         }
         guard ending == nil else { return }
         healthAlarm?.set(to: health.nextLook)
@@ -394,8 +495,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     /// Closes the WebSocket, and delivers nothing more. A cancellation does not end it: it takes ``CurlewWebSocket/Options/closeTimeout`` at most.
     func end(_ code: CurlewWebSocket.CloseCode) async -> CurlewWebSocket.Ending {
-        isDiscarding = true
-        inbox.removeAll()
+        discard()
         close(code)
         readOn()
         while true {
@@ -417,47 +517,74 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private func linger(_ code: CurlewWebSocket.CloseCode) {
         guard ending == nil else { return }
         lingering = self
-        isDiscarding = true
-        inbox.removeAll()
+        discard()
         close(code)
         readOn()
     }
 
-    private func closeTimedOut() { perform(closing.handle(.timedOut)) }
+    private func closeTimedOut() {
+        // Messages of a peer that is gone wait for their reader as those of any other.
+        guard !closing.isOutputBroken || wantsInput else { return startCloseTimer() }
+        perform(closing.handle(.timedOut))
+    }
+
+    private func startCloseTimer() {
+        closeAlarm?.set(to: Instant.now.advanced(by: options.closeTimeout.nanosecondsClamped))
+    }
 
     private func connectionBreaks(_ error: CurlewError) {
-        failure = failure ?? error
+        if !closing.hasBothFrames { failure = failure ?? error }
         perform(closing.handle(.connectionEnded))
     }
 
     private func perform(_ actions: [ClosingHandshake.Action]) {
         for action in actions {
+            // The flush of a close frame may have been the end.
+            guard ending == nil else { return }
             switch action {
             case .sendClose(let status):
                 sender.close(status)
                 flush()
-            case .startTimer:
-                closeAlarm?.set(to: Instant.now.advanced(by: options.closeTimeout.nanosecondsClamped))
-            case .closeConnection: if !isEnding { connection.close() }
+            case .startTimer: startCloseTimer()
+            case .closeConnection: closeConnection()
             case .finish(let ending): finish(ending)
             }
         }
     }
 
+    /// Ends the exchange: in success if the WebSocket was closed, and otherwise with its error, for listeners and metrics.
+    private func closeConnection() {
+        guard !isEnding else { return }
+        isEnding = true
+        guard case .ended(let ending) = closing.state, let error = error(of: named(ending)) else {
+            return connection.close()
+        }
+        connection.fail(error)
+    }
+
+    /// The ending, with the cause that the closing handshake does not know.
+    private func named(_ ending: CurlewWebSocket.Ending) -> CurlewWebSocket.Ending {
+        guard isIdle else { return ending }
+        switch ending.cause {
+        case .closedByPeer, .violation, .idle: return ending
+        case .closedLocally, .connectionLost, .timedOut:
+            return CurlewWebSocket.Ending(cause: .idle, sent: ending.sent, received: ending.received)
+        }
+    }
+
     private func finish(_ ending: CurlewWebSocket.Ending) {
-        self.ending = ending
+        self.ending = named(ending)
         closeAlarm?.cancel()
         healthAlarm?.cancel()
-        rest = []
+        readingAlarm?.cancel()
+        messageAlarm?.cancel()
+        rest = nil
         message = []
         sender.removeAll()
         defer { lingering = nil }
         readers.resumeAll()
         closers.resumeAll()
-        let error = endOfSending
-        room.resumeAll(throwing: error)
-        writers.resumeAll(throwing: error)
-        pingers.resumeAll(throwing: error)
+        endSending(endOfSending)
     }
 
     // MARK: The session
@@ -468,8 +595,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     /// The engine ends the connection. A last close frame goes out if the peer takes it at once.
     private func connectionIsEnded(_ error: CurlewError) {
-        guard ending == nil else { return }
-        failure = failure ?? error
+        guard ending == nil, !isEnding else { return }
+        if !closing.hasBothFrames { failure = failure ?? error }
         isEnding = true
         if closing.canSend { close(.goingAway) }
         perform(closing.handle(.connectionEnded))

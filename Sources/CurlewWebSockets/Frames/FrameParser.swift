@@ -38,12 +38,16 @@ package struct FrameParser: ~Copyable {
     private var state = State.header
     private var message: Message?
     private var controlPayload: [UInt8] = []
+    /// The number of frames that have begun.
+    private(set) var frameCount = 0
 
     /// - Parameters:
     ///   - role: The role of this end; the frames are the other's.
     ///   - limits: Bounds on frames, and on messages that are not compressed.
     ///   - allowsCompression: True if permessage-deflate was negotiated.
-    package init(role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(), allowsCompression: Bool = false) {
+    package init(
+        role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(), allowsCompression: Bool = false
+    ) {
         self.limits = limits
         rules = FrameHeaderReader.Rules(isMasked: role == .server, allowsCompression: allowsCompression)
     }
@@ -91,6 +95,7 @@ package struct FrameParser: ~Copyable {
     }
 
     private mutating func begin(_ header: FrameHeader) throws(WebSocketViolation) -> FrameEvent? {
+        frameCount &+= 1
         guard !header.opcode.isControl else {
             state = .control(header.opcode, remaining: header.length, mask: header.mask)
             return nil

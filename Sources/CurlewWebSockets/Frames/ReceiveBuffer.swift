@@ -36,20 +36,22 @@ package struct ReceiveBuffer: ~Copyable {
     }
 
     /// Puts bytes into the empty buffer, however many they are.
-    package mutating func fill(with bytes: some Collection<UInt8>) {
+    /// - Parameter taken: The number of bytes at the beginning that were read already.
+    package mutating func fill(with bytes: some Collection<UInt8>, taken: Int = 0) {
         precondition(isEmpty, "the buffer holds bytes that were not read")
         if bytes.count > storage.count {
             storage = Array(bytes)
         } else {
             storage.replaceSubrange(0..<bytes.count, with: bytes)
         }
-        unread = 0..<bytes.count
+        unread = taken..<bytes.count
     }
 
     /// Takes the bytes that are not read yet, and leaves the buffer empty.
-    package mutating func takeRest() -> [UInt8] {
+    /// - Parameter start: The place of bytes before them that were read already, and are taken as well.
+    package mutating func takeRest(from start: Int? = nil) -> [UInt8] {
         defer { unread = 0..<0 }
-        return Array(storage[unread])
+        return Array(storage[(start ?? unread.lowerBound)..<unread.upperBound])
     }
 
     mutating func popFirst() -> UInt8? {

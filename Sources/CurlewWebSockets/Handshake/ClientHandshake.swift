@@ -16,8 +16,8 @@ package struct HandshakeAgreement: Sendable, Hashable {
 
 /// The client's half of the opening handshake (RFC 6455 §4.1).
 package struct ClientHandshake: Sendable {
-    private let key: HandshakeKey
-    private let acceptValue: String
+    /// The key that the server is to answer.
+    package var key: HandshakeKey
     private let subprotocols: [String]
     private let compression: CurlewWebSocket.Compression?
 
@@ -34,9 +34,8 @@ package struct ClientHandshake: Sendable {
                 throw .invalidOwnSubprotocol(name)
             }
         }
-        guard let acceptValue = key.acceptValue else { throw .hashUnavailable }
+        guard key.acceptValue != nil else { throw .hashUnavailable }
         self.key = key
-        self.acceptValue = acceptValue
         self.subprotocols = subprotocols
         self.compression = compression
     }
@@ -59,6 +58,7 @@ package struct ClientHandshake: Sendable {
         let accepts = fields[values: .secWebSocketAccept]
         guard let accept = accepts.first else { throw .missingAccept }
         guard accepts.count == 1 else { throw .repeatedAccept }
+        guard let acceptValue = key.acceptValue else { throw .hashUnavailable }
         guard accept.hasSameBytes(as: acceptValue) else { throw .wrongAccept }
         return HandshakeAgreement(
             subprotocol: try subprotocol(in: fields), compression: try compression(in: fields))

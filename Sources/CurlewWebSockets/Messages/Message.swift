@@ -35,7 +35,9 @@ extension CurlewWebSocket {
         public static func text(_ text: String) -> CurlewWebSocket.Message { CurlewWebSocket.Message(.text(text)) }
 
         /// A message of bytes.
-        public static func binary(_ bytes: [UInt8]) -> CurlewWebSocket.Message { CurlewWebSocket.Message(.binary(bytes)) }
+        public static func binary(_ bytes: [UInt8]) -> CurlewWebSocket.Message {
+            CurlewWebSocket.Message(.binary(bytes))
+        }
 
         private init(_ content: Content, dialect: JSONDialect? = nil) {
             self.content = content
@@ -43,7 +45,9 @@ extension CurlewWebSocket {
         }
 
         /// Makes a message of its kind and its bytes; those of a text are UTF-8.
-        package init(_ kind: CurlewWebSocket.Message.Kind, bytes: [UInt8]) { self.init(kind, bytes: bytes, dialect: nil) }
+        package init(_ kind: CurlewWebSocket.Message.Kind, bytes: [UInt8]) {
+            self.init(kind, bytes: bytes, dialect: nil)
+        }
 
         init(_ kind: CurlewWebSocket.Message.Kind, bytes: [UInt8], dialect: JSONDialect?) {
             switch kind {

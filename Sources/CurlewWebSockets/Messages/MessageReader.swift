@@ -26,6 +26,7 @@ package struct MessageReader: ~Copyable {
     /// True if the caller leaves the bytes until the end of a message: room is then made for the rest of a frame at
     /// once, as growing step by step takes twenty times as long for 1 MiB.
     package var collectsMessages = true
+    private var discardsMessages = false
 
     /// The most room that is made for bytes that have not come: a peer that announces much and sends little costs no
     /// more.
@@ -43,7 +44,8 @@ package struct MessageReader: ~Copyable {
     ///   - limits: Bounds on frames and messages.
     ///   - compression: The result of the negotiation; nil for no compression.
     package init(
-        role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(), compression: DeflateAgreement? = nil
+        role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(),
+        compression: DeflateAgreement? = nil
     ) {
         parser = FrameParser(role: role, limits: limits, allowsCompression: compression != nil)
         inflater = compression.map { MessageInflater($0, role: role, limits: limits) }
@@ -80,6 +82,8 @@ package struct MessageReader: ~Copyable {
         _ event: FrameEvent, _ input: inout ReceiveBuffer, into output: inout [UInt8]
     ) throws(WebSocketViolation) -> MessageEvent? {
         switch event {
+        case .messageBegin where discardsMessages, .payload where discardsMessages, .messageEnd where discardsMessages:
+            return nil
         case .messageBegin(let kind, let isCompressed):
             self.isCompressed = isCompressed
             text = kind == .text ? UTF8Validator() : nil
@@ -121,6 +125,35 @@ package struct MessageReader: ~Copyable {
         guard text?.accepts(output.span.bytes.extracting(droppingFirst: start)) != false else { throw .invalidText }
         return .chunk(count)
     }
+
+    /// The bytes of a buffer that a reader has not used up.
+    package struct Rest: ~Copyable {
+        fileprivate let bytes: [UInt8]
+        /// The number of bytes at the beginning that are inside of a frame, and wait to be decompressed.
+        fileprivate let taken: Int
+    }
+
+    /// Takes the rest of a buffer, which others may use until ``resume(_:in:)``. It may have no bytes, and yet output that waits inside zlib.
+    package mutating func suspend(_ input: inout ReceiveBuffer) -> Rest {
+        guard case .inflating(let range) = state else { return Rest(bytes: input.takeRest(), taken: 0) }
+        state = .inflating(0..<range.count)
+        return Rest(bytes: input.takeRest(from: range.lowerBound), taken: range.count)
+    }
+
+    /// Puts the rest back into an empty buffer.
+    package func resume(_ rest: consuming Rest, in input: inout ReceiveBuffer) {
+        input.fill(with: rest.bytes, taken: rest.taken)
+    }
+
+    /// Reads on for control frames alone: messages are neither decompressed nor checked, and none of their bytes is delivered. There is no way back.
+    package mutating func discardMessages() {
+        discardsMessages = true
+        text = nil
+        if case .inflating = state { state = .frames }
+    }
+
+    /// The number of frames that have begun.
+    package var frameCount: Int { parser.frameCount }
 
     /// Frees memory that the next message does not need. A connection calls it when it has been idle for a while.
     package mutating func freeIdleMemory() { inflater?.freeIfIdle() }

@@ -73,6 +73,9 @@ package struct MessageWriter: ~Copyable {
             kind: kind, isCompressed: deflater != nil, text: kind == .text ? UTF8Validator() : nil)
     }
 
+    /// True if a fragment was written whose message is not whole.
+    var isMessageOpen: Bool { open?.isBegun == true }
+
     /// Appends a chunk of the open message as a frame that another one continues. An empty chunk writes nothing.
     /// - Throws: ``WebSocketViolation/invalidText`` if a text is not UTF-8, after which the message cannot be finished:
     ///   the connection must be closed. ``WebSocketViolation/outOfMemory``.

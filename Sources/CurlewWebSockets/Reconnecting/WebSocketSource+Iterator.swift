@@ -17,9 +17,10 @@ extension WebSocketSource {
         private var last: CurlewWebSocket.Message?
         private var failures = 0
         private var messages = 0
-        private var opened = ContinuousClock.now
-        /// The beginning of the attempts that fail in a row.
-        private var failingSince: ContinuousClock.Instant?
+        /// The time since the WebSocket was opened, by the source's clock.
+        private var sinceOpening: (() -> Duration)?
+        /// The time since the beginning of the attempts that fail in a row.
+        private var sinceFailing: (() -> Duration)?
 
         init(source: WebSocketSource) { self.source = source }
 
@@ -49,10 +50,10 @@ extension WebSocketSource {
                 for field in handshake.fields { fields.append(field) }
                 let socket = try await source.session.openWebSocket(
                     source.reference, protocols: source.protocols, query: handshake.query, fields: fields,
-                    credential: nil, options: source.options, requestOptions: source.requestOptions)
+                    credential: source.credential, options: source.options, requestOptions: source.requestOptions)
                 try await socket.connection.start()
                 phase = .open(OpenSocket(socket))
-                opened = .now
+                sinceOpening = Self.stopwatch(source.clock)
                 messages = 0
                 return .open(socket)
             } catch {
@@ -84,23 +85,29 @@ extension WebSocketSource {
         }
 
         private mutating func end(_ ending: CurlewWebSocket.Ending?, _ error: CurlewError?, reconnects: Bool) -> Event {
-            if ending != nil, messages > 0 || opened.duration(to: .now) >= WebSocketSource.provenTime {
+            if ending != nil, messages > 0 || (sinceOpening?() ?? .zero) >= WebSocketSource.provenTime {
                 failures = 0
-                failingSince = nil
+                sinceFailing = nil
             }
             failures += 1
-            let since = failingSince ?? .now
-            failingSince = since
+            let elapsed = sinceFailing ?? Self.stopwatch(source.clock)
+            sinceFailing = elapsed
             let asked = error?.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) }
             guard reconnects, failures < Swift.max(1, source.policy.attempts),
                 let wait = source.policy.wait(after: failures, asked: asked),
-                source.policy.allows(wait, elapsed: since.duration(to: .now))
+                source.policy.allows(wait, elapsed: elapsed())
             else {
                 phase = .closed
                 return .closed(Closing(ending: ending, error: error, wait: nil))
             }
             phase = .waiting(wait)
             return .closed(Closing(ending: ending, error: error, wait: wait))
+        }
+
+        /// The time since now.
+        private static func stopwatch<Watch: Clock<Duration>>(_ clock: Watch) -> () -> Duration {
+            let start = clock.now
+            return { start.duration(to: clock.now) }
         }
     }
 

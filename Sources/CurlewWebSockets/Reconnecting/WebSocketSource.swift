@@ -6,11 +6,11 @@ public import HTTPTypes
 /// Iterating opens it; each iterator has a WebSocket of its own, and the end of the iterator, or of its task, closes that with
 /// ``CurlewWebSocket/CloseCode/goingAway``. Nothing waits while nobody iterates but the messages that ``CurlewWebSocket/Options/receiveBufferSize`` admits.
 ///
-/// - A connection that is lost, a timeout, and a handshake whose failure may pass (``Curlew/CurlewError/isTransient``, and a status of 408, 429, 500, 502, 503
+/// - A connection that is lost, a WebSocket that was idle for too long, and a handshake whose failure may pass (``Curlew/CurlewError/isTransient``, and a status of 408, 429, 500, 502, 503
 ///   or 504) are followed by another attempt, after a wait of ``policy``.
 /// - A close frame of the peer is the end of the sequence, unless its code says that the server restarts, is overloaded or failed: 1001, 1011, 1012,
 ///   1013 and 1014. ``reconnects`` decides otherwise.
-/// - Everything else is the end: a violation of the protocol, another status, a request that cannot be sent, a session that was shut down.
+/// - Everything else is the end: a close of one's own, answered or not, a violation of the protocol, another status, a request that cannot be sent, a session that was shut down.
 ///
 /// ```swift
 /// let source = api.webSocketSource("prices") { last in
@@ -70,6 +70,8 @@ public struct WebSocketSource: AsyncSequence, Sendable {
     public var protocols: [String] = []
     /// Fields of each handshake.
     public var fields = HTTPFields()
+    /// The credential for the field Authorization of each handshake.
+    public var credential: Credential?
     /// The bounds and times of each WebSocket.
     public var options = CurlewWebSocket.Options()
     /// The options of each handshake.
@@ -101,7 +103,8 @@ public struct WebSocketSource: AsyncSequence, Sendable {
     /// The rule of ``reconnects`` unless another is set.
     public static func reconnectsByDefault(_ ending: CurlewWebSocket.Ending) -> Bool {
         switch ending.cause {
-        case .connectionLost, .timedOut: true
+        case .connectionLost, .timedOut: ending.sent == nil
+        case .idle: true
         case .violation, .closedLocally: false
         case .closedByPeer:
             switch ending.code {
@@ -118,17 +121,20 @@ extension HTTPSession {
     ///   - reference: The URL; `ws` and `wss` stand for `http` and `https`.
     ///   - protocols: The subprotocols to offer, the preferred one first.
     ///   - fields: Fields of each handshake.
+    ///   - credential: The credential for the field Authorization of each handshake.
     ///   - options: The bounds and times of each WebSocket.
     ///   - requestOptions: The options of each handshake.
     ///   - cursor: Makes the part of the next handshake, from the last message.
     public func webSocketSource(
         _ reference: URIReference, protocols: [String] = [], fields: HTTPFields = HTTPFields(),
-        options: CurlewWebSocket.Options = CurlewWebSocket.Options(), requestOptions: RequestOptions = RequestOptions(),
+        credential: Credential? = nil, options: CurlewWebSocket.Options = CurlewWebSocket.Options(),
+        requestOptions: RequestOptions = RequestOptions(),
         cursor: @escaping WebSocketSource.Cursor = { _ in WebSocketSource.Handshake() }
     ) -> WebSocketSource {
         var source = WebSocketSource(self, reference, cursor: cursor)
         source.protocols = protocols
         source.fields = fields
+        source.credential = credential
         source.options = options
         source.requestOptions = requestOptions
         return source

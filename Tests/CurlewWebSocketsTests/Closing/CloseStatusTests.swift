@@ -13,7 +13,9 @@ struct CloseStatusTests {
     @Test(
         "a status with a code that no frame carries cannot be made",
         arguments: [0, 999, 1004, 1005, 1006, 1015, 2999, 5000] as [UInt16])
-    func reserved(_ code: UInt16) { #expect(CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: code)) == nil) }
+    func reserved(_ code: UInt16) {
+        #expect(CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: code)) == nil)
+    }
 
     @Test("a long reason is cut at a scalar")
     func longReason() throws {
@@ -26,7 +28,8 @@ struct CloseStatusTests {
             #expect(status.payload.count == count + 2)
             #expect(try CurlewWebSocket.CloseStatus(payload: status.payload) == status)
         }
-        let cut = try #require(CurlewWebSocket.CloseStatus(.normalClosure, reason: "a" + String(repeating: "€", count: 50)))
+        let cut = try #require(
+            CurlewWebSocket.CloseStatus(.normalClosure, reason: "a" + String(repeating: "€", count: 50)))
         #expect(cut.reason.utf8.count == 121)
     }
 
@@ -34,13 +37,16 @@ struct CloseStatusTests {
     func roundTrip() throws {
         let status = try #require(CurlewWebSocket.CloseStatus(.goingAway, reason: "bis später"))
         #expect(try CurlewWebSocket.CloseStatus(payload: status.payload) == status)
-        #expect(try CurlewWebSocket.CloseStatus(payload: CurlewWebSocket.CloseStatus.withoutCode.payload) == .withoutCode)
+        #expect(
+            try CurlewWebSocket.CloseStatus(payload: CurlewWebSocket.CloseStatus.withoutCode.payload) == .withoutCode)
     }
 
     @Test("a fault of a close frame has its violation")
     func faults() {
         #expect(throws: WebSocketViolation.closePayloadOfOneByte) { try CurlewWebSocket.CloseStatus(payload: [3]) }
-        #expect(throws: WebSocketViolation.invalidCloseCode(1005)) { try CurlewWebSocket.CloseStatus(payload: [3, 0xED]) }
+        #expect(throws: WebSocketViolation.invalidCloseCode(1005)) {
+            try CurlewWebSocket.CloseStatus(payload: [3, 0xED])
+        }
         for reason: [UInt8] in [[0xFF], [0xE2, 0x82]] {
             #expect(throws: WebSocketViolation.invalidCloseReason) {
                 try CurlewWebSocket.CloseStatus(payload: [3, 0xE8] + reason)
@@ -74,6 +80,7 @@ struct TextEqualityTests {
         #expect(CurlewWebSocket.Message.text("a") != .binary([0x61]))
         #expect(Set([CurlewWebSocket.Message.text(composed), .text(decomposed), .text(composed)]).count == 2)
         #expect(
-            CurlewWebSocket.CloseStatus(.goingAway, reason: composed) != CurlewWebSocket.CloseStatus(.goingAway, reason: decomposed))
+            CurlewWebSocket.CloseStatus(.goingAway, reason: composed)
+                != CurlewWebSocket.CloseStatus(.goingAway, reason: decomposed))
     }
 }

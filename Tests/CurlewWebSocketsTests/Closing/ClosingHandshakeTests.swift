@@ -19,7 +19,8 @@ struct ClosingHandshakeTests {
     }
 
     private func ending(
-        _ cause: CurlewWebSocket.Ending.Cause, sent: CurlewWebSocket.CloseStatus? = nil, received: CurlewWebSocket.CloseStatus? = nil
+        _ cause: CurlewWebSocket.Ending.Cause, sent: CurlewWebSocket.CloseStatus? = nil,
+        received: CurlewWebSocket.CloseStatus? = nil
     ) -> [ClosingHandshake.Action] {
         [.closeConnection, .finish(CurlewWebSocket.Ending(cause: cause, sent: sent, received: received))]
     }
@@ -33,6 +34,52 @@ struct ClosingHandshakeTests {
                 [.sendClose(Self.normal), .startTimer], [], [],
                 ending(.closedLocally, sent: Self.normal, received: Self.normal),
             ])
+    }
+
+    @Test("after a failed write the peer's close frame is still received, and names the end")
+    func outputBreaks() {
+        let byPeer = run(.client, [.outputBroke, .closeReceived(Self.away)])
+        #expect(byPeer.actions == [[.startTimer], ending(.closedByPeer, received: Self.away)])
+        let locally = run(.client, [.closeRequested(Self.normal), .outputBroke, .closeReceived(Self.normal)])
+        #expect(
+            locally.actions == [
+                [.sendClose(Self.normal), .startTimer], [], ending(.closedLocally, received: Self.normal),
+            ])
+        for event in [ClosingHandshake.Event.connectionEnded, .timedOut] {
+            #expect(run(.client, [.outputBroke, event]).actions == [[.startTimer], ending(.connectionLost)])
+        }
+        let violation = run(.client, [.outputBroke, .peerViolated(Self.violation)])
+        #expect(violation.actions.last == ending(.violation(Self.violation.description)))
+        let requested = run(.client, [.outputBroke, .closeRequested(Self.normal), .outputBroke, .closeFlushed])
+        #expect(requested.state == .receiving(isClosing: true))
+    }
+
+    @Test("a failed write ends a WebSocket whose close frame has come, and changes nothing once both are out")
+    func outputBreaksLate() {
+        let answering = run(.client, [.closeReceived(Self.away), .outputBroke])
+        #expect(answering.actions.last == ending(.closedByPeer, received: Self.away))
+        let failing = run(.client, [.peerViolated(Self.violation), .outputBroke])
+        #expect(
+            failing.actions.last
+                == ending(
+                    .violation(Self.violation.description), sent: CurlewWebSocket.CloseStatus(Self.violation)))
+        let flushed = run(.client, [.closeRequested(Self.normal), .closeFlushed, .outputBroke])
+        #expect(flushed.state == .closing(sent: Self.normal, isFlushed: true))
+        let both = run(.client, [.closeReceived(Self.away), .closeFlushed, .outputBroke])
+        #expect(both.actions.last?.isEmpty == true)
+    }
+
+    @Test("pings are answered until the peer's close frame comes")
+    func pings() {
+        var handshake = ClosingHandshake(role: .client)
+        #expect(handshake.answersPings)
+        _ = handshake.handle(.closeRequested(Self.normal))
+        _ = handshake.handle(.closeFlushed)
+        #expect(handshake.answersPings)
+        #expect(!handshake.hasBothFrames)
+        _ = handshake.handle(.closeReceived(Self.normal))
+        #expect(!handshake.answersPings)
+        #expect(handshake.hasBothFrames)
     }
 
     @Test("a server that closes ends the connection with the answer")

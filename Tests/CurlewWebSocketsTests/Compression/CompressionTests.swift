@@ -11,7 +11,8 @@ struct CompressionTests {
 
     private func agreement(
         clientKeepsContext: Bool = true, serverKeepsContext: Bool = true,
-        clientWindow: CurlewWebSocket.Compression.Window = .bits15, serverWindow: CurlewWebSocket.Compression.Window = .bits15
+        clientWindow: CurlewWebSocket.Compression.Window = .bits15,
+        serverWindow: CurlewWebSocket.Compression.Window = .bits15
     ) -> DeflateAgreement {
         var agreement = DeflateAgreement()
         agreement.clientKeepsContext = clientKeepsContext

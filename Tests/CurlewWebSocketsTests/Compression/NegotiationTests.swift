@@ -10,7 +10,9 @@ struct NegotiationTests {
     }
 
     /// The response of a server, as text.
-    private func answer(_ offers: String, _ options: CurlewWebSocket.Compression = CurlewWebSocket.Compression()) throws -> String? {
+    private func answer(_ offers: String, _ options: CurlewWebSocket.Compression = CurlewWebSocket.Compression()) throws
+        -> String?
+    {
         let elements = try #require(ExtensionElement.elements([offers]))
         return DeflateAgreement.answer(to: elements, options: options)?.response.element.text
     }
@@ -48,7 +50,8 @@ struct NegotiationTests {
     @Test("an offer has the options of the client")
     func offers() {
         #expect(
-            DeflateAgreement.offer(CurlewWebSocket.Compression()).element.text == "permessage-deflate; client_max_window_bits")
+            DeflateAgreement.offer(CurlewWebSocket.Compression()).element.text
+                == "permessage-deflate; client_max_window_bits")
         let options = CurlewWebSocket.Compression(
             clientKeepsContext: false, serverKeepsContext: false, clientWindow: .bits10, serverWindow: .bits9)
         #expect(

@@ -75,7 +75,8 @@ enum WireItem: Hashable, Codable {
         case .close(let code, let reason):
             let reason = String(decoding: reason, as: UTF8.self)
             writer.write(
-                .close(CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: code), reason: reason)!), into: &output)
+                .close(CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: code), reason: reason)!),
+                into: &output)
         case .error: break
         }
     }

@@ -38,7 +38,8 @@ struct StubWebSocketTests {
                 try await socket.send(MockWebSocketFrame(opcode: 3))
                 #expect(
                     try await socket.receive()
-                        == .close(CurlewWebSocket.CloseStatus(.protocolError, reason: "a frame has the reserved opcode 3")!))
+                        == .close(
+                            CurlewWebSocket.CloseStatus(.protocolError, reason: "a frame has the reserved opcode 3")!))
             })
         let error = await curlewError {
             try await session(stub).webSocket("") { socket in

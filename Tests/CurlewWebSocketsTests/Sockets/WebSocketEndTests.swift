@@ -11,7 +11,9 @@ struct WebSocketEndTests {
     /// A server that notes the client's close frame, and a session.
     private func stage(
         _ handler: @escaping @Sendable (MockWebSocket) async throws -> CurlewWebSocket.CloseStatus?
-    ) async throws -> (session: HTTPSession, closes: Guarded<[CurlewWebSocket.CloseStatus?]>, server: MockWebSocketServer) {
+    ) async throws -> (
+        session: HTTPSession, closes: Guarded<[CurlewWebSocket.CloseStatus?]>, server: MockWebSocketServer
+    ) {
         let closes = Guarded<[CurlewWebSocket.CloseStatus?]>([])
         let server = try await MockWebSocketServer.start { socket in
             let status = try await handler(socket)
@@ -64,7 +66,10 @@ struct WebSocketEndTests {
         }
         #expect(ending.sent?.reason == "bye")
         #expect(ending.code.rawValue == 4001)
-        #expect(closes.withLock { $0 } == [CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: 4001), reason: "bye")])
+        #expect(
+            closes.withLock { $0 } == [
+                CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: 4001), reason: "bye")
+            ])
         let invalid = await curlewError {
             try await session.webSocket("") { socket in
                 try await socket.close(.abnormalClosure)
@@ -95,16 +100,25 @@ struct WebSocketEndTests {
 
     @Test("a peer that never closes is left after the close timeout, which a cancellation does not cut short")
     func neverCloses() async throws {
+        let (closings, closing) = AsyncStream.makeStream(of: Int.self)
+        let count = Guarded(0)
         let (session, closes, _) = try await stage { socket in
             var status: CurlewWebSocket.CloseStatus?
             while let event = try await socket.receive() {
-                if case .close(let received) = event { status = received }
+                guard case .close(let received) = event else { continue }
+                status = received
+                closing.yield(
+                    count.withLock {
+                        $0 += 1
+                        return $0
+                    })
             }
             return status
         }
         let clock = ContinuousClock()
         var start = clock.now
-        let ending = try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) { _ in
+        let ending = try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300)))
+        { _ in
         }
         #expect(ending.cause == .timedOut)
         #expect(start.duration(to: clock.now) >= .milliseconds(300))
@@ -112,7 +126,8 @@ struct WebSocketEndTests {
         let task = Task {
             try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) { _ in }
         }
-        try await Task.sleep(for: .milliseconds(50))
+        // The second close frame has come, so its sender waits for the answer.
+        for await count in closings where count == 2 { break }
         task.cancel()
         _ = try? await task.value
         #expect(start.duration(to: clock.now) >= .milliseconds(300))
@@ -122,16 +137,18 @@ struct WebSocketEndTests {
 
     @Test("a peer that never reads holds up sending, and the close is bounded")
     func neverReads() async throws {
-        let server = try await MockWebSocketServer.start { _ in try await Task.sleep(for: .seconds(60)) }
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockWebSocketServer.start { _ in for await _ in gate {} }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
         let error = await curlewError {
-            try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) { socket in
+            try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) {
+                socket in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         for _ in 0..<1000 { try await socket.send(.binary([UInt8](repeating: 1, count: 100_000))) }
                     }
                     group.addTask {
-                        try await Task.sleep(for: .milliseconds(300))
+                        try await eventually("the sender waits") { await socket.connection.isFull }
                         try await socket.close()
                     }
                     try await group.waitForAll()
@@ -139,6 +156,7 @@ struct WebSocketEndTests {
             }
         }
         #expect(error?.code == .webSocketFailed || error?.code == .webSocketClosed)
+        open.finish()
         await session.shutdown()
         await server.shutdown()
     }
@@ -163,7 +181,7 @@ struct WebSocketEndTests {
         #expect(closes.withLock { $0.map(\.?.code.rawValue) } == [fault.closeCode], "\(fault.name)")
     }
 
-    @Test("a deflate bomb is refused before it is inflated")
+    @Test("a deflate bomb is refused by its ratio, long before its size")
     func bomb() async throws {
         let compression = CurlewWebSocket.Compression()
         let closes = Guarded<[CurlewWebSocket.CloseStatus?]>([])
@@ -178,29 +196,48 @@ struct WebSocketEndTests {
         }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
         let error = await curlewError {
-            try await session.webSocket("", options: CurlewWebSocket.Options(compression: compression)) { socket in
-                for try await _ in socket.messages {}
+            // The size alone would admit all of it.
+            let limits = CurlewWebSocket.Limits(messageSize: .mebibytes(128), frameSize: .mebibytes(128))
+            let options = CurlewWebSocket.Options(limits: limits, compression: compression)
+            try await session.webSocket("", options: options) { socket in
+                var inflated = 0
+                defer { #expect(inflated <= 2 << 20) }
+                for try await part in socket.parts { inflated += part.bytes.count }
             }
         }
         #expect(error?.code == .webSocketFailed)
+        #expect(error?.message.contains("\(CurlewWebSocket.Limits().ratio ?? 0)") == true)
         await session.shutdown()
         #expect(closes.withLock { $0.map(\.?.code) } == [.messageTooBig])
     }
 
-    @Test("100,000 pings of a peer that does not read cost no more memory than one")
+    @Test("1,000,000 empty pings are answered by few pongs, and cost no memory")
     func pingFlood() async throws {
+        let pongs = Guarded(0)
         let (session, _, _) = try await stage { socket in
-            let ping = MockWebSocketFrame(opcode: 9, [UInt8](repeating: 7, count: 125)).bytes
-            let hundred = Array(repeatElement(ping, count: 100).joined())
-            for _ in 0..<1000 { try await socket.write(hundred) }
+            let ping = MockWebSocketFrame(opcode: 9).bytes
+            let many = Array(repeatElement(ping, count: 50_000).joined())
+            for _ in 0..<20 { try await socket.write(many) }
             try await socket.send(.text("done"))
-            return try await socket.echo()
+            while let event = try await socket.receive() {
+                switch event {
+                case .pong: pongs.withLock { $0 += 1 }
+                case .close(let status):
+                    try await socket.close(status.code)
+                    return status
+                case .message, .ping: break
+                }
+            }
+            return nil
         }
-        let ending = try await session.webSocket("") { socket in
+        let ending = try await session.webSocket("", options: CurlewWebSocket.Options(pingInterval: nil)) { socket in
             var messages = socket.messages.makeAsyncIterator()
             let message = try await messages.next()
             #expect(message?.text == "done")
+            #expect(await socket.connection.sendBufferCapacity <= 64 << 10)
         }
+        #expect(pongs.withLock { $0 } >= 1)
+        #expect(pongs.withLock { $0 } < 10_000)
         #expect(ending.isClean)
         await session.shutdown()
     }
@@ -231,7 +268,8 @@ struct WebSocketEndTests {
     @Test("an idle WebSocket is closed with 1001")
     func idle() async throws {
         let (session, closes, _) = try await stage { try await $0.echo() }
-        let ending = try await session.webSocket("", options: CurlewWebSocket.Options(idleTimeout: .milliseconds(200))) {
+        let ending = try await session.webSocket("", options: CurlewWebSocket.Options(idleTimeout: .milliseconds(200)))
+        {
             socket in
             for try await _ in socket.messages {}
         }
@@ -273,6 +311,79 @@ struct WebSocketEndTests {
         #expect(last?.response?.status == .switchingProtocols)
         #expect(last?.error == nil)
         await session.shutdown()
+    }
+
+    @Test("the event of a WebSocket that fails has its error", arguments: [true, false])
+    func failedEvent(_ isRefused: Bool) async throws {
+        let server = try await RawServer.start { connection in
+            let socket = try await MockWebSocket.accept(connection) { response in
+                if isRefused { response.headerFields[.secWebSocketAccept] = "AAAA" }
+            }
+            if !isRefused { try await socket.send(MockWebSocketFrame(opcode: 3)) }
+            try await connection.drain()
+        }
+        let session = try makeSession(baseURL: server.url())
+        let actor = try #require(session.session)
+        var events = actor.events.makeAsyncIterator()
+        let error = await curlewError {
+            try await session.webSocket("") { socket in
+                for try await _ in socket.messages {}
+            }
+        }
+        var last = await events.next()
+        while let event = last, event.kind != .completed { last = await events.next() }
+        #expect(last?.error?.code == error?.code)
+        #expect(error?.code == (isRefused ? .webSocketHandshakeFailed : .webSocketFailed))
+        await session.shutdown()
+    }
+
+    @Test(
+        "messages end without an error after a close, however the peer ends its connection", arguments: [false, true])
+    func endAfterClose(_ isSecure: Bool) async throws {
+        let stage = try await WayStage(isSecure ? .tls : .plain) { connection in
+            let socket = try await MockWebSocket.accept(connection)
+            while let event = try await socket.receive() {
+                guard case .close(let status) = event else { continue }
+                try await socket.close(status.code)
+                break
+            }
+            if isSecure { await connection.closeWithoutNotify() } else { await connection.reset() }
+        }
+        let ending = try await stage.session.webSocket("") { socket in
+            try await socket.close()
+            for try await _ in socket.messages {}
+            try await eventually("the connection has ended") { await socket.ending != nil }
+            let error = await curlewError { try await socket.send(.text("late")) }
+            #expect(error?.code == .webSocketClosed)
+        }
+        #expect(ending.isClean)
+        await stage.session.shutdown()
+    }
+
+    @Test("a message in chunks whose task is cancelled never seems to be whole")
+    func cancelledChunks() async throws {
+        let events = Guarded<[MockWebSocket.Event]>([])
+        let (session, closes, _) = try await stage { socket in
+            while let event = try await socket.receive() {
+                events.withLock { $0.append(event) }
+                guard case .close(let status) = event else { continue }
+                try await socket.close(status.code)
+                return status
+            }
+            return nil
+        }
+        try await session.webSocket("", options: CurlewWebSocket.Options(pingInterval: nil)) { socket in
+            let (chunks, chunk) = AsyncStream.makeStream(of: [UInt8].self)
+            let task = Task { try await socket.send(.text, chunks: chunks) }
+            chunk.yield(Array("begin".utf8))
+            try await eventually("the message has begun") { await socket.connection.isMessageOpen }
+            task.cancel()
+            let error = await curlewError { try await task.value }
+            #expect(error?.code == .cancelled)
+        }
+        await session.shutdown()
+        #expect(closes.withLock { $0.map(\.?.code) } == [.internalError])
+        #expect(events.withLock { $0.count } == 1)
     }
 
     @Test("a connection that ends without a close frame is lost")

@@ -30,7 +30,7 @@ struct WebSocketHandshakeTests {
         static let all = [
             Fault(testDescription: "another accept value") { $0.headerFields[.secWebSocketAccept] = "AAAA" },
             Fault(testDescription: "no accept value") { $0.headerFields[.secWebSocketAccept] = nil },
-            Fault(testDescription: "no Connection") { $0.headerFields[.connection] = nil },
+            Fault(testDescription: "no Connection", code: .invalidResponse) { $0.headerFields[.connection] = nil },
             Fault(testDescription: "no Upgrade", code: .invalidResponse) { $0.headerFields[.upgrade] = nil },
             Fault(testDescription: "a subprotocol") { $0.headerFields[.secWebSocketProtocol] = "chat" },
             Fault(testDescription: "an extension") { $0.headerFields[.secWebSocketExtensions] = "permessage-deflate" },
@@ -89,6 +89,50 @@ struct WebSocketHandshakeTests {
         let ending = try await session.webSocket("") { _ in }
         #expect(ending.isClean)
         #expect(server.accepted == 2)
+        await session.shutdown()
+    }
+
+    @Test("each connection has a key of its own, also those of a retry and of an answered challenge")
+    func keys() async throws {
+        let keys = Guarded<[String]>([])
+        let server = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            let key = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-key:") }
+            keys.withLock { $0.append(String(key ?? "")) }
+            switch connection.index {
+            case 0: await connection.reset()
+            case 1:
+                try await connection.write(
+                    "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+            default: try await connection.write("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        var options = StandardChain.Options()
+        options.authentication = ChallengeAuthentication(
+            try Credential.Scoped(server.url(), .password(user: "u", password: "p")))
+        let session = try makeSession(baseURL: server.url(), chain: options)
+        let error = await curlewError { try await session.webSocket("") { _ in } }
+        #expect(error?.status == .forbidden)
+        #expect(keys.withLock { Set($0).count } == 3)
+        #expect(keys.withLock { $0.allSatisfy { $0.utf8.count == 43 } })
+        await session.shutdown()
+    }
+
+    @Test("a cache does not answer a handshake")
+    func cache() async throws {
+        let server = try await RawServer.start { connection in
+            if connection.index == 0 {
+                _ = try await connection.readHead()
+                return try await connection.write(
+                    "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+            }
+            try await MockWebSocket.accept(connection).echo()
+        }
+        let session = try makeSession(baseURL: server.url(), chain: .caching())
+        #expect(try await session.get("prices").body.collect(upTo: 10) == Array("ok".utf8))
+        #expect(try await session.get("prices").cacheStatus == .hit)
+        let ending = try await session.webSocket("prices") { _ in }
+        #expect(ending.isClean)
         await session.shutdown()
     }
 

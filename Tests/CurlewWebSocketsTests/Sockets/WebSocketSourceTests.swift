@@ -140,4 +140,72 @@ struct WebSocketSourceTests {
         #expect(texts == ["hello"])
         await session.shutdown()
     }
+
+    @Test("a WebSocket that its user closes is not opened again, though the peer does not answer")
+    func ownClose() async throws {
+        let server = try await MockWebSocketServer.start { socket in while try await socket.receive() != nil {} }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        var source = source(session)
+        source.options.closeTimeout = .milliseconds(50)
+        var closings: [WebSocketSource.Closing] = []
+        for await event in source {
+            switch event {
+            case .open(let socket): try await socket.close()
+            case .closed(let closing): closings.append(closing)
+            case .connecting, .message: break
+            }
+        }
+        #expect(closings.count == 1)
+        #expect(closings.first?.ending?.cause == .timedOut)
+        #expect(closings.first?.wait == nil)
+        #expect(server.accepted == 1)
+        await session.shutdown()
+    }
+
+    @Test("a WebSocket that was idle for too long is opened again, with the credential of the source")
+    func idle() async throws {
+        let fields = Guarded<[String?]>([])
+        let server = try await MockWebSocketServer.start { socket in
+            fields.withLock { $0.append(socket.request.headerFields[.authorization]) }
+            try await socket.echo()
+        }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        var source = session.webSocketSource("", credential: .bearer("t"))
+        source.policy.backoff = Retry.Backoff(base: .milliseconds(1), maximum: .milliseconds(5))
+        source.options.idleTimeout = .milliseconds(20)
+        var opened = 0
+        for await event in source {
+            if case .open = event { opened += 1 }
+            if case .closed(let closing) = event { #expect(closing.ending?.cause == .idle) }
+            if opened == 3 { break }
+        }
+        #expect(fields.withLock { $0.allSatisfy { $0 == "Bearer t" } && $0.count == 3 })
+        await session.shutdown()
+    }
+
+    @Test("the time that proves a WebSocket is that of the source's clock")
+    func clock() async throws {
+        let server = try await RawServer.start { connection in
+            let socket = try await MockWebSocket.accept(connection)
+            if connection.index < 2 { try await socket.close(.serviceRestart) }
+            while try await socket.receive() != nil {}
+        }
+        let session = try makeSession(baseURL: server.url())
+        var source = source(session)
+        source.policy.attempts = 2
+        let clock = TestClock()
+        source.clock = clock
+        source.policy.backoff = Retry.Backoff(base: .zero, maximum: .zero)
+        var iterator = source.makeAsyncIterator()
+        var waits: [Duration?] = []
+        while waits.count < 2, let event = await iterator.next() {
+            if case .open = event { clock.advance(by: .seconds(11)) }
+            if case .closed(let closing) = event { waits.append(closing.wait) }
+        }
+        // Two failures in a row would be the end.
+        #expect(waits.count == 2)
+        #expect(waits.allSatisfy { $0 != nil })
+        await session.shutdown()
+        await server.shutdown()
+    }
 }

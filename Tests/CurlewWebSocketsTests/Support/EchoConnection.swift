@@ -15,9 +15,13 @@ struct EchoConnection: ~Copyable {
     private(set) var ending: CurlewWebSocket.Ending?
     private(set) var isConnectionClosed = false
 
-    init(role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(), compression: DeflateAgreement? = nil) {
+    init(
+        role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(),
+        compression: DeflateAgreement? = nil
+    ) {
         reader = MessageReader(role: role, limits: limits, compression: compression)
-        writer = MessageWriter(role: role, compression: compression, options: CurlewWebSocket.Compression(minimumSize: 0))
+        writer = MessageWriter(
+            role: role, compression: compression, options: CurlewWebSocket.Compression(minimumSize: 0))
         closing = ClosingHandshake(role: role)
     }
 

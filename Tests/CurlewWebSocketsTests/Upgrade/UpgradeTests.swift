@@ -123,24 +123,80 @@ struct UpgradeTests {
 
     @Test("a write to a peer that never reads ends with its task")
     func stuckWrite() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.write(Self.switching)
-            try await Task.sleep(for: .seconds(60))
+            for await _ in gate {}
         }
         let session = try makeSession(baseURL: server.url())
-        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let (started, start) = AsyncStream.makeStream(of: HTTPSession.UpgradedStream.self)
         let task = Task {
             try await session.upgrade("", to: "echo") { stream in
-                start.yield()
+                start.yield(stream)
                 try await stream.write([UInt8](repeating: 1, count: 64 << 20))
             }
         }
-        for await _ in started { break }
-        try await Task.sleep(for: .milliseconds(100))
+        for await stream in started {
+            try await eventually("the write waits") { await stream.connection.isWriteBlocked }
+            break
+        }
         task.cancel()
         let error = await curlewError { try await task.value }
         #expect(error?.code == .cancelled)
+        open.finish()
+        await session.shutdown()
+    }
+
+    @Test("nothing follows a write that was cancelled in the middle of its bytes", arguments: [Way.plain, .tls])
+    func brokenOff(_ way: Way) async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let count = Guarded(0)
+        let stage = try await WayStage(way) { connection in
+            _ = try await connection.readHead()
+            try await connection.write(Self.switching)
+            for await _ in gate {}
+            var wrong = 0
+            while let bytes = try? await connection.read() { wrong += bytes.count { $0 != 1 } }
+            count.withLock { $0 = wrong }
+        }
+        try await stage.session.upgrade("", to: "echo") { stream in
+            let task = Task { try await stream.write([UInt8](repeating: 1, count: 64 << 20)) }
+            try await eventually("the write waits") { await stream.connection.isWriteBlocked }
+            let waiting = Task { try await stream.write([2]) }
+            task.cancel()
+            let cancelled = await curlewError { try await task.value }
+            #expect(cancelled?.code == .cancelled)
+            let behind = await curlewError { try await waiting.value }
+            #expect(behind?.code == .cancelled)
+            let later = await curlewError { try await stream.write([2]) }
+            #expect(later?.code == .cancelled)
+            let end = await curlewError { try await stream.finish() }
+            #expect(end?.code == (way.isSecure ? .unsupported : .cancelled))
+        }
+        open.finish()
+        await stage.session.shutdown()
+        try await stage.server.waitForConnections { $0.open == 0 }
+        #expect(count.withLock { $0 } == 0)
+    }
+
+    @Test("an end of the own side fails once the connection is broken")
+    func finishAfterFailure() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(Self.switching)
+            await connection.reset()
+        }
+        let session = try makeSession(baseURL: server.url())
+        let error = await curlewError {
+            try await session.upgrade("", to: "echo") { stream in
+                do {
+                    for try await _ in stream {}
+                } catch {}
+                try await stream.finish()
+            }
+        }
+        #expect(error?.code == .connectionLost)
         await session.shutdown()
     }
 
@@ -188,6 +244,10 @@ struct UpgradeTests {
             Refusal(
                 testDescription: "another protocol",
                 answer: "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n",
+                code: .invalidResponse, status: nil, body: ""),
+            Refusal(
+                testDescription: "no Connection",
+                answer: "HTTP/1.1 101 Switching\r\nConnection: keep-alive\r\nUpgrade: echo\r\n\r\n",
                 code: .invalidResponse, status: nil, body: ""),
             Refusal(
                 testDescription: "HTTP/1.0", answer: "HTTP/1.0 101 Switching\r\nUpgrade: echo\r\n\r\n",

@@ -10,7 +10,9 @@ struct Operation: Sendable {
     /// Begins the operation: lines take effect in the order in which they came.
     let begin: @Sendable (Order, isolated Probe) throws -> Work
 
-    private static let all: [Operation] = [.fetch, .events, .verify, .abort, .cookies, .clear]
+    private static let all: [Operation] = [
+        .fetch, .events, .webSocket, .webSocketSend, .verify, .abort, .cookies, .clear,
+    ]
 
     static func named(_ name: String) -> Operation? { all.first { $0.name == name } }
 }

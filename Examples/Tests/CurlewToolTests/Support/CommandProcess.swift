@@ -5,11 +5,17 @@ final class CommandProcess {
     private let process = Process()
     private let output = Pipe()
     private let errors = Pipe()
+    /// Standard input; nil is that of the tests.
+    private let input: Pipe?
     private var lines: AsyncStream<String>.Iterator
     private let ended: AsyncStream<Int32>
 
-    /// - Parameter prefix: A program, with arguments, that runs the tool.
-    init(_ arguments: [String], prefix: [String] = []) throws {
+    /// - Parameters:
+    ///   - prefix: A program, with arguments, that runs the tool.
+    ///   - text: The standard input of the tool; nil leaves it that of the tests.
+    ///   - keepsInput: True if the standard input has no end before that of the process.
+    init(_ arguments: [String], prefix: [String] = [], input text: String? = nil, keepsInput: Bool = false) throws {
+        input = text == nil && !keepsInput ? nil : Pipe()
         let (ended, end) = AsyncStream.makeStream(of: Int32.self)
         self.ended = ended
         // Beside the program that runs the tests.
@@ -25,7 +31,10 @@ final class CommandProcess {
             end.finish()
         }
         lines = Self.lines(of: output.fileHandleForReading).makeAsyncIterator()
+        if let input { process.standardInput = input }
         try process.run()
+        if let text { try input?.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
+        if !keepsInput { try input?.fileHandleForWriting.close() }
     }
 
     private static func lines(of handle: FileHandle) -> AsyncStream<String> {

@@ -8,7 +8,7 @@ extension Transfer {
         guard let connection = attempt.connection else {
             return settle(.failure(CurlewError(.engineFailed, "an exchange has no connection")))
         }
-        let made = UpgradeExchange(self, head: request.head)
+        let made = UpgradeExchange(self, request)
         upgrade = made
         made.begin(easy, connection)
     }
@@ -36,6 +36,7 @@ extension Transfer {
     func isUpgradedNow() {
         clock.endLimits()
         core.timers.remove(self)
+        multi?.noteUpgrade(of: self)
     }
 
     /// The user is done with the connection.

@@ -59,6 +59,8 @@ class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) final var limiter: RateLimiter?
     /// The exchange of a request that asks for an upgrade, once its connection is there.
     @exclusivity(unchecked) final var upgrade: UpgradeExchange?
+    /// True if the exchange has become a connection of another protocol, which the loop does not count.
+    @exclusivity(unchecked) final var isLongLived = false
     /// True if the session takes no more tasks.
     @exclusivity(unchecked) final var isSessionEnding = false
 

@@ -60,7 +60,7 @@ final class EngineSocket: SocketHandler {
         guard !bytes.isEmpty else { return .bytes(0) }
         var count = 0
         switch curl_easy_send(easy.raw, bytes.baseAddress, bytes.count, &count) {
-        case CURLE_OK: return .bytes(count)
+        case CURLE_OK: return count > 0 ? .bytes(count) : .nothing
         case CURLE_AGAIN: return .nothing
         case let code: return .failed(code)
         }

@@ -30,6 +30,8 @@ final class UpgradeExchange: EngineSocketOwner {
     /// The user of the upgraded connection.
     weak var user: (any UpgradedConnectionUser)?
     private(set) var figures: Figures
+    /// The value of the field that is new for each connection.
+    let nonce: String?
 
     /// The figures of the exchange that libcurl does not know.
     struct Figures {
@@ -42,10 +44,10 @@ final class UpgradeExchange: EngineSocketOwner {
     /// The most readings in a turn.
     private static let turnLimit = 16
 
-    init(_ transfer: Transfer, head: [UInt8]) {
+    init(_ transfer: Transfer, _ request: UpgradeRequest) {
         self.transfer = transfer
         core = transfer.core
-        outgoing = head
+        (outgoing, nonce) = request.head()
         figures = Figures(start: core.now)
     }
 
@@ -183,8 +185,12 @@ final class UpgradeExchange: EngineSocketOwner {
         transfer.publishChallenge()
         let incoming = transfer.attempt.incoming
         guard incoming.status != 101 else {
+            guard outgoing.isEmpty else {
+                transfer.attempt.fail(
+                    CurlewError(.invalidResponse, "the server switched protocols before it had the whole request"))
+                return transfer.upgradeEnds(CURLE_WRITE_ERROR)
+            }
             phase = .upgraded
-            outgoing = []
             socket.watch(reading: false, writing: false)
             return transfer.isUpgradedNow()
         }

@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import FoundationEssentials
 internal import Glibc
 internal import HTTPTypes
 
@@ -9,7 +10,10 @@ internal import HTTPTypes
 struct UpgradeRequest: Sendable {
     /// The protocol that is asked for: a name, perhaps with a version, such as `websocket` and `tcp`.
     let name: String
-    let head: [UInt8]
+    /// The head without its end.
+    private let start: [UInt8]
+    /// The field that gets new random bytes for each connection; nil for none.
+    private let nonceField: String?
 
     /// - Parameters:
     ///   - request: The request, whose fields were checked.
@@ -39,16 +43,41 @@ struct UpgradeRequest: Sendable {
         for line in lines where !line.isSuppressed { writer.write(line) }
         writer.write("Connection: Upgrade")
         writer.write("Upgrade: \(name)")
-        head = writer.finished()
+        start = writer.bytes
+        nonceField = request.options.upgradeNonce?.rawName
+    }
+
+    /// Makes the head for a connection.
+    /// - Returns: The bytes, and the value of the field that is new for each connection.
+    func head() -> (bytes: [UInt8], nonce: String?) {
+        var writer = HeadWriter(bytes: start)
+        let nonce = nonceField.map { name in
+            let nonce = Self.nonce()
+            writer.write("\(name): \(nonce)")
+            return nonce
+        }
+        return (writer.finished(), nonce)
+    }
+
+    /// The Base64 of 16 random bytes.
+    private static func nonce() -> String {
+        var random = SystemRandomNumberGenerator()
+        return Data((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }).base64EncodedString()
     }
 
     /// True if the server has switched to the protocol.
     func isAccepted(by response: HTTPResponse) -> Bool {
-        response.headerFields[values: .upgrade].contains { value in
+        Self.contains(name, in: response.headerFields[values: .upgrade])
+            && Self.contains("upgrade", in: response.headerFields[values: .connection])
+    }
+
+    /// True if one of the elements of a list is the word, in any case.
+    private static func contains(_ word: String, in values: [String]) -> Bool {
+        values.contains { value in
             value.utf8.split(separator: .comma).contains { element in
                 let trimmed = element.drop { $0 == .space || $0 == .tab }.reversed()
                     .drop { $0 == .space || $0 == .tab }.reversed()
-                return trimmed.map(\.lowercasedASCII).elementsEqual(name.utf8.lazy.map(\.lowercasedASCII))
+                return trimmed.map(\.lowercasedASCII).elementsEqual(word.utf8.lazy.map(\.lowercasedASCII))
             }
         }
     }
@@ -89,7 +118,9 @@ private struct FieldLine {
 }
 
 private struct HeadWriter {
-    private var bytes: [UInt8]
+    private(set) var bytes: [UInt8]
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
 
     init(firstLine: String) { bytes = Array("\(firstLine)\r\n".utf8) }
 
@@ -114,5 +145,14 @@ extension RequestOptions {
     package var upgradeProtocol: String? {
         get { self[UpgradeKey.self] }
         set { self[UpgradeKey.self] = newValue }
+    }
+
+    private enum UpgradeNonceKey: SourceKey { static let defaultValue: HTTPField.Name? = nil }
+
+    /// The field of an upgrade that gets the Base64 of 16 random bytes, new for each connection (RFC 6455 §4.1); nil for none.
+    /// ``UpgradedConnection/nonce`` has the value.
+    package var upgradeNonce: HTTPField.Name? {
+        get { self[UpgradeNonceKey.self] }
+        set { self[UpgradeNonceKey.self] = newValue }
     }
 }

@@ -33,6 +33,8 @@ package protocol UpgradedConnection: AnyObject, Sendable {
     var loop: CurlewEventLoop { get }
     /// The bytes that may wait for a reader, by the request's options.
     var bufferSize: Int { get }
+    /// The value of the field ``RequestOptions/upgradeNonce``; nil if the request has none.
+    var nonce: String? { get }
     /// True if one side can be ended by itself.
     var canEndOutput: Bool { get }
 
@@ -70,13 +72,16 @@ final class TransferConnection: UpgradedConnection, @unchecked Sendable {
     private let transfer: Transfer
     let loop: CurlewEventLoop
     let bufferSize: Int
+    let nonce: String?
     let canEndOutput: Bool
 
+    /// Made on the loop.
     init(_ transfer: Transfer, loop: CurlewEventLoop) {
         self.transfer = transfer
         self.loop = loop
         let prepared = transfer.prepared
         bufferSize = prepared.bodyBufferSize
+        nonce = transfer.upgrade?.nonce
         canEndOutput = !prepared.uri.layout.isSecure && prepared.options.values.proxy?.scheme != .https
     }
 

@@ -3,6 +3,8 @@ internal import HTTPTypes
 /// Limits how many requests are under way at a time; the others wait in a bounded queue.
 ///
 /// A request is under way from when it has its turn to the end of its response's body; over a transport that is no session, to the head.
+/// A WebSocket, and any connection that was switched to another protocol, keeps its place until it is closed, which may be hours: a limit of its own,
+/// by a ``LoadScope/tag``, keeps such connections from taking the places of requests.
 /// Those that wait have their turns by ``RequestOptions/priority``, and among equals in the order of their arrival. The limit is
 /// fixed, or follows the server: see ``ConcurrencyLimiter/Limit``.
 ///

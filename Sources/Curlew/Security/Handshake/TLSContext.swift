@@ -47,6 +47,8 @@ enum TLSContext {
         // 112 bits at least, whatever the distribution says; ciphers of one's own may name another level.
         SSL_CTX_set_security_level(context, 2)
         curlew_context_refuse_renegotiation(context)
+        // The frames of an upgraded connection wait in an array that grows.
+        curlew_context_accept_moving_buffers(context)
         curlew_context_set_certificate_limit(context, certificateBytesLimit)
         guard
             curlew_context_set_versions(context, number(policy.minimumTLSVersion), number(policy.maximumTLSVersion))

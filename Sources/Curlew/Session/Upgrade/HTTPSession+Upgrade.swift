@@ -43,12 +43,9 @@ extension HTTPSession {
         let request = try upgradeRequest(
             method, reference, to: protocolName, query: query, fields: fields, credential: credential, options: options)
         var response = try await send(request)
-        guard let connection = response.upgradedConnection else {
+        guard let connection = response.upgradedConnection, let stream = try await response.takeUpgradedStream() else {
             throw await response.upgradeRefusal(.upgradeRefused, "did not switch to \(protocolName)")
         }
-        response.upgradedConnection = nil
-        let stream = UpgradedStream(response: response, connection: UpgradedStreamConnection(connection))
-        try await stream.connection.start()
         do {
             let result = try await withTaskCancellationHandler {
                 try await body(stream)
@@ -78,6 +75,15 @@ extension HTTPSession {
 }
 
 extension CurlewResponse {
+    /// Takes the connection of a response that has switched protocols, as a stream.
+    package mutating func takeUpgradedStream() async throws -> HTTPSession.UpgradedStream? {
+        guard let connection = upgradedConnection else { return nil }
+        upgradedConnection = nil
+        let stream = HTTPSession.UpgradedStream(response: self, connection: UpgradedStreamConnection(connection))
+        try await stream.connection.start()
+        return stream
+    }
+
     /// The error of a response that has not switched protocols, with the beginning of its body.
     package func upgradeRefusal(_ code: ErrorCode, _ deed: String) async -> CurlewError {
         let prefix = await body.gather(upTo: ByteSize(CurlewError.bodyPrefixLimit)).bytes

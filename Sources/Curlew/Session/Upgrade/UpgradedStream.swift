@@ -20,13 +20,20 @@ extension HTTPSession {
         /// Sends bytes. It returns when the system has all of them, and suspends while the peer does not read. Writers that call it at the same time
         /// take turns, each with all of its bytes.
         ///
-        /// A cancelled task stops in the middle of its bytes.
+        /// A task that is cancelled while it waits for its turn sends nothing. One that is cancelled while it waits for the peer to read stops in the middle of
+        /// its bytes, which nothing can follow: each later call of this method and of ``finish()`` throws.
         /// - Throws: ``CurlewError`` with ``ErrorCode/connectionLost`` or ``ErrorCode/cancelled``.
         public func write(_ bytes: [UInt8]) async throws { try await connection.write(bytes) }
 
         /// Ends the own side; the peer may still send.
         /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` over TLS, where libcurl has no such end.
         public func finish() async throws { try await connection.finish() }
+
+        /// True if ``finish()`` can end the own side.
+        package var canFinish: Bool { connection.canEndOutput }
+
+        /// Closes the connection.
+        package func close() async { await connection.close() }
 
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: connection) }
 
@@ -44,6 +51,7 @@ extension HTTPSession {
 actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     nonisolated let loop: CurlewEventLoop
     private let connection: any UpgradedConnection
+    nonisolated var canEndOutput: Bool { connection.canEndOutput }
     private let readers: LoopWaiters
     /// Writers that wait for their turn, and the one that waits for the peer to read.
     private let writers: LoopWaiters
@@ -56,7 +64,13 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     private var isWriting = false
     /// True if the writer whose turn it is waits for the peer to read.
     private var wantsRoom = false
+    /// True if the socket is not read, as its reader is behind.
+    var isReadingPaused: Bool { incoming.count >= connection.bufferSize }
+    /// True if a write waits for the peer to read.
+    var isWriteBlocked: Bool { wantsRoom }
     private var isOutputEnded = false
+    /// The error of later writes, once a write has failed, or has stopped in the middle of its bytes.
+    private var brokenOff: CurlewError?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -137,20 +151,33 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
         }
         var written = 0
         while written < bytes.count {
-            if let failure { throw failure }
+            if let failure = failure ?? brokenOff { throw failure }
             guard !isOutputEnded else { throw CurlewError(.invalidRequest, "the own side of the stream has ended") }
             switch bytes.withUnsafeBytes({ connection.write(UnsafeRawBufferPointer(rebasing: $0[written...])) }) {
             case .bytes(let count): written += count
             case .nothing:
                 wantsRoom = true
                 updateWatch()
-                while wantsRoom { try await room.wait(while: wantsRoom && failure == nil) }
+                do {
+                    while wantsRoom { try await room.wait(while: wantsRoom && failure == nil) }
+                } catch {
+                    breakOff()
+                    throw error
+                }
             case .failed(let error):
-                connection.fail(error)
-                end(error)
+                // Bytes that the peer has sent before may still be read.
+                brokenOff = brokenOff ?? error
                 throw error
             }
         }
+    }
+
+    /// A write was cancelled, and TLS may hold bytes of it that have to be repeated first.
+    private func breakOff() {
+        wantsRoom = false
+        updateWatch()
+        guard failure == nil else { return }
+        brokenOff = CurlewError(.cancelled, "a cancelled write has stopped in the middle of its bytes")
     }
 
     func finish() async throws {
@@ -158,6 +185,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
             throw CurlewError(.unsupported, "libcurl cannot end one side of a TLS connection")
         }
         while isWriting { try await writers.wait(while: isWriting) }
+        if let failure = failure ?? brokenOff { throw failure }
         isOutputEnded = true
         connection.endOutput()
         writers.resumeFirst()

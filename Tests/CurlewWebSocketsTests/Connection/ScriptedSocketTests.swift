@@ -1,0 +1,201 @@
+import CurlewTestingTraits
+import Testing
+
+@testable import Curlew
+@testable import CurlewWebSockets
+
+@Suite("A WebSocket over a connection that a test decides", .serialized, .timeLimit(.minutes(1)))
+struct ScriptedSocketTests {
+    @Test("a write that fails leaves the messages and the close frame that the peer has sent before")
+    func failedWrite() async throws {
+        let scripted = try await ScriptedSocket()
+        await scripted.onLoop { connection in
+            connection.writeError = CurlewError(.connectionLost, "broken pipe")
+            connection.isEnded = true
+            connection.input =
+                PlainFrame.text("one").bytes + PlainFrame.text("two").bytes + PlainFrame.close(1008, "no").bytes
+            connection.isHidden = true
+        }
+        try await scripted.socket.send(.text("x"))
+        let late = await curlewError { try await scripted.socket.send(.text("x")) }
+        #expect(late?.code == .connectionLost)
+        await scripted.onLoop { connection in
+            connection.isHidden = false
+            connection.wake()
+        }
+        var texts: [String] = []
+        while let part = try await scripted.next() { texts.append(String(decoding: part.bytes, as: UTF8.self)) }
+        #expect(texts == ["one", "two"])
+        let ending = await scripted.socket.ending
+        #expect(ending?.cause == .closedByPeer)
+        #expect(ending?.code == .policyViolation)
+        #expect(ending?.sent == nil)
+        #expect(await scripted.onLoop { $0.isClosed && $0.failure == nil })
+    }
+
+    @Test("a write that fails, and a peer that never ends its side, end within the close timeout")
+    func failedWriteWithoutEnd() async throws {
+        let scripted = try await ScriptedSocket(.init(pingInterval: nil, closeTimeout: .milliseconds(50)))
+        await scripted.onLoop { $0.writeError = CurlewError(.connectionLost, "broken pipe") }
+        _ = try? await scripted.socket.send(.text("x"))
+        let error = await curlewError { _ = try await scripted.next() }
+        #expect(error?.code == .connectionLost)
+        #expect(await scripted.onLoop { $0.failure?.code } == .connectionLost)
+    }
+
+    @Test("a close frame that cannot be sent ends the WebSocket, and leaves no timer")
+    func failedClose() async throws {
+        let scripted = try await ScriptedSocket()
+        await scripted.onLoop { connection in
+            connection.writeError = CurlewError(.connectionLost, "broken pipe")
+            connection.input = PlainFrame.close(1000).bytes
+            connection.wake()
+        }
+        #expect(try await scripted.next() == nil)
+        #expect(await scripted.socket.ending?.cause == .closedByPeer)
+        let loop = scripted.loop
+        #expect(await scripted.onLoop { _ in loop.core.timers.isEmpty })
+    }
+
+    @Test("an end of the connection after both close frames is no error", arguments: [true, false])
+    func cleanClose(_ isReset: Bool) async throws {
+        let scripted = try await ScriptedSocket()
+        await scripted.socket.close(.normalClosure)
+        await scripted.onLoop { connection in
+            connection.input = PlainFrame.text("last").bytes + PlainFrame.close(1000).bytes
+            if isReset {
+                connection.readError = CurlewError(.connectionLost, "reset")
+            } else {
+                connection.isEnded = true
+            }
+            connection.wake()
+        }
+        #expect(try await scripted.next()?.bytes == Array("last".utf8))
+        #expect(try await scripted.next() == nil)
+        let late = await curlewError { try await scripted.socket.send(.text("x")) }
+        #expect(late?.code == .webSocketClosed)
+        #expect(await scripted.socket.ending?.cause == .closedLocally)
+        #expect(await scripted.onLoop { $0.isClosed && $0.failure == nil })
+    }
+
+    @Test("a peer that sends pings without end leaves the loop to others, and costs few writes and no memory")
+    func endlessPings() async throws {
+        let scripted = try await ScriptedSocket(.init(pingInterval: nil, closeTimeout: .milliseconds(200)))
+        let pings = [UInt8](PlainFrame(9).bytes.lazy.map { $0 })
+        await scripted.onLoop { connection in
+            connection.keepsOutput = false
+            connection.endlessInput = Array(repeatElement(pings, count: 32 << 10).joined())
+            connection.wake()
+        }
+        var slowest = Duration.zero
+        for _ in 0..<50 {
+            let start = ContinuousClock.now
+            await scripted.onLoop { _ in }
+            slowest = max(slowest, start.duration(to: .now))
+        }
+        // A turn takes some milliseconds; a slow machine is given a hundred times as much.
+        #expect(slowest < .seconds(1))
+        let (writes, pongs) = await scripted.onLoop { ($0.writes, $0.outputCount) }
+        // At most one a turn, of which there were some more than there were looks.
+        #expect(writes < 10_000)
+        #expect(pongs == 6 * writes)
+        #expect(await scripted.socket.sendBufferCapacity <= 64 << 10)
+        // The closing handshake has its time though the socket is never empty.
+        let start = ContinuousClock.now
+        let ending = await scripted.socket.end(.normalClosure)
+        #expect(ending.cause == .timedOut)
+        #expect(start.duration(to: .now) < .seconds(10))
+    }
+
+    @Test("messages that nobody takes are neither decompressed nor kept after a close")
+    func discarded() async throws {
+        let scripted = try await ScriptedSocket(.init(pingInterval: nil))
+        let message = PlainFrame(1, [0xFF, 0xFE]).bytes
+        await scripted.onLoop { connection in
+            // Text that is not UTF-8 would be a violation if it were read.
+            connection.input = message + PlainFrame.close(1000).bytes
+            connection.isEnded = true
+        }
+        let ending = await scripted.socket.end(.normalClosure)
+        #expect(ending.cause == .closedLocally)
+    }
+
+    @Test("a ping after the own close frame is answered, and none after the peer's")
+    func pingAfterClose() async throws {
+        let scripted = try await ScriptedSocket()
+        await scripted.socket.close(.normalClosure)
+        let before = await scripted.onLoop { $0.outputCount }
+        await scripted.onLoop { connection in
+            connection.input = PlainFrame(9, [1, 2]).bytes
+            connection.wake()
+        }
+        #expect(await scripted.onLoop { $0.outputCount } == before + 8)
+        await scripted.onLoop { connection in
+            connection.input = PlainFrame(9, [3]).bytes + PlainFrame.close(1000).bytes
+            connection.isEnded = true
+            connection.wake()
+        }
+        #expect(await scripted.onLoop { $0.outputCount } == before + 8)
+        #expect(await scripted.socket.ending?.isClean == true)
+    }
+
+    @Test("pings that are cancelled before a peer reads take no memory")
+    func cancelledPings() async throws {
+        let scripted = try await ScriptedSocket()
+        await scripted.onLoop { $0.room = 0 }
+        while await !scripted.socket.isFull {
+            try await scripted.socket.send(.binary([UInt8](repeating: 0, count: 1000)))
+        }
+        let before = await scripted.socket.queuedBytes
+        for _ in 0..<1000 {
+            let ping = Task { try await scripted.socket.ping() }
+            ping.cancel()
+            let error = await curlewError { _ = try await ping.value }
+            #expect(error?.code == .cancelled)
+        }
+        #expect(await scripted.socket.queuedBytes == before)
+    }
+
+    @Test("a message that has begun, and is cancelled, waits for the close timeout at most")
+    func cancelledMessage() async throws {
+        let scripted = try await ScriptedSocket(.init(pingInterval: nil, closeTimeout: .milliseconds(50)))
+        await scripted.onLoop { $0.room = 100_000 }
+        let task = Task { try await scripted.socket.send(.binary([UInt8](repeating: 0, count: 10 << 20))) }
+        try await eventually("the message waits") { await scripted.socket.isFull }
+        task.cancel()
+        let error = await curlewError { try await task.value }
+        #expect(error?.code == .cancelled)
+        try await eventually("the WebSocket is closed") { await scripted.socket.ending != nil }
+        #expect(await scripted.socket.ending?.sent?.code == .internalError)
+    }
+
+    @Test("a message that has begun, and is cancelled, is sent as a whole if the peer reads")
+    func finishedMessage() async throws {
+        let scripted = try await ScriptedSocket()
+        await scripted.onLoop { $0.room = 100_000 }
+        let task = Task { try await scripted.socket.send(.binary([UInt8](repeating: 0, count: 10 << 20))) }
+        try await eventually("the message waits") { await scripted.socket.isFull }
+        task.cancel()
+        await scripted.onLoop { connection in
+            connection.keepsOutput = false
+            connection.room = .max
+            connection.wake()
+        }
+        try await task.value
+        #expect(await scripted.socket.ending == nil)
+        #expect(await scripted.onLoop { $0.outputCount } > 10 << 20)
+    }
+
+    @Test("a message whose task was cancelled before its turn is not sent")
+    func cancelledBefore() async throws {
+        let scripted = try await ScriptedSocket()
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await scripted.socket.send(.text("never"))
+        }
+        task.cancel()
+        let error = await curlewError { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(await scripted.onLoop { $0.writes } == 0)
+    }
+}
