@@ -32,8 +32,8 @@ struct ArticleTests {
             "CurlewWebSocket.Options.idleTimeout": options.idleTimeout == nil ? "none" : "?",
         ]
         var unseen = Set(code.keys)
-        for row in try text(of: "DocC/Curlew.docc/Bounds.md").split(separator: "\n") where row.hasPrefix("| `WebSocket")
-        {
+        for row in try text(of: "DocC/Curlew.docc/Bounds.md").split(separator: "\n")
+        where row.hasPrefix("| `CurlewWebSocket.") {
             let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             let name = cells[0].trimmingCharacters(in: ["`"])
             guard name != "WebSocketSource.policy" else { continue }

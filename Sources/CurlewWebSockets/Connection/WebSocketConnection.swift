@@ -246,6 +246,10 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     func deliverParts() {
         deliversParts = true
         reader.collectsMessages = false
+        // A part may have come before, and the next may be long in coming.
+        guard !message.isEmpty, !isDiscarding else { return }
+        appendPart(isLast: false)
+        deliver()
     }
 
     /// The reader has made room.

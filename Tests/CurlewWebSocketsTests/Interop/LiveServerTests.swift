@@ -114,7 +114,7 @@ struct LiveServerTests {
         for server in servers.all {
             let session = try servers.session(to: server)
             for code in [1000, 1001, 1008, 1011, 3000, 4999] as [UInt16] {
-                let ending = try await session.webSocket("") { socket in
+                let ending = try await session.webSocket("", protocols: ["chat"]) { socket in
                     #expect(try await socket.ping() > .zero)
                     try await socket.send(.text("close \(code) Grüße"))
                     for try await _ in socket.messages {}
@@ -124,7 +124,7 @@ struct LiveServerTests {
                 #expect(ending.received?.reason == "Grüße")
                 #expect(ending.isClean)
             }
-            let own = try await session.webSocket("") { socket in
+            let own = try await session.webSocket("", protocols: ["chat"]) { socket in
                 try await socket.close(CurlewWebSocket.CloseCode(rawValue: 4000), reason: "bye")
                 for try await _ in socket.messages {}
             }

@@ -154,7 +154,8 @@ async def main():
         print(json.dumps(servers), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         if process:
-            process.terminate()
+            # A signal that the tests block would not end it.
+            process.kill()
             process.wait()
 
 

@@ -132,6 +132,7 @@ struct WebSocketEndTests {
         _ = try? await task.value
         #expect(start.duration(to: clock.now) >= .milliseconds(300))
         await session.shutdown()
+        try await eventually("the server has seen both ends") { closes.withLock { $0.count } == 2 }
         #expect(closes.withLock { $0.map(\.?.code) } == [.normalClosure, .normalClosure])
     }
 

@@ -10,6 +10,7 @@ extension Transfer {
         }
         let made = UpgradeExchange(self, request)
         upgrade = made
+        upgradeNonce = made.nonce
         made.begin(easy, connection)
     }
 

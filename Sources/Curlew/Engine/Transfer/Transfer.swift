@@ -59,6 +59,8 @@ class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) final var limiter: RateLimiter?
     /// The exchange of a request that asks for an upgrade, once its connection is there.
     @exclusivity(unchecked) final var upgrade: UpgradeExchange?
+    /// The value of ``RequestOptions/upgradeNonce`` for the last connection. It stays when the exchange has ended.
+    @exclusivity(unchecked) final var upgradeNonce: String?
     /// True if the exchange has become a connection of another protocol, which the loop does not count.
     @exclusivity(unchecked) final var isLongLived = false
     /// True if the session takes no more tasks.

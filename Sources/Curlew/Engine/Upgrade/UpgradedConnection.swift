@@ -81,7 +81,7 @@ final class TransferConnection: UpgradedConnection, @unchecked Sendable {
         self.loop = loop
         let prepared = transfer.prepared
         bufferSize = prepared.bodyBufferSize
-        nonce = transfer.upgrade?.nonce
+        nonce = transfer.upgradeNonce
         canEndOutput = !prepared.uri.layout.isSecure && prepared.options.values.proxy?.scheme != .https
     }
 
