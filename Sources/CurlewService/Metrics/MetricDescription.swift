@@ -79,6 +79,11 @@ extension RequestMetrics {
             name: "curlew.client.streams", kind: .gauge, labels: [],
             meaning: "requests on connections: over HTTP/2 the open streams"),
         Description(
+            name: "curlew.client.connections.upgraded", kind: .gauge, labels: [],
+            meaning:
+                "connections that were switched to another protocol, such as WebSockets; they are among the active ones"
+        ),
+        Description(
             name: "curlew.client.retry.budget", kind: .gauge, labels: [],
             meaning: "the tokens that the budget for retries has left for the host that has fewest"),
         Description(

@@ -311,6 +311,32 @@ struct WebSocketTests {
         await stage.session.shutdown()
     }
 
+    @Test("the figures of a WebSocket count its messages, their bytes and pings")
+    func figures() async throws {
+        let server = try await MockWebSocketServer.start { socket in
+            try await socket.ping()
+            try await socket.echo()
+        }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        let options = CurlewWebSocket.Options(fragmentSize: 1000, pingInterval: nil)
+        try await session.webSocket("", options: options) { socket in
+            var messages = socket.messages.makeAsyncIterator()
+            for size in [0, 10, 5000] {
+                try await socket.send(.binary([UInt8](repeating: 1, count: size)))
+                _ = try await messages.next()
+            }
+            try await socket.ping()
+            let figures = await socket.figures
+            #expect(figures.sentMessages == 3)
+            #expect(figures.sentBytes == 5010)
+            #expect(figures.receivedMessages == 3)
+            #expect(figures.receivedBytes == 5010)
+            #expect(figures.sentPings == 1)
+            #expect(figures.receivedPings == 1)
+        }
+        await session.shutdown()
+    }
+
     @Test("WebSockets that are open keep no loop awake for those that send requests")
     func activeCount() async throws {
         let server = try await MockWebSocketServer.start { socket in try await socket.echo() }
@@ -319,6 +345,7 @@ struct WebSocketTests {
             try await session.webSocket("") { _ in
                 let loop = first.connection.loop
                 #expect(await count(on: loop) == 0)
+                #expect(await session.session?.figures().upgradedConnections == 2)
             }
         }
         await session.shutdown()
