@@ -19,7 +19,6 @@ extension ActivityMonitor {}
 extension AddressBalancing {}
 extension AddressPolicy {}
 extension AlternativeServices {}
-extension AttemptMetrics {}
 extension AutoPurgingImageCache {}
 extension BodyResponseSerializer {}
 extension ByteSize {}
@@ -30,7 +29,6 @@ extension CallProgress {}
 extension ChainBuilder {}
 extension ChallengeAuthentication {}
 extension CircuitBreaker {}
-extension CircuitState {}
 extension CircuitTransition {}
 extension ClientIdentity {}
 extension Coalescing {}

@@ -99,7 +99,6 @@ extension ContentDigest {
         self = digest
     }
 
-
     /// `sha-256=:BASE64:`, and parameters, which mean nothing here.
     private static func member(_ bytes: ArraySlice<UInt8>) -> (ContentDigest.Algorithm, ContentDigest)? {
         let text = bytes.drop(while: \.isBlank)

@@ -59,11 +59,11 @@ struct ContentDigestTests {
     func choice() throws {
         let strong = Data(repeating: 7, count: 64).base64EncodedString()
         var fields = HTTPFields()
-        fields[ContentDigest.representationField] = "sha-512=:\(strong):"
-        fields[ContentDigest.contentField] = "sha-256=:\(coded):"
+        fields[HTTPField.Name.reprDigest] = "sha-512=:\(strong):"
+        fields[HTTPField.Name.contentDigest] = "sha-256=:\(coded):"
         #expect(ContentDigest(of: fields, isPartial: false)?.algorithm == .sha512)
         #expect(ContentDigest(of: fields, isPartial: true)?.description == Self.empty256)
-        fields[ContentDigest.contentField] = nil
+        fields[HTTPField.Name.contentDigest] = nil
         #expect(ContentDigest(of: fields, isPartial: true) == nil)
     }
 }

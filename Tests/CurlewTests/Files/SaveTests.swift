@@ -82,7 +82,7 @@ struct SaveTests {
         #expect(
             await curlewError { _ = try await save(response, to: folder, range: true) }?.code
                 == .unacceptableContentType)
-        response.fields = [ContentDigest.representationField: "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"]
+        response.fields = [.reprDigest: "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"]
         #expect(try await save(response, to: folder, range: true).size == 5)
     }
 

@@ -79,7 +79,7 @@ struct CodedDownloadTests {
         }
         let coded = try ContentCoding.gzip.encode(Self.plain)
         let (ofCoded, ofPlain) = (try digest(coded), try digest(Self.plain))
-        let fields: HTTPFields = [ContentDigest.representationField: field(ofCoded)]
+        let fields: HTTPFields = [.reprDigest: field(ofCoded)]
         let (server, _) = try await gzipServer(fields)
         let session = try standardSession()
         let folder = try ScratchFolder()
