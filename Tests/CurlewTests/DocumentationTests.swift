@@ -66,7 +66,10 @@ struct DocumentationTests {
 
     @Test(
         "the articles for users of other clients show code that compiles",
-        arguments: ["ComingFromAlamofire", "ComingFromAsyncHTTPClient", "ComingFromURLSession", "ProductionChecklist"])
+        arguments: [
+            "ComingFromAlamofire", "ComingFromAsyncHTTPClient", "ComingFromURLSession", "ProductionChecklist",
+            "WhichLinkGoesWhere",
+        ])
     func comparisons(_ name: String) throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ComparisonSnippets.swift")

@@ -126,3 +126,19 @@ extension ComparisonSnippets {
         return answer
     }
 }
+
+extension ComparisonSnippets {
+    typealias BearerToken = ReadmeSnippets.BearerToken
+
+    // MARK: WhichLinkGoesWhere.md
+
+    private func placed(_ listener: any CallListener, _ token: String) throws -> HTTPSession {
+        let api = try HTTPSession(baseURL: "https://api.example.com/") {
+            CallListening(listener)  // once a call
+            BearerToken(token: token)  // once a call; redirects to another origin take the token off
+            StandardChain()
+            CircuitBreaker()  // once an attempt
+        }
+        return api
+    }
+}
