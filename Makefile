@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format api-list check-api docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address ci lint format api-list check-api docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -112,6 +112,9 @@ soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=
 # What is freed is kept only shortly: some tests measure the memory of the process.
 test-address: setup ## Runs the tests under AddressSanitizer
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=0:quarantine_size_mb=8}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=address --scratch-path .build-address
+
+ci: ## Does what has to pass before a merge
+	@.ci/run
 
 lint: ## Checks the style of every Swift file
 	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format lint --strict --parallel

@@ -65,6 +65,32 @@ struct ProjectFileTests {
         #expect(packages(readme) == packages(line))
     }
 
+    @Test("the container is built with the packages of the Makefile, and runs with those of the README")
+    func container() throws {
+        let make = try Repository.text(of: "Makefile")
+        let line = try #require(make.split(separator: "\n").first { $0.hasPrefix("PACKAGES = ") })
+        let stages = try Repository.text(of: "Dockerfile").components(separatedBy: "\nFROM ")
+        #expect(stages.count == 4)
+        #expect(packages(stages[1]) == packages(line))
+        let readme = try Repository.text(of: "README.md")
+        let start = try #require(readme.range(of: "a container that runs the program `"))
+        let needed = words(readme[start.upperBound...].prefix { $0 != "`" })
+        #expect(needed.count > 5 && needed.isSubset(of: words(stages[3])))
+    }
+
+    @Test("the workflows only call targets of the Makefile")
+    func workflows() throws {
+        let make = try Repository.text(of: "Makefile")
+        let text = try Repository.text(of: ".github/workflows/ci.yml")
+        let commands = text.matches(of: /- run: (.*)/).map { String($0.1) }
+        #expect(commands.contains("make ci"))
+        for command in commands where !command.hasPrefix("apt-get ") {
+            let target = try #require(command.split(separator: " ").last)
+            #expect(command.hasPrefix("make ") && make.contains("\n\(target):"), "\(command)")
+        }
+        #expect(text.split(separator: "\n").count < 20)
+    }
+
     @Test("the changelog has the number of public names at the top level")
     func publicNames() throws {
         let declaration = #/^public (final |indirect )?(struct|class|enum|actor|protocol|typealias) /#
