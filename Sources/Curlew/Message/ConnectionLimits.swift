@@ -8,8 +8,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// The most connections to one host. Further requests wait, at most for ``Timeouts/connectionWait``. 64 by default;
     /// 0 is no limit.
     ///
-    /// A browser's limit of six would make a server's seventh request wait.
-    /// browser, and six would make the seventh request wait. 0 is no limit.
+    /// A server makes more requests at a time than a browser: with a browser's limit of six the seventh would wait.
     public var perHost: Int
     /// The most connections in all. 0, the default, is no limit.
     public var total: Int

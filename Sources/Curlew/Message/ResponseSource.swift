@@ -20,10 +20,10 @@ internal import HTTPTypes
 /// | a ``SourceKey`` without text, such as that of `onTask` | no difference | sent alone |
 /// | `isIdempotent`, and each key that does not affect the response | no difference | no difference |
 ///
-/// A foreign key is a ``RequestOptions/Key`` of another module; ``RequestOptions/Key/affectsResponse`` is true unless it
-/// declares otherwise. ``HTTPCache/Mode-swift.struct`` defines the treatment of credentials. The time limits are
-/// `connectTimeout`, `headTimeout`, `idleTimeout`, `totalTimeout` and `connectionWaitTimeout`; the buffer sizes are
-/// `readBufferSize` and `bodyBufferSize`.
+/// A foreign key is a ``RequestOptions/Key`` of another module. It affects the response unless its
+/// ``RequestOptions/Key/affectsResponse`` is false. ``HTTPCache/Mode-swift.struct`` defines the treatment of
+/// credentials. The time limits are `connectTimeout`, `headTimeout`, `idleTimeout`, `totalTimeout` and
+/// `connectionWaitTimeout`; the buffer sizes are `readBufferSize` and `bodyBufferSize`.
 struct ResponseSource: Sendable {
     /// The certainty about the source of a response.
     enum Knowledge: Sendable {

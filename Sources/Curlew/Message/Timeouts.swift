@@ -18,8 +18,10 @@ public struct Timeouts: Sendable, Hashable, Codable {
     /// The longest time from the start of connecting until a connection can carry the request: name resolution, TCP and
     /// TLS. 10 seconds by default; libcurl's maximum is 24 days. Waiting for a free connection does not count.
     public var connect: Duration
-    /// The longest time from the moment when the system has taken the complete request, its body included, until the
-    /// first byte of a response, which may be an interim one. 30 seconds by default; a long poll needs more.
+    /// The longest time from the complete request to the first byte of a response. 30 seconds by default; a long poll
+    /// needs more.
+    ///
+    /// It begins when the system has taken the request, its body included. The response may be an interim one.
     ///
     /// The limit leaves time for a further attempt if a server does not answer. It does not run while the task is
     /// suspended, and begins anew after that. Over TLS and HTTP/2 the first line of the head counts.

@@ -9,8 +9,6 @@ protocol BodySource: AnyObject, Sendable {
     /// Skips the bytes that have arrived, without waiting.
     /// - Parameter limit: The most bytes to skip; on return, the rest of this number.
     /// - Returns: True if nothing remains to skip: the body has ended, or it is longer than the limit.
-    /// - Parameter limit: How many bytes to skip at most; what is left of it afterwards.
-    /// - Returns: Whether there is no more to do: the body has ended, or is too long.
     func skip(_ limit: inout Int) -> Bool
 
     /// Cancels the transfer, unless it has ended.

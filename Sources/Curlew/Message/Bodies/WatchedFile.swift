@@ -24,7 +24,7 @@ struct WatchedFile: Sendable {
     /// The present file of ``CurlewRequest/Body/file(_:offset:length:)``. It takes one system call.
     ///
     /// Without a length the range reaches to the file's end, and the file must not change.
-    /// - Throws: The errors of ``init(path:range:)``.
+    /// - Throws: The errors of `init(path:range:)`.
     init(path: String, offset: Int64, length: Int64?) throws {
         snapshot = try FileSnapshot(statusOf: path, for: .sending)
         let (end, isTooLarge) = length.map { offset.addingReportingOverflow($0) } ?? (snapshot.size, false)
@@ -37,7 +37,7 @@ struct WatchedFile: Sendable {
     }
 
     /// A range of a file that must not have changed since a recorded state.
-    /// - Throws: The errors of ``init(path:range:)``.
+    /// - Throws: The errors of `init(path:range:)`.
     init(path: String, range: Range<Int64>, unchangedSince snapshot: FileSnapshot) throws {
         self.snapshot = snapshot
         self.path = path
