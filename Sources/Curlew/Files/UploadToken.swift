@@ -15,8 +15,9 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// Decoding refuses tokens that cannot be valid: unknown versions and protocols, parts with gaps between them, offsets
-/// outside the length, URLs that are neither http nor https, and an upload over http that was created over https.
+/// Decoding refuses tokens that cannot be valid: unknown versions and protocols, parts with gaps between them, and
+/// offsets outside the length. It also refuses URLs that are neither http nor https, and an upload over http that was
+/// created over https.
 public struct UploadToken: Sendable, Hashable {
     static let version = 1
     static let partLimit = 10_000
