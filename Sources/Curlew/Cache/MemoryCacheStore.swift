@@ -126,8 +126,8 @@ private final class MemoryCacheWriter: HTTPCache.Writer {
     }
 }
 
-/// The entries, their bodies, and the order of their use. Finding, using, inserting and evicting an entry takes constant
-/// time.
+/// The entries, their bodies, and the order of their use. Finding, using, inserting and evicting an entry takes
+/// constant time.
 struct MemoryCacheTable {
     private struct Record {
         var entry: HTTPCache.Entry

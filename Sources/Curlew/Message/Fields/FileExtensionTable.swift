@@ -75,8 +75,9 @@ extension FileExtensionTable {
     ]
 
     /// An extension, without its dot, for files of a type: the usual one, else the only one in the list, else that of
-    /// the type's syntax (`+json`, `+xml`, `+zip`). nil if the list has several, and for a type without meaning, such
-    /// as `application/octet-stream`.
+    /// the type's syntax (`+json`, `+xml`, `+zip`).
+    ///
+    /// nil if the list has several, and for a type without meaning, such as `application/octet-stream`.
     static func fileExtension(for type: ContentType) -> String? {
         if type.essence == "application/octet-stream" { return nil }
         return usual[type.essence] ?? only(type.essence) ?? type.suffix.flatMap { usual["application/\($0)"] }

@@ -35,8 +35,8 @@ extension Proxy {
         /// A single proxy for all requests.
         /// - Parameters:
         ///   - proxy: The proxy.
-        ///   - exceptions: Hosts that are connected to directly, in the form of `no_proxy`: `.example.com, 10.0.0.0/8,
-        ///     [::1]:80`.
+        ///   - exceptions: Hosts that are connected to directly, in the form of `no_proxy`:
+        ///     `.example.com, 10.0.0.0/8, [::1]:80`.
         public static func proxy(_ proxy: Proxy, except exceptions: String = "") -> Proxy.Configuration {
             Proxy.Configuration(kind: .proxy(proxy, exceptions: exceptions))
         }
