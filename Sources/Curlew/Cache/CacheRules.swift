@@ -183,7 +183,7 @@ extension HTTPCache.Entry {
 }
 
 extension HTTPField.Name {
-    /// RFC 9213 §3.1.
+    /// The targeted field for caches of content delivery networks (RFC 9213 §3.1).
     static let cdnCacheControl = HTTPField.Name("CDN-Cache-Control")!
     static let noVarySearch = HTTPField.Name("No-Vary-Search")!
 }

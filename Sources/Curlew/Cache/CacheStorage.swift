@@ -183,7 +183,7 @@ extension CacheJudge {
 
 /// Entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// The weak comparison (§8.8.3.2).
+    /// True if both tags are equal by the weak comparison (§8.8.3.2).
     static func isSame(_ one: String, _ other: String) -> Bool {
         opaque(one).elementsEqual(opaque(other))
     }

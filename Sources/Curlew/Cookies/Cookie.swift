@@ -4,7 +4,6 @@ extension CookieJar {
     /// Every value of this type can be sent unchanged: its name and value contain no control characters and have at
     /// most 4,096 bytes together, and it obeys the prefix of its name, `__Host-` or `__Secure-`. Its description does
     /// not contain the value.
-    /// most 4,096 bytes, and its prefix, `__Host-` or `__Secure-`, is obeyed. Its description has no value in it.
     public struct Cookie: Sendable, Hashable {
         /// The rule for sending a cookie with requests that another site has caused. Curlew does not distinguish sites
         /// and ignores the rule; it stores the server's value for programs that do.

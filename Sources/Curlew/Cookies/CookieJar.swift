@@ -234,7 +234,7 @@ extension CookieJar {
 extension CookieJar {
     /// A change to a cookie in a jar.
     public struct Change: Sendable, Hashable {
-        /// A kind of change. Versions may add kinds, so a `switch` needs a `default`.
+        /// A kind of change. Later versions may add kinds, so a `switch` needs a `default`.
         public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
             /// The name of the kind.
             public let rawValue: String

@@ -100,7 +100,6 @@ extension ContentDigest {
         self = digest
     }
 
-
     /// Parses `sha-256=:BASE64:` with optional parameters, which are ignored.
     private static func member(_ bytes: ArraySlice<UInt8>) -> (ContentDigest.Algorithm, ContentDigest)? {
         let text = bytes.drop(while: \.isBlank)

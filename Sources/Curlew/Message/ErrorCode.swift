@@ -1,4 +1,4 @@
-/// The kind of a failure, for comparison. Versions may add codes, so a `switch` needs a `default`.
+/// The kind of a failure, for comparison. Later versions may add codes, so a `switch` needs a `default`.
 public struct ErrorCode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     /// The code as words joined by hyphens, stable between versions.
     public let rawValue: String

@@ -27,7 +27,7 @@ public struct HTTPVersionPolicy: Sendable, Hashable, Codable {
 
     /// HTTP/2 over TLS if the server agrees (ALPN), else HTTP/1.1. The default.
     public static let negotiated = HTTPVersionPolicy(kind: .negotiated)
-    /// HTTP/1.1 alone.
+    /// Only HTTP/1.1.
     public static let http11 = HTTPVersionPolicy(kind: .http11)
     /// HTTP/2 from the first byte, with or without TLS (RFC 9113 §3.3).
     public static let http2PriorKnowledge = HTTPVersionPolicy(kind: .http2PriorKnowledge)

@@ -2,7 +2,6 @@
 ///
 /// A single task watches all work, several times within the limit, and ends after a second without work. A timer for
 /// each piece of work would cost more than most of the work.
-/// for each would cost more than most of the work.
 final class Deadlines: Sendable {
     private struct State {
         var expirations: [Int: (deadline: Instant, expire: @Sendable () -> Void)] = [:]

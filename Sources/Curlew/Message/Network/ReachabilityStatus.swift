@@ -88,7 +88,7 @@ extension ReachabilityStatus.Path: CustomStringConvertible {
 }
 
 extension ReachabilityStatus.Path {
-    /// A kind of network interface. New kinds may be added; keep a `default`.
+    /// A kind of network interface. Later versions may add kinds, so a `switch` needs a `default`.
     public struct InterfaceKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         public let rawValue: String
 
