@@ -52,7 +52,7 @@ struct CacheJudge: Sendable {
         if policy == .standard, mayServeWhileValidating(request, entry, freshness) {
             return .serveAndValidate(entry, age: freshness.age)
         }
-        // A part is requested anew instead of validated, and the caller's conditions are not replaced.
+        // A part is requested again instead of validated, and the caller's conditions are not replaced.
         return entry.range == nil && !request.isConditional && entry.hasValidator && !request.hasRange
             ? .validate(entry) : .forward(.stale)
     }

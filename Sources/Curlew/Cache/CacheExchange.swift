@@ -2,8 +2,7 @@ internal import HTTPTypes
 
 /// A request on its way through a cache: lookup, decision, forwarding and storing.
 ///
-/// It is a class because a copied cache would have to count half a dozen references, shared by all requests, at each
-/// call.
+/// It is a class: copying the cache would retain half a dozen references, which all requests share, at each call.
 final class CacheExchange: Sendable {
     typealias Next = Curlew.Next<CurlewRequest, CurlewResponse>
 

@@ -133,7 +133,7 @@ struct Freshness: Sendable, Hashable {
     /// True if the clock was set back since the response arrived: the age is then unknown.
     let isClockBehind: Bool
 
-    /// The largest step back of the clock that counts as a correction, without any effect.
+    /// The largest step back of the clock, in seconds, that is ignored as a correction.
     private static let tolerance: Int64 = 60
     /// The divisor of the time since the last modification: a tenth, as §4.2.2 proposes.
     private static let heuristicPart: Int64 = 10

@@ -10,9 +10,11 @@ internal import HTTPTypes
 ///
 /// A shared response is read ahead, up to ``bodyLimit``, and every caller gets it completely. A response is not shared
 /// if it is larger, is a stream of events, sets a cookie, is `no-store`, has not ended ``patience`` after its head, or
-/// breaks off. In these cases the first request keeps it, and each other request is sent by itself. An error before the
-/// head goes to all callers. After a cancellation, a ``ErrorCode/totalTimeout``, a ``ErrorCode/headTimeout`` or a
-/// ``ErrorCode/connectionWaitTimeout``, the later requests have time left, and each is sent by itself.
+/// breaks off. In these cases the first request keeps it, and each other request is sent by itself.
+///
+/// An error before the head goes to all callers, with some exceptions. After a cancellation, an error that is not a
+/// ``CurlewError``, a ``ErrorCode/totalTimeout``, a ``ErrorCode/headTimeout`` or a
+/// ``ErrorCode/connectionWaitTimeout``, each later request is sent by itself, because it may have time left.
 ///
 /// Cancelling a request only ends its own part. The exchange ends with the last request.
 ///

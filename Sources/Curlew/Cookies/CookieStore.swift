@@ -1,4 +1,5 @@
-/// The cookies of a jar by domain, and the rules for adding and sending them. A value without a clock or a lock.
+/// The cookies of a jar by domain, and the rules for adding and sending them. The store is a value without a clock or a
+/// lock.
 struct CookieStore {
     /// A cookie with its order of creation and of last use, as counters instead of times.
     struct Entry {

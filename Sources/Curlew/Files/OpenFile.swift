@@ -59,8 +59,8 @@ final class OpenFile: Sendable {
         guard isInItsPlace else { throw CurlewError(.fileFailed, "the part file is gone") }
     }
 
-    /// Rejects a file that another user owns, who could change it at any time, and a file with a second name, whose
-    /// content may be needed there.
+    /// Rejects a file that another user owns, because that user could change it at any time. It also rejects a file
+    /// with a second name, because its content may be needed there.
     private static func checkOwner(of descriptor: Int32) throws {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -24,8 +24,8 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// The age at which a connection stops accepting requests. Its present requests finish, and it is closed after the
     /// last of them. nil, the default, is no limit.
     ///
-    /// The limit spreads clients anew over the servers behind a load balancer. A limit of some minutes costs very
-    /// little; a limit shorter than a request gives each request a connection of its own.
+    /// The limit makes clients connect again to the servers behind a load balancer, and so spreads them. A limit of
+    /// some minutes costs very little; a limit shorter than a request gives each request its own connection.
     public var maximumAge: Duration?
     /// The most requests that a connection carries; it is closed after the last. 0, the default, is no limit.
     ///

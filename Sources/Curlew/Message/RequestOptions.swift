@@ -19,9 +19,9 @@ public struct RequestOptions: Sendable {
     }
     /// The longest time from start to end; see ``Timeouts/total``.
     ///
-    /// As an option of a request it is a deadline for the complete call: ``Redirects`` and ``Retry`` give each further
-    /// request the time that is left, and their waits count. The session's ``Timeouts/total`` applies to each request
-    /// anew. ``Timeouts/unlimited`` is no limit, whatever the session's limit.
+    /// As an option of a request, the limit is a deadline for the complete call: ``Redirects`` and ``Retry`` give each
+    /// further request the time that is left, and their waits count. The session's ``Timeouts/total`` applies to each
+    /// request separately. ``Timeouts/unlimited`` is no limit, whatever the session's limit.
     public var totalTimeout: Duration? {
         get { storage?.values.totalTimeout }
         set { change { $0.totalTimeout = newValue } }

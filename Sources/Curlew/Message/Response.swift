@@ -65,7 +65,8 @@ public struct CurlewResponse: Sendable {
     }
     /// The exchange of the response; nil without one, as for a stub.
     var exchange: (any ResponseExchange)? { storage.values.exchange }
-    /// The session's settings for its responses: a limit, the JSON dialect. The module's message types only carry them.
+    /// The session's settings for its responses: a limit, the JSON dialect. The types in `Message` do not interpret
+    /// them.
     var defaults: (any Sendable & AnyObject)? {
         get { storage.values.defaults }
         _modify {

@@ -6,23 +6,26 @@ internal import HTTPTypes
 ///
 /// | Option | ``HTTPCache`` | ``Coalescing`` |
 /// | --- | --- | --- |
-/// | `route`, `proxy`, `addressPolicy`, `security`, of the request or its session | own entries | sent alone |
-/// | the field Host | own entries | joins the same value |
+/// | `route`, `proxy`, `addressPolicy`, `security`, of the request | own entries | sent alone |
+/// | the same settings of the session | own entries | joined if equal |
+/// | the field Host | own entries | joined if equal |
 /// | the content of a QUERY, and the fields that describe it | own entries | sent alone |
-/// | `cachePartition` | own entries | joins the same value |
+/// | `cachePartition` | own entries | joined if equal |
 /// | a foreign key that affects the response | bypass, or entries of the `cachePartition` | sent alone |
 /// | a security policy that cannot be encoded, a proxy that cannot be read | bypass | sent alone |
 /// | `engineCredential` | a credential | sent alone |
-/// | user information of the URI | a credential | joins the same value |
+/// | user information of the URI | a credential | joined if equal |
 /// | `secretFields` | credentials | no difference |
-/// | all time limits, except `expectContinue` | no difference | joins the same values |
+/// | all time limits, except `expectContinue` | no difference | joined if equal |
 /// | `versionPolicy`, buffer sizes, `rateLimit`, `expectContinue`, `tag` | no difference | sent alone |
 /// | a ``SourceKey`` without text, such as that of `onTask` | no difference | sent alone |
 /// | `isIdempotent`, and each key that does not affect the response | no difference | no difference |
 ///
-/// A foreign key is a ``RequestOptions/Key`` of another module. It affects the response unless its
-/// ``RequestOptions/Key/affectsResponse`` is false. ``HTTPCache/Mode-swift.struct`` defines the treatment of
-/// credentials. The time limits are `connectTimeout`, `headTimeout`, `idleTimeout`, `totalTimeout` and
+/// "Own entries" means that each value of the setting has its own stored responses. A foreign key is a
+/// ``RequestOptions/Key`` of another module. It affects the response unless its ``RequestOptions/Key/affectsResponse``
+/// is false. ``HTTPCache/Mode-swift.struct`` defines the treatment of credentials.
+///
+/// The time limits are `connectTimeout`, `headTimeout`, `idleTimeout`, `totalTimeout`, `attemptTimeout` and
 /// `connectionWaitTimeout`; the buffer sizes are `readBufferSize` and `bodyBufferSize`.
 struct ResponseSource: Sendable {
     /// The certainty about the source of a response.

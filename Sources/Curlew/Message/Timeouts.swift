@@ -13,7 +13,7 @@ public struct Timeouts: Sendable, Hashable, Codable {
     ///
     /// A request waits while the limits of ``ConnectionLimits`` are reached, or while a connection is being made that
     /// it may share. Waiting for a turn in the session (``SessionConfiguration/tasksInFlight``) does not count. Neither
-    /// does the time for which the task is suspended: the limit begins anew after it.
+    /// does the time for which the task is suspended: the limit starts again after it.
     public var connectionWait: Duration
     /// The longest time from the start of connecting until a connection can carry the request: name resolution, TCP and
     /// TLS. 10 seconds by default; libcurl's maximum is 24 days. Waiting for a free connection does not count.
@@ -21,10 +21,10 @@ public struct Timeouts: Sendable, Hashable, Codable {
     /// The longest time from the complete request to the first byte of a response. 30 seconds by default; a long poll
     /// needs more.
     ///
-    /// It begins when the system has taken the request, its body included. The response may be an interim one.
+    /// The limit begins when the system has taken the request, its body included. The response may be an interim one.
     ///
     /// The limit leaves time for a further attempt if a server does not answer. It does not run while the task is
-    /// suspended, and begins anew after that. Over TLS and HTTP/2 the first line of the head counts.
+    /// suspended, and starts again after that. Over TLS and HTTP/2 the first line of the head counts.
     public var head: Duration
     /// The longest time without a byte in either direction, once the request has a connection. 60 seconds by default,
     /// as in Foundation. The limit does not run while the caller holds the transfer back.

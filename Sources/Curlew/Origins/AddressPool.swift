@@ -76,7 +76,7 @@ final class AddressPool: Sendable {
     }
 
     private func begin(_ name: String) {
-        // The reference is weak: a resolution that has no waiters may outlive the pool.
+        // The pool is captured weakly: the answer for a host without waiters need not keep it alive.
         lookup.begin(name) { [weak self] answer in self?.take(answer, for: name) }
     }
 

@@ -4,10 +4,10 @@ internal import HTTPTypes
 ///
 /// - A request for `http` to a host in the store is sent by `https` instead: port 80, or none, becomes 443; another
 ///   port stays. Method, fields and body are kept. ``CurlewResponse/uri`` is the new URI.
-/// - The Strict-Transport-Security field of a response is stored if it came over TLS, from a host with a verified
-///   certificate. It is ignored if the policy accepts unverified certificates or an evaluator decides, from `http`,
-///   from an address, and in a response of a cache or a stub. Of several fields the first counts; a malformed field is
-///   ignored.
+/// - The Strict-Transport-Security field of a response is stored if the response came over TLS, from a host with a
+///   verified certificate. The field is ignored if the policy accepts unverified certificates, or if an evaluator
+///   decides. It is also ignored over `http`, from an address, and in a response of a cache or a stub. Of several
+///   fields the first counts; a malformed field is ignored.
 ///
 /// The link belongs behind ``Redirects``, so that it processes each hop, and before ``Retry``, ``CookieHandling`` and
 /// ``HTTPCache``, so that they process `https`. ``StandardChain/Options/strictTransport`` puts it there. ``Redirects``

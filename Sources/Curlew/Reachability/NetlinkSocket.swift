@@ -6,7 +6,7 @@ internal import Glibc
 final class NetlinkSocket {
     enum Reception {
         case message(ArraySlice<UInt8>)
-        /// The socket's buffer overflowed, or a message was longer than ours.
+        /// The socket's buffer overflowed, or a message was longer than the read buffer.
         case lost
         /// The message came from another process, and is not trusted.
         case foreign

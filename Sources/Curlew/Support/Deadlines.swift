@@ -14,8 +14,8 @@ final class Deadlines: Sendable {
     private static let idleTime = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - limit: The time limit of the work. Its end is noticed at most a quarter of the limit later. If a longer
-    ///     limit started the watching task, its quarter counts.
+    ///   - limit: The time limit of the work. Its end is noticed at most a quarter of the limit later, and at most a
+    ///     second. If the watching task was started for a longer limit, the quarter of that limit counts.
     ///   - onLateEnd: Called when work ends after its limit.
     /// - Returns: nil if the limit was exceeded.
     func outcome<Value: Sendable>(

@@ -50,7 +50,7 @@ extension CurlewRequest {
         /// The UTF-8 bytes of a string.
         public static func string(_ string: String) -> CurlewRequest.Body { .bytes(Array(string.utf8)) }
 
-        /// A file, or `length` bytes of it from `offset` on. Each sending opens the file anew and reads it off the
+        /// A file, or `length` bytes of it from `offset` on. Each sending opens the file again and reads it off the
         /// event loop.
         ///
         /// The state of the file is recorded when a call begins. It must be the same for every sending of that call,
@@ -63,7 +63,7 @@ extension CurlewRequest {
             CurlewRequest.Body(source: .file(path: path, offset: max(0, offset), length: length), length: length)
         }
 
-        /// A stream that `make` creates anew for each sending, so the body can be replayed.
+        /// A stream that `make` creates for each sending, so the body can be replayed.
         /// - Parameters:
         ///   - length: The number of bytes that every stream will yield; nil sends the body chunked.
         ///  - make: Makes a stream that begins with the body's first byte.
