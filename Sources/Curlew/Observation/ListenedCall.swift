@@ -116,7 +116,7 @@ package final class ListenedCall: CallReporter {
     }
 }
 
-/// One attempt of a call that has listeners. Listeners receive the head before the end, and the end once: the caller
+/// An attempt of a call that has listeners. Listeners receive the head before the end, and the end once: the caller
 /// reports the head, and the event loop may report the end earlier.
 ///
 /// Events are published under the lock, so that they keep their order.

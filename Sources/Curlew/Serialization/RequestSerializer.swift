@@ -12,9 +12,9 @@
 public protocol RequestSerializer: CurlewMiddleware
 where Input == ParameterizedRequest, NextInput == CurlewRequest, Output == CurlewResponse, NextOutput == CurlewResponse
 {
-    /// The request with its parameters in it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` if the parameters cannot be written, or whatever the
-    ///   serializer's own closures throw. Nothing is sent then.
+    /// The request with the parameters.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` if the parameters cannot be written, or an error of
+    ///   the serializer's own closures. Then no request is sent.
     func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest
 }
 

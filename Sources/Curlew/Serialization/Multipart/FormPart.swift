@@ -14,7 +14,7 @@ struct FormPart: Sendable {
     /// The fields, each with its line end, and the empty line.
     let head: [UInt8]
     let content: Content
-    /// For error messages.
+    /// The name for error messages.
     let name: String
 
     init(name: String, fields: HTTPFields, content: Content) {

@@ -35,7 +35,7 @@ extension CurlewRequest.Body {
         }
     }
 
-    /// What goes wrong with the file is the body's failure; it lies beneath.
+    /// Performs work on the file; its failure becomes the underlying error of ``ErrorCode/bodyFailed``.
     private static func writing<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()
@@ -46,8 +46,8 @@ extension CurlewRequest.Body {
 }
 
 extension CurlewRequest {
-    /// The same request with its body in a file; see ``CurlewRequest/Body/spooled(to:)``. Its fields stay, so that a form's
-    /// boundary is that of the file.
+    /// A copy of the request with its body in a file; see ``CurlewRequest/Body/spooled(to:)``. The fields stay the
+    /// same, so that they name the boundary of the form in the file.
     public func spoolingBody(to path: String) async throws -> CurlewRequest {
         var request = self
         request.body = try await body.spooled(to: path)
