@@ -1,7 +1,7 @@
 /// A listener to calls: their attempts, redirects, retries and ends.
 ///
-/// ``CallListening`` is the link that adds a listener to the calls of a session. ``RequestLogging``, and `RequestMetrics` and
-/// `RequestTracing` of CurlewService, are listeners too.
+/// ``CallListening`` is the link that adds a listener to the calls of a session. ``RequestLogging``, and
+/// `RequestMetrics` and `RequestTracing` of CurlewService, are listeners too.
 ///
 /// ```swift
 /// final class SlowCalls: CallListener {

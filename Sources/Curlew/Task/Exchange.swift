@@ -115,7 +115,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     func onLoop(_ action: @escaping @Sendable (Exchange) -> Void) { core.execute { action(self) } }
 
-    // These three functions are inlined: each would add a frame to every call.
+    // `run`, `awaitResponse` and `headArrival` are inlined: each would add a frame to every call.
 
     /// Starts the exchange and waits for the response.
     @inline(__always)

@@ -23,7 +23,7 @@ extension Redirects {
             self.maximum = min(max(0, maximum), Self.upperLimit)
         }
 
-        /// The upper limit of ``maximum`` for every policy: 1,000.
+        /// The upper limit of the `maximum` of every policy: 1,000.
         public static let upperLimit = 1000
 
         /// Follows up to 20 redirects, as ``follow(maximum:)`` does. The default.

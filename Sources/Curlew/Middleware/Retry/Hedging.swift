@@ -18,7 +18,8 @@ public struct Hedging: CurlewMiddleware {
     public var delay: Duration
     /// The largest number of attempts, including the first.
     public var maximum: Int
-    /// The limit on the added load. The budget is the link's own, unless it is shared with ``Retry``.
+    /// The limit on the added load. It must not be the budget of a ``Retry`` for the same calls, as both would count
+    /// each call.
     public var budget: Retry.Budget?
     private let timekeeper: Timekeeper
 

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The source of a rotation's material.
 protocol RotationSource: Sendable {
-    /// The material; nil if it has not changed since the last reading.
+    /// The material; nil if it is known to be unchanged since the last reading.
     func look() async -> RotationReading?
 
     /// The material, even if it has not changed.

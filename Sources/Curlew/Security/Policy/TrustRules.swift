@@ -141,8 +141,8 @@ final class TrustStore: @unchecked Sendable {
 
 /// The certificate authorities of the system, read once in a process.
 ///
-/// The bundle is the file `SSL_CERT_FILE`, or the first existing one of the distributions' usual files. Otherwise each
-/// look-up reads the directory of hashed names: `SSL_CERT_DIR`, or OpenSSL's own.
+/// They come from the first source that is set or present: the file `SSL_CERT_FILE`, the directory `SSL_CERT_DIR`, the
+/// distributions' usual files, or OpenSSL's default paths. A directory of hashed names is read at each look-up.
 private enum SystemAnchors {
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",

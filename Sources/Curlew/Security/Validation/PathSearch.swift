@@ -11,7 +11,7 @@ internal import COpenSSL
 final class PathSearch {
     /// The largest number of verified signatures, including those of found paths.
     static let signatureLimit = 64
-    /// The largest number of extensions of a path.
+    /// The largest number of path extensions in a search.
     static let stepLimit = 256
     /// The largest number of sent certificates that are considered.
     private static let certificateLimit = 64

@@ -102,7 +102,8 @@ extension CurlewResponse.MultipartParts {
         public var mediaType: ContentType? { ContentType(contentTypeOf: fields) }
 
         /// The parts of this part, which must itself be multipart.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if its Content-Type is not multipart or has no boundary.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if its Content-Type is not multipart or has no
+        ///   boundary.
         public func multipart(limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits())
             throws -> CurlewResponse.MultipartParts
         {
