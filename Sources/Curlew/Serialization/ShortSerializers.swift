@@ -85,7 +85,7 @@ extension ResponseSerializers {
     /// Its requests ask for `identity`, unless they have their own Accept-Encoding. A content coding that the server
     /// applies nevertheless stays in the file, unless ``RequestOptions/decodesContent`` is true.
     public struct File: ResponseSerializer {
-        /// The place of the file.
+        /// The destination of the file.
         public var destination: Destination
         /// The properties that the file must have.
         public var integrity: IntegrityRequirement

@@ -9,7 +9,7 @@ internal import Synchronization
 final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     /// The number of the exchange, unique in the process.
     let number: UInt64
-    /// The request as it was given.
+    /// The original request.
     let request: CurlewRequest
     let host: ExchangeHost
     /// A further observer of the end, beside those of the request.

@@ -19,7 +19,7 @@ public actor TaskActor {
 
     /// The number of the task.
     public nonisolated var id: TaskActor.Identifier { TaskActor.Identifier(number: exchange.number) }
-    /// The request as it was given.
+    /// The original request.
     public nonisolated var request: CurlewRequest { exchange.request }
     /// The purpose of the task. It becomes ``TaskActor/Kind/download`` if ``RequestOptions/onResponse`` decides so.
     public nonisolated var kind: TaskActor.Kind { exchange.kind }

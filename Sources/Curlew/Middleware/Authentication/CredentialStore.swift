@@ -167,7 +167,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
         let waiters: [Waiter] = state.withLock { state in
             let wasAbandoned = state.isStale || state.renewal?.isCancelled == true
             guard !wasAbandoned else {
-                // The renewal was cancelled for lack of waiters; waiters that came since need a new one.
+                // The renewal was abandoned; waiters that came since need a new one.
                 state.renewal = nil
                 state.isStale = false
                 if !state.waiters.isEmpty { begin(&state) }

@@ -86,7 +86,8 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         }
 
         /// A limit that grows by one after as many good responses as the limit, and shrinks by a tenth when the server
-        /// is overloaded. Overload is a response of 429, 503 or 504, a timeout, or a refused connection.
+        /// is overloaded. Overload is a response of 429, 503 or 504, a timeout, or a connection that is refused, fails
+        /// or is lost.
         public static func additive(from initial: Int = 20, within bounds: ClosedRange<Int> = 1...200) -> Limit {
             Limit(kind: .additive(clamped(bounds)), initial: clamp(initial, bounds))
         }

@@ -15,7 +15,7 @@ extension Redirects {
         }
 
         let kind: Kind
-        /// The most redirects that a call follows.
+        /// The largest number of redirects that a call follows.
         let maximum: Int
 
         private init(_ kind: Kind, maximum: Int) {

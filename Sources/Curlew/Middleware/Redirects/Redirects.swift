@@ -85,7 +85,7 @@ public struct Redirects: CurlewMiddleware {
         return response
     }
 
-    /// The request that follows a redirect; nil if the redirect is the answer.
+    /// The request that follows a redirect; nil if the redirect is the response.
     private func step(
         _ response: CurlewResponse, _ request: CurlewRequest, _ trail: inout RedirectTrail
     ) async throws -> CurlewRequest? {

@@ -46,8 +46,9 @@ package enum RetryAfter {
     /// relative to the local clock. A past date is a wait of zero. Of several fields, or several numbers in one field,
     /// the longest wait counts.
     ///
-    /// Servers also send fractions and units, which RFC 9110 does not define: `1.5` is read as 2 seconds and `30s` as
-    /// 30. They are rounded up, as an early request does harm and a late one does not. Negative numbers are ignored.
+    /// Servers also send fractions and units, which RFC 9110 does not define: `1.5` means 2 seconds and `30s` means 30
+    /// seconds. Fractions are rounded up, as an early request does harm and a late one does not. Negative numbers are
+    /// ignored.
     static func wait(_ fields: HTTPFields, now: HTTPDate = .now) -> Duration? {
         let values = fields[values: .retryAfter]
         guard !values.isEmpty else { return nil }

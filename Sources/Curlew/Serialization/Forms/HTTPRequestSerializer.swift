@@ -9,8 +9,8 @@ public import HTTPTypes
 ///   the request has one. Without parameters the body is empty and has the same type.
 /// - ``defaultFields`` are added if the request has no field of that name.
 ///
-/// The top of the parameters must be a dictionary. Otherwise the serializer throws an error, as it does for a request
-/// that already has a body and would get another.
+/// The top of the parameters must be a dictionary. Otherwise the serializer throws an error, and no request is sent.
+/// The same applies to a request that already has a body and would get another.
 ///
 /// ```swift
 /// var serializer = HTTPRequestSerializer()

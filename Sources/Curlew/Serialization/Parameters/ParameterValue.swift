@@ -14,7 +14,7 @@ public import FoundationEssentials
 public enum ParameterValue: Sendable, Hashable {
     /// An explicit null: `null`, or a name without `=`.
     case null
-    /// True or false.
+    /// A boolean.
     case boolean(Bool)
     /// A number.
     case number(ParameterValue.Number)
