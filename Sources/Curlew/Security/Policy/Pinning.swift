@@ -32,7 +32,8 @@ extension SecurityPolicy {
             Pinning(kind: .keys(PinSet([]), of: certificates))
         }
 
-        /// Pins certificates: they are the only anchors, and one of them must be in the chain.
+        /// Pins certificates: the path must be valid with them as the only anchors, and one of them must be on it.
+        /// Unless invalid certificates are allowed, a path to the policy's own anchors must be valid, too.
         /// `AFSSLPinningModeCertificate`.
         public static func certificates(_ certificates: [CurlewCertificate]) -> Pinning {
             Pinning(kind: .certificates(certificates))

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// AFNetworking's rules for the decision about a server, on paths of ``PathValidation``.
+/// AFNetworking's rules for the decision about a server, on paths of ``PathValidation``. The rows are those of the table
+/// in the article Security.
 struct PeerVerifier {
     /// The verdict, with the path that it concerns.
     struct Judgment {
@@ -55,7 +56,7 @@ struct PeerVerifier {
         }
     }
 
-    /// Validates a path to one of the anchors and, if the policy requires it, the name.
+    /// Rows 2 and 3: validates a path to one of the anchors and, if the policy requires it, the name.
     private func validated(_ store: TrustStore?) -> Judgment {
         guard let store else {
             return Judgment(
@@ -84,7 +85,7 @@ struct PeerVerifier {
         return Judgment(chain: Self.linked(judgment.chain), refusal: nil)
     }
 
-    /// Certificate pinning, after normal validation.
+    /// Row 5, after row 4: certificate pinning, after normal validation.
     private func judgeByCertificates() -> Judgment {
         if !policy.allowsInvalidCertificates {
             let judgment = validated(rules.anchors)
@@ -106,8 +107,9 @@ struct PeerVerifier {
         return mismatch(judgment.chain, "none of its certificates is pinned")
     }
 
-    /// Key pinning, after normal validation. Keys count if they are on the verified path. On an unverified path they
-    /// count if each certificate is signed by the next: certificates that a server merely adds prove nothing.
+    /// Row 6, after row 4: key pinning, after normal validation. Keys count if they are on the verified path. On an
+    /// unverified path they count if each certificate is signed by the next: certificates that a server merely adds
+    /// prove nothing.
     private func judgeByKeys(_ pins: TrustRules.Pins) -> Judgment {
         var judgment = validated(rules.anchors)
         if judgment.refusal != nil {
