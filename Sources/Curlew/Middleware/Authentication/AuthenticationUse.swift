@@ -10,7 +10,7 @@ struct AuthenticationUse: Sendable {
     /// True if the credential was sent because of an earlier request, without a challenge to this one.
     var isRemembered = false
 
-    /// The identity that tells if a use has been tried before.
+    /// The identity of a use, to recognize one that was already tried.
     struct Identity: Hashable {
         let credential: Credential
         let scheme: Credential.Scheme

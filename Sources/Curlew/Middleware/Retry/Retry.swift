@@ -20,7 +20,7 @@ public import HTTPTypes
 /// ``CurlewError/attempts`` count the attempts. A failure while the body is read is not retried: the caller already has
 /// the head.
 ///
-/// The article "HTTP behaviour" lists every error code, if it is retried, and why.
+/// The article "HTTP behaviour" lists for every error code whether it is retried, and why.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {

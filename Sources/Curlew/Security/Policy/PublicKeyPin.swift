@@ -57,7 +57,7 @@ extension SecurityPolicy {
         /// forever.
         ///
         /// An expiry keeps a client that is never updated from being excluded forever. A policy that also allows
-        /// invalid certificates accepts no server after it.
+        /// invalid certificates accepts no server afterwards.
         public var expires: Date?
 
         public init(_ pins: [SecurityPolicy.Pin], backups: [SecurityPolicy.Pin] = [], expires: Date? = nil) {

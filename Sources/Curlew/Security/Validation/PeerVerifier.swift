@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// AFNetworking's rules for the decision about a server, on paths of ``PathValidation``. The rows are those of the table
-/// in the article Security.
+/// AFNetworking's rules for the decision about a server, on paths of ``PathValidation``. The rows are those of the
+/// table in the article Security.
 struct PeerVerifier {
     /// The verdict, with the path that it concerns.
     struct Judgment {

@@ -117,7 +117,7 @@ struct PartDisposition {
 /// The text that separates the parts of a multipart body (RFC 2046 §5.1.1), and the delimiters with it.
 struct MultipartBoundary: Sendable, Hashable {
     let text: String
-    /// True if the caller chose it. A random one is as unlikely to occur in a body as it is hard to guess.
+    /// True if the caller chose it. A random one almost never occurs in a body, so it is not searched for.
     let isChosen: Bool
 
     /// Creates `Boundary+` and two random numbers of 32 bits, as 16 hexadecimal digits in capitals.

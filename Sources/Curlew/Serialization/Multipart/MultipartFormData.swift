@@ -15,7 +15,7 @@ public import HTTPTypes
 /// be sent again if every part can.
 ///
 /// The parts are in the order of the calls, separated by ``boundary``. Parts are not searched for a random boundary:
-/// they contain it by chance as rarely as one guesses a number of 64 bits. For a boundary of your own, parts are
+/// the chance that they contain it is that of guessing a number of 64 bits. For a boundary of your own, parts are
 /// searched while they are sent: a part with a line that begins with it is ``ErrorCode/bodyFailed``.
 public struct MultipartFormData: Sendable {
     let delimiter: MultipartBoundary
