@@ -100,11 +100,7 @@ extension ContentDigest {
         self = digest
     }
 
-<<<<<<< HEAD
-    /// `sha-256=:BASE64:`, and parameters, which mean nothing here.
-=======
     /// Parses `sha-256=:BASE64:` with optional parameters, which are ignored.
->>>>>>> words-a
     private static func member(_ bytes: ArraySlice<UInt8>) -> (ContentDigest.Algorithm, ContentDigest)? {
         let text = bytes.drop(while: \.isBlank)
         guard let equals = text.firstIndex(of: .equals),

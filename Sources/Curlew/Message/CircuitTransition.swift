@@ -1,35 +1,10 @@
-<<<<<<< HEAD
-=======
-/// The state of a ``CircuitBreaker`` for a group of requests.
-public struct CircuitState: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    public let rawValue: String
-
-    public init(rawValue: String) { self.rawValue = rawValue }
-
-    /// Requests are sent.
-    public static let closed = CircuitState(rawValue: "closed")
-    /// Requests are refused without being sent.
-    public static let open = CircuitState(rawValue: "open")
-    /// A few requests are sent to find out if the server has recovered.
-    public static let halfOpen = CircuitState(rawValue: "half-open")
-
-    public var description: String { rawValue }
-}
-
->>>>>>> words-a
 /// A change of the state of a ``CircuitBreaker``.
 public struct CircuitTransition: Sendable, Hashable {
     /// The name of the group: an origin such as `https://api.example.com:443`, a tag, or the result of a closure.
     public let group: String
-<<<<<<< HEAD
     public let from: State
     public let to: State
-    /// The calls of the window that led to it; of the probes, if it was half-open.
-=======
-    public let from: CircuitState
-    public let to: CircuitState
     /// The number of calls in the window that caused the change, or of probes if the circuit was half-open.
->>>>>>> words-a
     public let calls: Int
     /// The number of these calls that failed.
     public let failures: Int
@@ -60,9 +35,9 @@ extension CircuitTransition {
 
         /// Requests are sent.
         public static let closed = State(rawValue: "closed")
-        /// Nothing is sent.
+        /// Requests are refused without being sent.
         public static let open = State(rawValue: "open")
-        /// A few requests are sent, to find out whether the server is well again.
+        /// A few requests are sent to find out if the server has recovered.
         public static let halfOpen = State(rawValue: "half-open")
 
         public var description: String { rawValue }
