@@ -47,7 +47,7 @@ actor TransferWorker {
     }
 
     /// Performs steps until the end. Consecutive failures of the store are tolerated for the length of a lease, or for
-    /// the store's own ``patience``.
+    /// the store's own ``TransferStore/patience``.
     private func work(_ isUntilDrained: Bool) async throws {
         var firstFailure: ContinuousClock.Instant?
         signal.yield()
