@@ -256,7 +256,7 @@ final class PostgresTransferStore: TransferStore {
             case .resume: "resume"
             case .cancel: "cancel"
             }
-        // A repeated command would count fewer transfers.
+        // A command is not repeated, because the repetition would count fewer transfers.
         let start: [PostgresValue] = [.text(queue), .text(word)]
         if let ids, ids.count <= Self.batch {
             let rows = try await call(

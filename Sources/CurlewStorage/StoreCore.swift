@@ -82,7 +82,7 @@ final class StoreCore: Sendable {
 
     func report(_ event: DiskCacheStore.Event) { onEvent?(event) }
 
-    // MARK: The index
+    // MARK: Index
 
     /// Works on the index. If the index proves to be damaged, a new one replaces it and the work is repeated.
     /// - Throws: ``Curlew/CurlewError``.

@@ -11,9 +11,9 @@ public enum Workload: String, Sendable, CaseIterable {
     case getLimited = "get-limited"
     /// The workload `get` with the standard chain and metrics.
     case getMeasured = "get-measured"
-    /// The workload `get` with metrics and traces without recorded spans, as in most calls with sampled traces.
+    /// The workload `get` with the standard chain, metrics, and traces without recorded spans, as in most calls.
     case getObserved = "get-observed"
-    /// The workload `get` with metrics and traces with recorded spans.
+    /// The workload `get` with the standard chain, metrics, and traces with recorded spans.
     case getTraced = "get-traced"
     /// Fetches JSON and decodes it to a ``Catalogue``.
     case json

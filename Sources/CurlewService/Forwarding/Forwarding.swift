@@ -50,9 +50,9 @@ extension HTTPSession {
 
             public init(rawValue: Int) { self.rawValue = rawValue }
 
-            /// `Forwarded` (RFC 7239).
+            /// The field `Forwarded` (RFC 7239).
             public static let forwarded = ClientFields(rawValue: 1)
-            /// `X-Forwarded-For`, `X-Forwarded-Host` and `X-Forwarded-Proto`.
+            /// The fields `X-Forwarded-For`, `X-Forwarded-Host` and `X-Forwarded-Proto`.
             public static let xForwarded = ClientFields(rawValue: 2)
         }
     }

@@ -16,7 +16,7 @@ struct ServerLabels: Hashable, Sendable {
 final class ServerMetrics {
     /// The result of a call or an exchange, with the method of a call.
     private struct Outcome: Hashable {
-        /// The class of the status, 1 to 5; 0 without a response.
+        /// The first digit of the status; 0 without a response.
         let statusClass: Int
         let code: ErrorCode?
         var method = 0

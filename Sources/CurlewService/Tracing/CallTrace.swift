@@ -71,7 +71,7 @@ final class CallTrace: CallListener {
         settle { state in
             guard let index = state.attempts.firstIndex(where: { $0.number == event.attempt }) else { return }
             let attempt = state.attempts.remove(at: index)
-            // Under the lock, so that the end of the call's span comes after this one.
+            // The span ends under the lock, so that the end of the call's span comes after it.
             link.end(.attempt(attempt.span, event, DefaultTracerClock.now))
         }
     }

@@ -67,7 +67,8 @@ extension TransferRun {
         do {
             guard try await write(.checkpoint(token: bytes, progress, quota: quota)) else { throw lost() }
         } catch let error as CurlewError where error.code == .queueFailed {
-            // The next checkpoint may succeed. Bytes since the last stored one are lost with the process.
+            // The error is ignored, because a later checkpoint may succeed. Bytes since the last stored one are
+            // lost with the process.
         }
     }
 

@@ -48,7 +48,7 @@ extension TransferRun {
             do {
                 guard try await write(.resumable(token: encoded, progress)) else { throw lost() }
             } catch let error as CurlewError where error.code == .queueFailed {
-                // The next token may be stored successfully.
+                // The error is ignored, because a later token may be stored.
             }
             state.withLock { state in
                 state.uploadToken = .some(encoded)

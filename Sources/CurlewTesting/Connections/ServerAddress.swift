@@ -11,9 +11,9 @@ public struct ServerAddress: Sendable, Hashable {
 
     let kind: Kind
 
-    /// `127.0.0.1`.
+    /// The IPv4 loopback address, `127.0.0.1`.
     public static let ipv4 = ServerAddress(kind: .ip("127.0.0.1", port: 0))
-    /// `::1`.
+    /// The IPv6 loopback address, `::1`.
     public static let ipv6 = ServerAddress(kind: .ip("::1", port: 0))
 
     /// Another local address, such as `127.0.0.2`: all of 127.0.0.0/8 is loopback on Linux.

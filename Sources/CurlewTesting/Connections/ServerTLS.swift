@@ -23,7 +23,7 @@ public struct ServerTLS: Sendable {
 
         /// The server requests no certificate.
         public static let none = ClientCertificates(roots: [], isRequired: false, isAsked: false)
-        /// The server requests a certificate; it accepts clients without one, but none with an invalid one.
+        /// The server requests a certificate. It accepts clients without one and rejects an invalid one.
         public static func optional(trusting roots: [HeldCertificate]) -> ClientCertificates {
             ClientCertificates(roots: roots, isRequired: false, isAsked: true)
         }

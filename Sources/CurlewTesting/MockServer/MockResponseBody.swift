@@ -16,13 +16,13 @@ extension MockResponse {
         /// No body.
         public static let none = Body(source: .none)
 
-        /// These bytes.
+        /// A body of these bytes.
         public static func bytes(_ bytes: [UInt8]) -> Body { Body(source: .bytes(bytes)) }
 
-        /// This text as UTF-8.
+        /// A body of this text as UTF-8.
         public static func string(_ text: String) -> Body { Body(source: .bytes(Array(text.utf8))) }
 
-        /// The first `count` bytes of ``BytePattern``, made as they are sent.
+        /// A body of the first `count` bytes of ``BytePattern``, made as they are sent.
         public static func pattern(count: Int) -> Body { Body(source: .pattern(count: count)) }
 
         /// A body of the bytes that `write` writes while it runs. Each write is sent at once and suspends while the
@@ -66,7 +66,7 @@ extension MockResponse {
 }
 
 extension MockResponse.Body: ExpressibleByStringInterpolation {
-    /// This text as UTF-8.
+    /// Makes a body of this text as UTF-8.
     public init(stringLiteral value: String) {
         self = .string(value)
     }

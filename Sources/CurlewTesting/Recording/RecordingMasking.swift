@@ -41,10 +41,14 @@ extension Recording {
             self.parameters = parameters
         }
 
-        /// Names of values that are secret in most APIs: `access_token`, `refresh_token`, `id_token`, `token`,
-        /// `api_key`, `apikey`, `client_secret`, `client_assertion`, `assertion`, `code_verifier`, `secret`,
-        /// `password`, `passwd`, `private_key`, `sig`, `signature`, `session_token`, the camel-case
-        /// forms of some of them, and the names in signed URLs of object stores.
+        /// Names of values that are secret in most APIs.
+        ///
+        /// - Tokens: `access_token`, `refresh_token`, `id_token`, `token`, `session_token`.
+        /// - Keys: `api_key`, `apikey`, `private_key`.
+        /// - Clients: `client_secret`, `client_assertion`, `assertion`, `code_verifier`.
+        /// - Passwords: `secret`, `password`, `passwd`.
+        /// - Signatures: `sig`, `signature`.
+        /// - The camel-case forms of some of these, and the names in signed URLs of object stores.
         public static let commonParameters: Set<String> = [
             "access_token", "refresh_token", "id_token", "token", "api_key", "apikey", "client_secret",
             "client_assertion", "assertion", "code_verifier", "secret", "password", "passwd", "private_key", "sig",
