@@ -125,8 +125,8 @@ extension HTTPSession.Forwarding {
         /// - Throws: The errors of `write` and `finish`, which also cancel the upstream's exchange. A
         ///   ``Curlew/CurlewError`` if the body breaks off or does not match Content-Length in ``fields``:
         ///   ``Curlew/ErrorCode/responseTruncated`` for a shorter body, ``Curlew/ErrorCode/invalidResponse`` for a
-        ///   longer one. No byte beyond that length is written. A server must then close the connection, or reset the
-        ///   stream over HTTP/2; otherwise the client would accept an incomplete body.
+        ///   longer one or an invalid Content-Length. No byte beyond that length is written. A server must then close
+        ///   the connection, or reset the stream over HTTP/2; otherwise the client would accept an incomplete body.
         // `@concurrent` matches the writers of servers whose modules lack `NonisolatedNonsendingByDefault`: a closure
         // could not capture a writer that is not Sendable otherwise.
         @concurrent

@@ -8,7 +8,7 @@ internal import Glibc
 /// default.
 ///
 /// `enqueue` returns when the transfer is stored on the disk. Any process that runs a session with the same identifier
-/// and folder performs the transfer: this process, or one after a crash, a reboot or a new release. It adopts
+/// and folder performs the transfer: this process, or one after a crash, a reboot or a new release. That process adopts
 /// interrupted transfers, and downloads resume from the part file. Each end is delivered to ``events`` until it is
 /// acknowledged.
 ///

@@ -26,7 +26,7 @@ public struct HeldCertificate: Sendable, Hashable {
     /// - Parameters:
     ///   - options: The contents of the certificate.
     ///   - issuer: The certificate that signs the new one.
-    ///   - holder: A certificate whose key the new one uses, instead of a new key. Two issuers can so certify one
+    ///   - holder: A certificate whose key the new one uses, instead of a new key. Two issuers can thus certify one
     ///     authority, if both certificates have the same name.
     /// - Throws: ``TestKitError`` when OpenSSL rejects `options`.
     public init(

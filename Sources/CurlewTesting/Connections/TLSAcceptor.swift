@@ -33,7 +33,7 @@ struct TLSAcceptor {
 }
 
 /// Waits for the end of the handshake, records its result, and finishes the pipeline in the same turn of the loop. No
-/// byte can so arrive before a handler exists for it.
+/// byte can then arrive before a handler exists for it.
 private final class HandshakeHandler<Installed: Sendable>: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -13,7 +13,7 @@ extension AcceptedConnection {
         case .truncate: self.abort()
         case .garbage(let bytes):
             try? await self.writePlain(bytes)
-            // With unread bytes of the client, a close would become a reset and might overtake the bytes.
+            // A close with unread bytes of the client would become a reset and might overtake the sent bytes.
             self.closeOutput()
             return await untilClientEnds()
         case .halfClose:

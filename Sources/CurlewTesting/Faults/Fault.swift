@@ -7,7 +7,7 @@
 /// following faults, with the reason:
 /// - A fault of connections at an exchange: no exchange exists at that moment.
 /// - GOAWAY and RST_STREAM at a connection's start: no exchange exists that they could refer to.
-/// - GOAWAY and RST_STREAM on a server without HTTP/2, and so on every proxy.
+/// - GOAWAY and RST_STREAM on a server without HTTP/2, and therefore on every proxy.
 /// - Truncated TLS without TLS or before the handshake: ``Effect/close`` has the same result.
 public struct Fault: Sendable, Hashable {
     /// The moment at which the fault happens.
