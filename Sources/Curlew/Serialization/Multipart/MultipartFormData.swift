@@ -7,7 +7,7 @@ public import HTTPTypes
 /// var form = MultipartFormData()
 /// form.append("Numenius arquata", name: "species")
 /// try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
-/// let response = try await api.post("sightings", multipart: form)
+/// let response = try await api.post("sightings", .multipart(form))
 /// ```
 ///
 /// It is a value: the parts are in memory only if they were given as bytes, everything else is read while it is sent, a
