@@ -2,7 +2,7 @@ import Curlew
 
 /// A download of a large file that is checked by its digest, resumes what broke off, and resumes after its process was killed.
 ///
-/// The call is the same at each start: the token file knows what is there already.
+/// The call is the same at each start until the disc is there: the token file knows how much has come.
 public func fetchDisc(
     from base: String, sha256: String, into folder: String, show: @escaping @Sendable (Double) -> Void = { _ in }
 ) async throws -> String {

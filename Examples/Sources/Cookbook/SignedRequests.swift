@@ -16,6 +16,7 @@ private struct Signing: CurlewMiddleware {
         let text = Array("\(request.method) \(request.target)\n\(date)\n".utf8) + body
         let code = HMAC<SHA256>.authenticationCode(for: text, using: key)
         request.fields[HTTPField.Name("X-Signed-At")!] = date
+        request.options.secretFields.insert(HTTPField.Name("X-Signature")!)
         request.fields[HTTPField.Name("X-Signature")!] = code.map { String(format: "%02x", $0) }.joined()
         return try await next(request)
     }
