@@ -142,12 +142,13 @@ struct TransferTests {
         let words = (1...6).flatMap { [server.url("/disc\($0).iso"), hash] }
         let first = try ProgramProcess(["mirror", folder.path] + words)
         try await eventually("the discs are in the queue") { first.lines == ["enqueued"] }
-        let second = try ProgramProcess("mirror", folder.path)
         let watched = try await DurableSession(
             identifier: "mirror", folder: folder.path("queue"), http: HTTPSession())
         try await eventually("four transfers have a checkpoint") {
             try await watched.transfers(in: [.running]).filter { $0.transferred >= 1 << 20 }.count == 4
         }
+        let second = try ProgramProcess("mirror", folder.path)
+        try await eventually("the second worker has joined") { second.lines == ["enqueued"] }
         first.send(SIGKILL)
         #expect(await first.end().status == -SIGKILL)
         await gate.open()
