@@ -133,7 +133,7 @@ struct Download: AsyncParsableCommand {
         return "\(output.hasSuffix("/") ? output : "\(output)/").curlew-\(String(hash, radix: 16)).resume"
     }
 
-    func options(for url: String) -> DownloadTask.Options {
+    func options(for url: String) throws -> DownloadTask.Options {
         var options = DownloadTask.Options()
         options.segments = segments
         options.retries.attempts = resumes + 1

@@ -68,7 +68,7 @@ struct DownloadJob: Sendable {
     }
 
     private func makeTask() async throws -> DownloadTask {
-        let options = command.options(for: url)
+        let options = try command.options(for: url)
         if let token = try await leftBehind() {
             return try session.downloadTask(resuming: token, to: command.destination, download: options)
         }

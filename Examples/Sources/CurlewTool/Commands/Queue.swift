@@ -117,7 +117,7 @@ struct Queue: AsyncParsableCommand {
             var status = stat()
             let isFolder = output.hasSuffix("/") || (stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
             guard isFolder || urls.count == 1 else { throw ValidationError("For several URLs --output is a folder.") }
-            let requests = urls.map { url in
+            let requests = try urls.map { url in
                 var request: DurableTransfer.Request =
                     if let upload {
                         .upload(file: upload, to: url)

@@ -7,7 +7,7 @@ public import HTTPTypes
 /// var form = MultipartFormData()
 /// form.append("Numenius arquata", name: "species")
 /// try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
-/// let response = try await api.post("sightings", multipart: form)
+/// let response = try await api.post("sightings", .multipart(form))
 /// ```
 ///
 /// The form is a value. Only parts that were given as bytes are in memory; other parts are read in chunks while they
