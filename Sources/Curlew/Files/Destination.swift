@@ -65,6 +65,12 @@ public struct Destination: Sendable {
         }
     }
 
+    /// The absolute path; nil if the name of the file depends on the response.
+    var filePath: String? {
+        guard let location, !location.isFolder else { return nil }
+        return Self.absolute(location.path)
+    }
+
     /// True if a download to this destination may have created a file at the path. False if a closure chooses the path,
     /// as it is unknown.
     func mayBe(_ path: String?) -> Bool {

@@ -116,7 +116,7 @@ extension HTTPSession {
         }
     }
 
-    private func request(
+    func request(
         _ method: HTTPRequest.Method, _ reference: URIReference, _ settings: CallSettings
     ) throws -> CurlewRequest {
         var request = try request(

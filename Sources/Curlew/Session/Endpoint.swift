@@ -163,6 +163,16 @@ extension HTTPSession {
         }
     }
 
+    /// Makes the call of an endpoint that takes two arguments.
+    public func call<First, Second, Output>(
+        _ endpoint: Endpoint<(First, Second), Output>, _ first: First, _ second: Second
+    ) async throws -> Output { try await call(endpoint, (first, second)) }
+
+    /// Makes the call of an endpoint that takes three arguments.
+    public func call<First, Second, Third, Output>(
+        _ endpoint: Endpoint<(First, Second, Third), Output>, _ first: First, _ second: Second, _ third: Third
+    ) async throws -> Output { try await call(endpoint, (first, second, third)) }
+
     /// Makes the call of an endpoint that takes no argument.
     public func call<Output>(_ endpoint: Endpoint<Void, Output>) async throws -> Output {
         do {

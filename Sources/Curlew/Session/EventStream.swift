@@ -119,6 +119,8 @@ extension HTTPSession {
     ///   - endMarker: The data of the event that is the end and is no JSON, such as `[DONE]`.
     ///   - malformed: The treatment of data that cannot be decoded.
     ///   - fields: Fields of this call. `Accept` and `Cache-Control` are added unless they are there.
+    ///   - credential: A credential for this call, sent with the first request already.
+    ///   - timeout: A deadline over each connection, its stream included; none by default.
     ///   - options: Options of this call. The idle and the total timeout are off unless they are set.
     ///   - reconnection: When to connect again.
     ///   - limits: Bounds on lines and events; beyond them: ``ErrorCode/responseTooLarge``.
@@ -126,7 +128,7 @@ extension HTTPSession {
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, as type: Value.Type,
         until endMarker: String? = nil, malformed: HTTPSession.MalformedElements = .fail,
-        fields: HTTPFields = HTTPFields(),
+        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
         options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
@@ -134,33 +136,34 @@ extension HTTPSession {
         let coding = self.json
         return HTTPSession.EventStream(
             source: eventSource(
-                method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
-                reconnection, limits),
+                method ?? content.usualMethod, reference, CallContent(content, query: query),
+                CallSettings(fields, credential, timeout, options), reconnection, limits),
             decode: { try $0.json(as: type, by: coding) }, endMarker: endMarker, malformed: malformed)
     }
 
     /// The events of a stream as they are; see
-    /// ``events(_:_:method:query:as:until:malformed:fields:options:reconnection:limits:)``.
+    /// ``events(_:_:method:query:as:until:malformed:fields:credential:timeout:options:reconnection:limits:)``.
     public func events(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, until endMarker: String? = nil,
-        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
+        options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
     ) -> HTTPSession.EventStream<ServerSentEvent> {
         HTTPSession.EventStream(
             source: eventSource(
-                method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
-                reconnection, limits),
+                method ?? content.usualMethod, reference, CallContent(content, query: query),
+                CallSettings(fields, credential, timeout, options), reconnection, limits),
             decode: { $0 }, endMarker: endMarker, malformed: .fail)
     }
 
     private func eventSource(
-        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ fields: HTTPFields,
-        _ options: RequestOptions, _ reconnection: ServerSentEvent.ReconnectionPolicy, _ limits: ServerSentEvent.Limits
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ settings: CallSettings,
+        _ reconnection: ServerSentEvent.ReconnectionPolicy, _ limits: ServerSentEvent.Limits
     ) -> Result<EventSource, any Error> {
         Result {
-            let request = try makeRequest(method, reference, content, CallSettings(fields, nil, nil, options))
+            let request = try makeRequest(method, reference, content, settings)
             return EventSource(self, request, reconnection: reconnection, limits: limits)
         }
     }

@@ -71,13 +71,14 @@ extension HTTPSession {
     ///   - limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge`` and ends the sequence.
     ///   - malformed: The treatment of a line that cannot be decoded.
     ///   - fields: Fields of this call.
+    ///   - credential: A credential for this call, sent with the request already.
     ///   - timeout: A deadline over the whole call, the reading of the body included.
     ///   - options: Options of this call; what is nil is the session's.
     public func lines<Value: Decodable & Sendable>(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, as type: Value.Type, upTo limit: ByteSize = .mebibytes(1),
-        malformed: HTTPSession.MalformedElements = .fail, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
+        malformed: HTTPSession.MalformedElements = .fail, fields: HTTPFields = HTTPFields(),
+        credential: Credential? = nil, timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) -> HTTPSession.LineStream<Value> {
         let content = CallContent(content, query: query)
         let coding = self.json
@@ -89,25 +90,26 @@ extension HTTPSession {
             open: { [fields] in
                 let response = try await call(
                     method ?? content.content.usualMethod, reference, content,
-                    CallSettings(fields, nil, timeout, options))
+                    CallSettings(fields, credential, timeout, options))
                 return try await response.checked().body
                     .ndjson(as: type, upTo: limit, options: coding.reading, coding: coding)
             }, malformed: malformed)
     }
 
     /// The lines of a response as text: without line ends (LF or CRLF), as UTF-8 with repairs; see
-    /// ``lines(_:_:method:query:as:upTo:malformed:fields:timeout:options:)``.
+    /// ``lines(_:_:method:query:as:upTo:malformed:fields:credential:timeout:options:)``.
     public func lines(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, upTo limit: ByteSize = .mebibytes(1),
-        fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
+        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
+        options: RequestOptions = RequestOptions()
     ) -> HTTPSession.LineStream<String> {
         let content = CallContent(content, query: query)
         return HTTPSession.LineStream(
             open: {
                 let response = try await call(
                     method ?? content.content.usualMethod, reference, content,
-                    CallSettings(fields, nil, timeout, options))
+                    CallSettings(fields, credential, timeout, options))
                 return try await response.checked().body.lines(upTo: limit)
             }, malformed: .fail)
     }

@@ -132,16 +132,18 @@ extension HTTPSession {
     ///   - limit: The most pages.
     ///   - allowsOtherOrigins: True if a link may lead to another origin. Secrets of the session do not go there.
     ///   - fields: Fields of each request.
+    ///   - credential: A credential for each request to the first page's origin.
+    ///   - timeout: A deadline over each request.
     ///   - options: Options of each request.
     public func pages<Page: Decodable & Sequence & Sendable>(
         _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
+        credential: Credential? = nil, timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) -> HTTPSession.PagedElements<Page> where Page.Element: Sendable {
         HTTPSession.PagedElements(
             pages: pages(
                 reference, query: query, as: type, limit: limit, allowsOtherOrigins: allowsOtherOrigins,
-                fields: fields, options: options
+                fields: fields, credential: credential, timeout: timeout, options: options
             ) { _, response in
                 response.link("next").map { .uri($0) }
             })
@@ -153,12 +155,12 @@ extension HTTPSession {
     /// let pages = api.pages("users", as: UserList.self) { page, _ in page.cursor.map { "users?cursor=\($0)" } }
     /// for try await page in pages { print(page.users.count) }
     /// ```
-    /// The parameters are those of ``pages(_:query:as:limit:allowsOtherOrigins:fields:options:)``; `next` gets a page and its
+    /// The parameters are those of ``pages(_:query:as:limit:allowsOtherOrigins:fields:credential:timeout:options:)``; `next` gets a page and its
     /// response, whose body was read, and gives the reference to the next, relative to the page; nil ends the sequence.
     public func pages<Page: Decodable & Sendable>(
         _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(),
+        credential: Credential? = nil, timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         next: @escaping @Sendable (Page, CurlewResponse) throws -> URIReference?
     ) -> HTTPSession.Pages<Page> {
         var fields = fields
@@ -167,7 +169,9 @@ extension HTTPSession {
         return HTTPSession.Pages(
             session: self,
             first: Result { [fields] in
-                try request(.get, reference, query: query, fields: fields, options: options)
+                try makeRequest(
+                    .get, reference, CallContent(.none, query: query),
+                    CallSettings(fields, credential, timeout, options))
             },
             read: { response in
                 let (page, response) = try await serializer.serialize(response)

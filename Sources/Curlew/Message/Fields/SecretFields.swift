@@ -43,13 +43,13 @@ package enum SecretFields {
     private static let secretEndings = words(
         """
         accesskey apikey assertion auth cookie cookie2 credential credentials dpop jwt passphrase passwd password secret session
-        sessionid token
+        sessionid signature token
         """)
 
     /// The words for a user, or for an attribute that identifies a user.
     private static let users = words(
         """
-        account cert certificate clientcert customer email from identity member principal sid signature tenant uid user userid username
+        account cert certificate clientcert customer email from identity member principal sid tenant uid user userid username
         users
         """)
 

@@ -54,6 +54,35 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
             initial: initial, window: window, elapsed: Timekeeper(clock).elapsed, lifetime: lifetime, renew: renew)
     }
 
+    /// A link whose credential is a bearer token (RFC 6750): `Authorization: Bearer` and the token.
+    ///
+    /// ```swift
+    /// let link = try CredentialRenewal(
+    ///     for: "https://api.example.com", bearer: { (grant: Grant) in grant.accessToken },
+    ///     renew: { last in try await login.post("token", .json(Renewal(last?.refreshToken)), as: Grant.self) })
+    /// ```
+    /// - Parameters:
+    ///   - origin: A URL with the scheme, host and port that the credential is for.
+    ///   - initial: A credential that exists already; its lifetime counts from now.
+    ///   - window: A credential whose remaining lifetime is shorter is renewed before use. 60 seconds.
+    ///   - lifetime: The lifetime of a credential from its renewal; nil if it lasts until it is refused.
+    ///   - bearer: The token of a credential.
+    ///   - renew: Returns a new credential; its argument is the last one, if there was one. An error that it throws is
+    ///     the error of the requests that wait.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
+    public init(
+        for origin: String, initial: Value? = nil, window: Duration = .seconds(60),
+        lifetime: @escaping @Sendable (Value) -> Duration? = { _ in nil },
+        bearer token: @escaping @Sendable (Value) -> String,
+        renew: @escaping @Sendable (Value?) async throws -> Value
+    ) throws {
+        try self.init(
+            for: origin, initial: initial, window: window, lifetime: lifetime,
+            apply: { value, request in
+                request.fields[.authorization] = try Credential.bearer(token(value)).preemptiveValue
+            }, renew: renew)
+    }
+
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {

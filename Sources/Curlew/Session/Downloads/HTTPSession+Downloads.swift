@@ -60,8 +60,9 @@ extension HTTPSession {
     ///   - attempts: The most attempts, the first included: the download resumes after one that broke off. nil is what `download` says.
     ///   - tokenFile: The path of a file that keeps a ``ResumeToken`` while the download is under way. If a token of the same URL and
     ///     destination is there, as after a process that was killed, the download resumes, and otherwise it starts. A file that was whole
-    ///     before, and is as `integrity` asks for, is returned without a request. nil is what `download` says (``DownloadTask/Options/tokenFile``), and never resumes.
+    ///     before the end of the process, and an existing file with the digest of `integrity`, are returned without a request. nil is what `download` says (``DownloadTask/Options/tokenFile``), and never resumes.
     ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``.
+    ///   - credential: A credential for its requests, sent with the first one already. It is not in the token.
     ///   - timeout: A deadline over all of it.
     ///   - download: The options of the download.
     ///   - options: Options of its requests.
@@ -69,7 +70,9 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
         _ reference: URIReference, to destination: Destination, integrity: IntegrityRequirement? = nil,
-        attempts: Int? = nil, tokenFile: String? = nil, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        attempts: Int? = nil, tokenFile: String? = nil, fields: HTTPFields = HTTPFields(),
+        credential: Credential? = nil,
+        timeout: Duration? = nil,
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> DownloadedFile {
@@ -89,9 +92,14 @@ extension HTTPSession {
                 }
                 token = nil
             }
+            if token == nil,
+                let file = try await wholeFile(of: try resolve(reference), at: destination, download.integrity)
+            {
+                return file
+            }
         }
         options = options.limited(to: CallScope.current)
-        let request = CurlewRequest(.get, try resolve(reference), fields: fields, options: options)
+        let request = try request(.get, reference, CallSettings(fields, credential, nil, options))
         let task = try downloadTask(request, to: destination, download, token: token)
         return try await task.file(showing: progress)
     }
@@ -117,6 +125,19 @@ extension HTTPSession {
             resuming: token, to: destination, fields: fields, download: download,
             options: options.limited(to: CallScope.current))
         return try await task.file(showing: progress)
+    }
+
+    /// The file of a download that ended before: the existing file at the destination, if it has the digest that was asked for.
+    private func wholeFile(
+        of uri: CurlewURI, at destination: Destination, _ integrity: IntegrityRequirement
+    ) async throws -> DownloadedFile? {
+        guard let digest = integrity.digest, destination.existing != .unique, let path = destination.filePath,
+            let file = await TokenFile.snapshot(of: path), integrity.length ?? file.size == file.size
+        else { return nil }
+        let actual = try await PrefixDigest(path: path, start: 0, digest.algorithm.function).hash(to: file.size)
+        guard try ContentDigest(hex: actual) == digest else { return nil }
+        return DownloadedFile(
+            path: path, size: file.size, response: nil, uri: uri.withoutUserInformation, digest: digest, history: [])
     }
 
     /// The token in a file, if it is of a URL and a destination.
