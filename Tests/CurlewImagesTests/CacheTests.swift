@@ -8,20 +8,20 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Decoded images are kept in memory", .timeLimit(.minutes(1)))
+@Suite("The memory cache of decoded images", .timeLimit(.minutes(1)))
 struct CacheTests {
     /// An image that costs so many bytes, a multiple of four, under names of four letters in all.
     private func image(_ cost: Int) throws -> Image {
         try Image(size: Image.Size((cost - 260) / 4, 1), pixels: [UInt8](repeating: 1, count: cost - 260))
     }
 
-    @Test("a cache has the bounds of AFNetworking's")
+    @Test("a cache has the limits of AFNetworking's cache")
     func defaults() {
         let cache = AutoPurgingImageCache()
         #expect(cache.capacity == .mebibytes(100) && cache.preferredUsage == .mebibytes(60))
     }
 
-    @Test("beyond the capacity those are purged that nobody has asked for the longest, down to the preferred usage")
+    @Test("a full cache purges the least recently used images down to the preferred usage")
     func purge() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
         for name in ["aaaa", "bbbb", "cccc", "dddd", "eeee"] { await cache.add(try image(1000), for: name) }
@@ -40,7 +40,7 @@ struct CacheTests {
     }
 
     @Test(
-        "an image that is replaced counts once, filters have images of their own, and what is too large is not kept")
+        "a replaced image counts once, filtered images count separately, and an oversized image is not stored")
     func replacing() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
         await cache.add(try image(2000), for: "aa")
@@ -70,7 +70,7 @@ struct CacheTests {
         #expect(await cache.count == 0)
     }
 
-    @Test("what a filter has made of an image that was replaced or removed meanwhile is not kept")
+    @Test("a filtered image is not stored if its original was replaced or removed meanwhile")
     func late() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
         let (plain, made) = (try image(1000), try image(500))
@@ -93,7 +93,7 @@ struct CacheTests {
         }
     }
 
-    @Test("small images and long names count, too")
+    @Test("small images and long names count towards the usage")
     func small() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try Image(size: Image.Size(1, 1), pixels: [1, 1, 1, 255])
@@ -116,7 +116,7 @@ struct CacheTests {
         }
     }
 
-    @Test("ten thousand images pass through a small cache, which keeps its bound and its count under 64 threads")
+    @Test("ten thousand images pass through a small cache, which keeps its limit and its count under 64 threads")
     func crowd() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try image(4096)
@@ -138,13 +138,14 @@ struct CacheTests {
         #expect(await cache.usage == 0)
     }
 
-    @Test("a stall of any length can be named", arguments: [Duration.seconds(Int64.max), .zero, .seconds(Int64.min)])
+    @Test(
+        "a stall of any length can be configured", arguments: [Duration.seconds(Int64.max), .zero, .seconds(Int64.min)])
     func stalls(_ stall: Duration) {
         // Nothing is there to be watched: it is what is written to it that counts.
         #expect(MemoryPressure(path: "/nowhere", stall: stall).watch {} == nil)
     }
 
-    @Test("a sign of short memory is noticed, and a file that gives none is let be")
+    @Test("a signal of memory pressure is noticed, and a file without such signals is ignored")
     func pressure() async throws {
         // Urgent input, as the kernel's sign is, by a connection that has some.
         let (near, far) = try urgentPair()
@@ -165,7 +166,7 @@ struct CacheTests {
     private static let sign = MemoryPressure(path: "/proc/pressure/cpu", stall: .microseconds(500))
 
     @Test(
-        "a sign of the kernel's own is noticed, again and again, and empties a cache",
+        "repeated pressure signals of the kernel are noticed, and each empties the cache",
         .enabled(if: Self.sign.watch {} != nil))
     func kernel() async throws {
         let (signs, sign) = AsyncStream.makeStream(of: Void.self)

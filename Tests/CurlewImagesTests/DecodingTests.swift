@@ -4,10 +4,10 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Images are decoded", .timeLimit(.minutes(2)))
+@Suite("Decoding of images", .timeLimit(.minutes(2)))
 struct DecodingTests {
     @Test(
-        "an image of any format shows what it should",
+        "an image in each format has the expected colours",
         arguments: [
             "plain.png", "palette.png", "plain.jpg", "progressive.jpg", "profile.jpg", "plain.gif", "interlaced.gif",
             "lossy.webp", "lossless.webp", "plain.avif", "raw.tif", "lzw.tif", "adobe_deflate.tif", "packbits.tif",
@@ -22,11 +22,11 @@ struct DecodingTests {
         image.expectQuarters(tolerance: 20)
     }
 
-    @Test("an image of inks is read as colours")
+    @Test("a CMYK image is converted to RGB")
     func inks() throws { try Image(decoding: Fixture.bytes("cmyk.jpg")).expectQuarters(tolerance: 24) }
 
     @Test(
-        "interlaced images of PngSuite, at every depth, have the colours that another reader finds",
+        "interlaced images of PngSuite, at every depth, have the colours of another decoder",
         arguments: [
             ("0g01", [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 255]),
             ("0g02", [0, 0, 0, 255, 170, 170, 170, 255, 170, 170, 170, 255]),
@@ -50,7 +50,7 @@ struct DecodingTests {
         #expect(zip(found, colors).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(found)")
     }
 
-    @Test("images of PngSuite of all kinds are read, and those that say that their values are linear are brighter")
+    @Test("images of PngSuite of all kinds are read, and a gamma of 1.0 makes them brighter")
     func suite() throws {
         let names = try Fixture.names(".png", in: "PngSuite").filter { $0.hasPrefix("bas") }
         #expect(names.count == 15)
@@ -71,7 +71,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("an image is turned upright", arguments: 1...8)
+    @Test("the orientation of an image is applied", arguments: 1...8)
     func turned(_ number: Int) throws {
         for name in ["turned-\(number).jpg", "turned-\(number).avif"] {
             let image = try Image(decoding: Fixture.bytes(name))
@@ -85,14 +85,15 @@ struct DecodingTests {
         small.expectQuarters()
     }
 
-    @Test("EXIF counts in other formats, too", arguments: ["turned-6.png", "turned-6.webp", "turned-6.tif"])
+    @Test(
+        "EXIF orientation applies in other formats too", arguments: ["turned-6.png", "turned-6.webp", "turned-6.tif"])
     func turnedOthers(_ name: String) throws {
         let image = try Image(decoding: Fixture.bytes(name))
         #expect(image.size == Image.Size(48, 32))
         image.expectQuarters()
     }
 
-    @Test("an animation has its frames and their times", arguments: ["moving.gif", "moving.webp", "moving.avif"])
+    @Test("an animation has its frames and their durations", arguments: ["moving.gif", "moving.webp", "moving.avif"])
     func animation(_ name: String) throws {
         let image = try Image(decoding: Fixture.bytes(name))
         let isShort = name == "moving.avif"
@@ -106,13 +107,13 @@ struct DecodingTests {
         #expect(try Image(decoding: Fixture.bytes(name), options: options).frames.isEmpty)
     }
 
-    @Test("half transparent colours are multiplied by their alpha", arguments: ["half.png", "half.webp"])
+    @Test("translucent colours are premultiplied by their alpha", arguments: ["half.png", "half.webp"])
     func alpha(_ name: String) throws {
         let color = try Image(decoding: Fixture.bytes(name)).color(3, 3)
         #expect(zip(color, [100, 50, 25, 128]).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(color)")
     }
 
-    @Test("an image is made to fit while it is decoded, in every format, and is not enlarged")
+    @Test("an image is scaled down to fit during decoding, in every format, and is never enlarged")
     func fitting() throws {
         for name in try Fixture.names() where !["half", "cmyk", "grid", "clap"].contains(where: name.hasPrefix) {
             let bytes = try Fixture.bytes(name)
@@ -125,7 +126,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("the bytes count, whatever they are called, and what is no image is refused")
+    @Test("the bytes determine the format, whatever the name, and bytes of no image are refused")
     func sniffing() throws {
         for (text, isPicture) in [
             ("", false), ("<html><img></html>", false), ("GIF89", false), ("BM", true), ("%PDF-1.4", false),
@@ -140,7 +141,8 @@ struct DecodingTests {
     }
 
     @Test(
-        "the beginning of a file shows an image of its size, or nothing", arguments: ["progressive.jpg", "lossy.webp"])
+        "the beginning of a file gives an image of the full size, or an error",
+        arguments: ["progressive.jpg", "lossy.webp"])
     func beginning(_ name: String) throws {
         let file = try Fixture.bytes(name)
         let whole = try Image(decoding: file)
@@ -156,7 +158,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("an AVIF of tiles is read, and only the part that its clean aperture shows")
+    @Test("an AVIF of tiles is read, and cropped to its clean aperture")
     func grid() throws {
         let grid = try Image(decoding: Fixture.bytes("grid.avif"))
         #expect(grid.size == Image.Size(128, 128))
@@ -175,7 +177,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("greys of a TIFF are multiplied by their alpha, and its colour profile is noted")
+    @Test("grey values of a TIFF are premultiplied by their alpha, and its colour profile is reported")
     func grayAlpha() throws {
         // A pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip, samples, rows, bytes, alpha, profile.
         let entries = [
@@ -214,7 +216,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("an animated WebP that is turned fits as it is seen, and its colour profile is noted")
+    @Test("a rotated animated WebP is fitted in its displayed orientation, and its colour profile is reported")
     func turnedAnimation() throws {
         var file = try Fixture.bytes("moving.webp")
         let exif = try Fixture.bytes("turned-6.webp").suffix(34)
@@ -231,7 +233,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("of equal images of an ICO the first is taken, and of others the larger one, or that of more colours")
+    @Test("an ICO gives its largest image, of equal sizes the one with more colours, of equal images the first")
     func equals() throws {
         func icon(_ images: [(side: Int, bits: Int, color: [UInt8])]) throws -> [UInt8] {
             var (directory, content) = (

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Broken and hostile images", .timeLimit(.minutes(2)))
 struct ImageFaultTests {
-    @Test("a file with a wrong byte anywhere is an error or an image, and nothing else")
+    @Test("a file with any wrong byte decodes to an image within the limits, or is an error")
     func corrupt() throws {
         var options = Image.DecodingOptions()
         options.limits.pixels = 100_000
@@ -26,7 +26,7 @@ struct ImageFaultTests {
         }
     }
 
-    @Test("a file that claims too much is refused before memory is taken for it")
+    @Test("a file that declares an excessive size is refused before memory is allocated for it")
     func bombs() throws {
         // 50,000 × 50,000 in the header of a PNG, with the checksum that it needs.
         var png = try Fixture.bytes("plain.png")
@@ -59,7 +59,7 @@ struct ImageFaultTests {
     }
 
     @Test(
-        "a TIFF that lies about its strips, its samples or its pixels is broken, and takes no memory for what it lies about"
+        "a TIFF with false strips, samples or pixels is refused without memory for the declared amounts"
     )
     func lyingTIFF() throws {
         let honest = [
@@ -82,7 +82,7 @@ struct ImageFaultTests {
         #expect(peakMemory() - before < 64 << 20)
     }
 
-    @Test("tables and tiles of a TIFF that share their bytes take no more memory and time than the file has bytes")
+    @Test("tables and tiles of a TIFF that share bytes use no more memory and time than the size of the file justifies")
     func sharedTIFF() throws {
         // 2,000 unknown entries, each of which names the same 64 KB.
         let shared = (0..<2000).map { (40_000 + $0, 7, 65_536, 8) }
@@ -111,7 +111,9 @@ struct ImageFaultTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("an AVIF whose AV1 images are larger than it says is refused, alone and as tiles, and one of too many tiles")
+    @Test(
+        "an AVIF with AV1 images larger than declared is refused, alone and as tiles, and so is one with too many tiles"
+    )
     func lyingAVIF() throws {
         var alone = try Fixture.bytes("plain.avif")
         let extent = try #require(alone.indices.first { alone[$0...].starts(with: Array("ispe".utf8)) })
@@ -134,7 +136,7 @@ struct ImageFaultTests {
         #expect(AVIFItems(tiles).codedPixels(of: Image.Size(512, 512), hasAlpha: false) == 4 * 64 * 64)
     }
 
-    @Test("the metadata of an AVIF, however often it has the same bytes, takes no memory: it is not read")
+    @Test("repeated metadata of an AVIF is not read and uses no memory")
     func sharedMetadata() throws {
         let plain = try Fixture.bytes("plain.avif")
         let (count, size) = (3000, 20_000)
@@ -180,7 +182,7 @@ struct ImageFaultTests {
         #expect(peakMemory() - before < 64 << 20)
     }
 
-    @Test("a BMP of one bit that is compressed by Huffman codes is not read as if it were not")
+    @Test("a BMP of one bit with Huffman compression is refused, not misread")
     func huffmanBMP() throws {
         var bmp = try Fixture.bytes("8.bmp")
         bmp[28] = 1
@@ -189,7 +191,7 @@ struct ImageFaultTests {
         #expect(error?.code == .decodingFailed)
     }
 
-    @Test("a GIF of a million frames is refused once it has more than 2,000, in memory for no more")
+    @Test("a GIF of a million frames is refused at frame 2,001, without memory for more")
     func millionFrames() throws {
         #expect(Image.Limits().frames == 2000)
         let screen: [UInt8] = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
@@ -201,7 +203,7 @@ struct ImageFaultTests {
         #expect(peakMemory() - before < 32 << 20)
     }
 
-    @Test("garbage in the place of a colour profile is noted, and changes no pixel", arguments: ["png", "jpeg"])
+    @Test("an invalid colour profile is reported and changes no pixel", arguments: ["png", "jpeg"])
     func garbageProfile(_ format: String) throws {
         var file = try Fixture.bytes(format == "png" ? "plain.png" : "profile.jpg")
         if format == "png" {
@@ -216,7 +218,7 @@ struct ImageFaultTests {
         #expect(image.hasColorProfile)
     }
 
-    @Test("texts of a PNG, however many and long, take no memory: they are not read")
+    @Test("text chunks of a PNG, however many and long, are not read and use no memory")
     func textBomb() throws {
         let png = try Fixture.bytes("plain.png")
         // A hundred texts of seven million letters.
@@ -229,7 +231,7 @@ struct ImageFaultTests {
         #expect(peakMemory() - before < 300 << 20)
     }
 
-    @Test("an animation with more frames or pixels than allowed is refused")
+    @Test("an animation with too many frames or pixels is refused")
     func longAnimation() throws {
         for name in ["moving.gif", "moving.webp", "moving.avif"] {
             var options = Image.DecodingOptions()
@@ -247,7 +249,7 @@ struct ImageFaultTests {
         }
     }
 
-    @Test("an animation whose frames are large counts as it is stored, too, however small it is kept")
+    @Test("a reduced animation counts with the full size of its stored frames")
     func largeAnimation() throws {
         var options = Image.DecodingOptions(fitting: Image.Size(10, 10))
         options.limits.animationPixels = 1_000_000
@@ -261,7 +263,7 @@ struct ImageFaultTests {
         }
     }
 
-    @Test("times that add up to more than a codec counts are times still")
+    @Test("frame durations remain valid if their sum exceeds the range of the codec")
     func longTimes() throws {
         let file = try Fixture.bytes("moving.webp")
         // Of the first frame two hundred, each shown for as long as can be said: more than 2^31 ms together.
@@ -290,7 +292,7 @@ struct ImageFaultTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("an image of no pixels is broken")
+    @Test("an image without pixels is refused")
     func nothing() throws {
         var gif = try Fixture.bytes("plain.gif")
         gif.replaceSubrange(6..<8, with: [0, 0])

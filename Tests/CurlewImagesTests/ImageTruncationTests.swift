@@ -4,9 +4,9 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Images that end too early, or reach beyond themselves", .timeLimit(.minutes(2)))
+@Suite("Truncated images, and frames beyond the canvas", .timeLimit(.minutes(2)))
 struct ImageTruncationTests {
-    @Test("a file that is cut off anywhere is an error, has all its pixels, or says that it is truncated")
+    @Test("a truncated file is an error, has all its pixels, or is marked as truncated")
     func truncated() throws {
         var refusing = Image.DecodingOptions()
         refusing.refusesTruncated = true
@@ -41,7 +41,7 @@ struct ImageTruncationTests {
     ]
 
     @Test(
-        "a file without its last bytes is shown, and what was there before them is as it is in the whole",
+        "a file without its last bytes shows its first pixels as the complete file does",
         arguments: partial)
     func shownInPart(_ name: String) throws {
         let bytes = try Fixture.bytes(name)
@@ -55,7 +55,7 @@ struct ImageTruncationTests {
         #expect(try ImageFilter.rounded(radius: 1).followed(by: .resized(to: .init(4, 4))).apply(to: last).isTruncated)
     }
 
-    @Test("a file of whose pixels nothing has come is broken")
+    @Test("a file without any pixel data is refused")
     func nothingCame() throws {
         for name in ["plain.png", "plain.gif", "plain.jpg"] {
             let bytes = try Fixture.bytes(name)
@@ -99,7 +99,7 @@ struct ImageTruncationTests {
         return screen + images + [0x3B]
     }
 
-    @Test("a first frame beyond the canvas enlarges it, and a later one is cut off")
+    @Test("a first frame beyond the canvas enlarges it, and a later frame is clipped")
     func framesBeyond() throws {
         let enlarged = try Image(decoding: gif(.init(2, 2), frames: [(1, 1, .init(3, 2))]))
         #expect(enlarged.size == Image.Size(4, 3) && !enlarged.isTruncated)
@@ -115,7 +115,7 @@ struct ImageTruncationTests {
         #expect(cut.frames[2].pixels == second)
     }
 
-    @Test("frames beyond the canvas are held against the limits, however little of them is seen")
+    @Test("the limits count frames beyond the canvas in full")
     func frameLimits() throws {
         var options = Image.DecodingOptions()
         options.limits.pixels = 100
@@ -133,7 +133,7 @@ struct ImageTruncationTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("a JPEG with odd bytes between its segments is read, and one whose pixels end early is truncated")
+    @Test("a JPEG with stray bytes between its segments is read, and one whose pixels end early is marked as truncated")
     func oddBytes() throws {
         let file = try Fixture.bytes("plain.jpg")
         let table = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDB })

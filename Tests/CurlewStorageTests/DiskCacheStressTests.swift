@@ -8,7 +8,7 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@Suite("A busy cache on the disk", .noLeaks, .timeLimit(.minutes(3)))
+@Suite("A disk cache under load", .noLeaks, .timeLimit(.minutes(3)))
 struct DiskCacheStressTests {
     private static let keys = 40
     private static let tasks = 64
@@ -58,7 +58,7 @@ struct DiskCacheStressTests {
         return count
     }
 
-    @Test("64 tasks that read, write and evict by two stores on one folder never see a wrong byte")
+    @Test("64 tasks that read, write and evict through two stores on one folder never see a wrong byte")
     func busy() async throws {
         let folder = try ScratchFolder()
         let reports = Reports()

@@ -13,7 +13,7 @@ struct AlternativeNameTests {
         return read.map { name in (name.nameType, name.contents.withUnsafeBufferPointer { Array($0) }) }
     }
 
-    @Test("names of each kind are written, in their order")
+    @Test("names of each kind are encoded in order")
     func kinds() throws {
         let read = try self.names(
             .dns("*.example.test"), .ip("127.0.0.1"), .ip("::1"), .uri("https://example.test/a,b"),
@@ -27,7 +27,7 @@ struct AlternativeNameTests {
     }
 
     @Test(
-        "a DNS name may hold what none should",
+        "a DNS name may contain invalid characters",
         arguments: [
             "good.test\0.evil.test", "a.test,DNS:b.test", "", " ", "a\nb", String(repeating: "a", count: 70_000),
         ])
@@ -37,7 +37,7 @@ struct AlternativeNameTests {
         #expect(read.map(\.1) == [Array(name.utf8), Array("next.test".utf8)])
     }
 
-    @Test("a raw name has the tag and the bytes that it was given")
+    @Test("a raw name has the given tag and bytes")
     func raw() throws {
         let certificate = try HeldCertificate(
             .init(alternativeNames: [.raw(tag: 0x82, [0xFF, 0xFE]), .raw(tag: 0x87, [1, 2, 3]), .dns("bücher.test")]))
@@ -49,7 +49,7 @@ struct AlternativeNameTests {
     }
 
     @Test(
-        "a text that is no IP address is refused as an address",
+        "a text that is not an IP address is refused as an address",
         arguments: ["", "localhost", "1.2.3", "127.0.0.1\0", "::1%lo"])
     func address(_ text: String) {
         let error = #expect(throws: TestKitError.self) {
@@ -58,7 +58,7 @@ struct AlternativeNameTests {
         #expect(error?.description.contains("no IP address") == true)
     }
 
-    @Test("a private key is the same in DER and in PEM", arguments: [HeldCertificate.KeyKind.ecP256, .rsa2048])
+    @Test("a private key is equal in DER and in PEM", arguments: [HeldCertificate.KeyKind.ecP256, .rsa2048])
     func key(_ kind: HeldCertificate.KeyKind) throws {
         let certificate = try HeldCertificate(.init(key: kind))
         let der = try NIOSSLPrivateKey(bytes: certificate.privateKeyDER, format: .der)

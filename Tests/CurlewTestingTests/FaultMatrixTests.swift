@@ -5,10 +5,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Every fault, seen by a client and by the server", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Each fault from the client's and the server's side", .noLeaks, .timeLimit(.minutes(2)))
 struct FaultMatrixTests {
     @Test(
-        "each fault is seen by the client and noted by the server, and both stay usable", arguments: FaultCase.possible)
+        "each fault is observed by the client and recorded by the server, and both stay usable",
+        arguments: FaultCase.possible)
     func possible(_ scene: FaultCase) async throws {
         let (server, session) = try await self.pair(scene.wire)
         try server.inject(scene.fault)
@@ -26,7 +27,7 @@ struct FaultMatrixTests {
         try await self.expectUsable(session, server, scene)
     }
 
-    @Test("a fault that can never happen is refused with the reason", arguments: FaultCase.impossible)
+    @Test("an impossible fault is refused with the reason", arguments: FaultCase.impossible)
     func impossible(_ scene: FaultCase) async throws {
         let (server, session) = try await self.pair(scene.wire)
         let error = #expect(throws: TestKitError.self) { try server.inject(scene.fault) }

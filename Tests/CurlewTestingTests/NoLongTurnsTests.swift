@@ -16,7 +16,7 @@ struct NoLongTurnsTests {
         }
     }
 
-    @Test("a turn that computes for longer than the limit fails its test")
+    @Test("a turn that computes longer than the limit fails its test")
     func busy() async throws {
         await withKnownIssue {
             try await watch {
@@ -27,7 +27,7 @@ struct NoLongTurnsTests {
         }
     }
 
-    @Test("a turn that waits for longer than the limit is let pass")
+    @Test("a turn that only waits longer than the limit passes")
     func waiting() async throws {
         try await watch { usleep(150_000) }
     }

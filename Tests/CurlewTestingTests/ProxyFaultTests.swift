@@ -24,7 +24,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("each fault meets a tunnel at its moment, after exactly its number of bytes", arguments: faults)
+    @Test("each fault applies to a tunnel at its phase, after exactly its number of bytes", arguments: faults)
     func tunnel(_ fault: Fault) async throws {
         let server = try await MockServer.start { _ in
             var response = MockResponse(body: .pattern(count: 1000))
@@ -62,7 +62,7 @@ struct ProxyFaultTests {
     }
 
     @Test(
-        "a fault that a proxy cannot commit is refused",
+        "a fault that a proxy cannot perform is refused",
         arguments: [Fault.Effect.goAway(.noError), .resetStream(.cancel)])
     func impossible(_ effect: Fault.Effect) async throws {
         let proxy = try await MockProxy.start()
@@ -71,7 +71,7 @@ struct ProxyFaultTests {
         try proxy.verify()
     }
 
-    @Test("a request in absolute form meets faults too, its own head not counted")
+    @Test("a request in absolute form meets faults too, and its head is not counted")
     func absoluteForm() async throws {
         let server = try await MockServer.start { MockResponse(body: .bytes(try await $0.body.collect())) }
         let proxy = try await MockProxy.start()

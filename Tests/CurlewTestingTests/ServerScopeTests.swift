@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Servers that end with a scope", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Servers in a scope", .noLeaks, .timeLimit(.minutes(1)))
 struct ServerScopeTests {
     private struct Stop: Error {}
 
@@ -15,7 +15,7 @@ struct ServerScopeTests {
     }
 
     @Test(
-        "a MockServer serves within its scope, and has ended behind it, also if the scope throws",
+        "a MockServer runs within its scope, and is shut down behind it, also after an error",
         arguments: [false, true])
     func mockServer(throwing: Bool) async throws {
         var url = ""
@@ -34,7 +34,7 @@ struct ServerScopeTests {
         try await expectEnd(of: url)
     }
 
-    @Test("a RawServer and a MockProxy end with their scopes, too")
+    @Test("a RawServer and a MockProxy are shut down with their scopes")
     func others() async throws {
         let close: RawServer.Handler = { _ in }
         let raw = try await withRawServer(handler: close) { server in server.url() }

@@ -4,7 +4,7 @@ import Testing
 @testable import Curlew
 
 /// The arrows between the rooms, as the article Architecture draws them, and as the sources have them.
-@Suite("The rooms of the library")
+@Suite("Dependencies between the folders of the library")
 struct ArchitectureTests {
     /// The rooms that each room may name, by the article's table.
     private func drawn() throws -> [String: Set<String>] {
@@ -20,7 +20,7 @@ struct ArchitectureTests {
         return drawn
     }
 
-    @Test("a room names only the rooms that its arrows lead to")
+    @Test("a folder only uses types of the folders that its arrows lead to")
     func arrows() throws {
         let drawn = try drawn()
         let sources = try Repository.sources(in: "Sources/Curlew")
@@ -31,7 +31,7 @@ struct ArchitectureTests {
         }
     }
 
-    @Test("the arrows lead down: no room leads to itself")
+    @Test("the arrows lead down: no folder depends on itself")
     func tree() throws {
         var drawn = try drawn()
         while let leaf = drawn.first(where: { $0.value.isEmpty })?.key {
@@ -41,7 +41,7 @@ struct ArchitectureTests {
         #expect(drawn.isEmpty, "these rooms lead to each other: \(drawn)")
     }
 
-    @Test("an arrow that is not drawn is found, with its file and type")
+    @Test("an undeclared dependency is reported with its file and type")
     func finding() {
         let graph = RoomGraph([
             SourceFile(

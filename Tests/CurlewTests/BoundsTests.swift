@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The table of bounds in the documentation")
+@Suite("The documented table of limits")
 struct BoundsTests {
     /// The beginning of what the article says of each bound that has a name, from the code.
     private let code: [String: String] = {
@@ -111,7 +111,7 @@ struct BoundsTests {
         ]
     }()
 
-    @Test("every bound of the table that has a name is what the code has")
+    @Test("every named limit of the table equals its value in the code")
     func rows() throws {
         var unseen = Set(code.keys)
         for row in try Repository.text(of: "DocC/Curlew.docc/Bounds.md").split(separator: "\n")

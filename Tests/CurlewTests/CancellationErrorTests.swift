@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Cancelling the task that awaits throws one error everywhere", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The error of a cancelled call", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct CancellationErrorTests {
     /// What an entry point is called with.
     struct Stage: Sendable {
@@ -247,7 +247,7 @@ struct CancellationErrorTests {
         },
     ]
 
-    @Test("the error of a call whose task is cancelled is CurlewError's", arguments: calls + links + bodies + files)
+    @Test("a call whose task is cancelled throws a CurlewError", arguments: calls + links + bodies + files)
     func cancelled(_ entry: EntryPoint) async throws {
         let server = try await MockServer.start { request in
             switch request.path {

@@ -114,7 +114,7 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/Images.md", in: "Tests/CurlewImagesTests/Support/Snippets.swift")
     }
 
-    @Test("the article on gateways shows code that is run")
+    @Test("the article on gateways shows code that runs")
     func gateways() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/Gateways.md", in: "Examples/Sources/Gateway/GatewayService.swift",
@@ -134,7 +134,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "the articles on where requests go, and as whom, show code that compiles",
+        "the articles on routes and authentication show code that compiles",
         arguments: ["AddressPolicies", "Connections", "Proxies", "Authenticating"])
     func connections(_ name: String) throws {
         try expectBlocks(

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Testing
 
 /// Curlew is imported in the very files that have a server's routes, so its names must not be those of a server framework.
-@Suite("Names beside those of a server framework")
+@Suite("Public names beside those of a server framework")
 struct CollisionTests {
     @Test("every public name of Curlew is used unqualified in a file that compiles")
     func everyName() throws {
@@ -16,7 +16,7 @@ struct CollisionTests {
         #expect(try Set(used) == publicNames())
     }
 
-    @Test("no public name of Curlew is one of Vapor's")
+    @Test("no public name of Curlew is also a public name of Vapor")
     func vapor() throws {
         let names = try lines(of: "Examples/Tests/CollisionTests/VaporNames.txt").filter { !$0.hasPrefix("#") }
         #expect(names.count > 200)

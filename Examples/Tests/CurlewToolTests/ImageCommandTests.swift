@@ -10,7 +10,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("The command for images", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("curlew image", .noLeaks, .timeLimit(.minutes(1)))
 struct ImageCommandTests {
     private func image() throws -> Image {
         var pixels: [UInt8] = []
@@ -18,7 +18,7 @@ struct ImageCommandTests {
         return try Image(size: Image.Size(8, 8), pixels: pixels)
     }
 
-    @Test("an image is written in another size and format, and no file is written over")
+    @Test("an image is written in another size and format, and no existing file is overwritten")
     func written() async throws {
         let png = try image().encoded(as: .png)
         let server = try await MockServer.start { _ in
@@ -57,7 +57,7 @@ struct ImageCommandTests {
             })
     }
 
-    @Test("on a terminal a line says that an image takes a while, and goes with it")
+    @Test("a terminal shows a progress line for an image, and removes the line at the end")
     func activity() async throws {
         let png = try image().encoded(as: .png)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -79,7 +79,7 @@ struct ImageCommandTests {
     }
 
     @Test(
-        "what cannot be is refused before anything is asked",
+        "an invalid command is refused before any request",
         arguments: [["--resize", "0x5", "a"], ["--resize", "5", "a"], ["-o", "a.gif", "u"], []])
     func refused(_ words: [String]) {
         #expect(throws: (any Error).self) { _ = try ImageCommand.parse(words) }

@@ -60,7 +60,8 @@ struct ReachTests {
     }
 
     @Test(
-        "an argument that is no host is a usage error", arguments: [["reach", "a b"], ["reach", "a.test", "b.test"]])
+        "an argument that is not a host is a usage error",
+        arguments: [["reach", "a b"], ["reach", "a.test", "b.test"]])
     func wrong(_ arguments: [String]) async throws {
         let process = try CommandProcess(arguments)
         #expect(await process.next() == nil)

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("A gateway whose client or upstream misbehaves", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A gateway with a faulty client or upstream", .noLeaks, .timeLimit(.minutes(1)))
 struct GatewayFaultTests {
-    @Test("an upstream that is not there, or does not answer with HTTP, is a 502")
+    @Test("an upstream that is unreachable or does not speak HTTP is a 502")
     func broken() async throws {
         let gone = try await RawServer.start { _ in }
         let port = gone.port
@@ -32,7 +32,7 @@ struct GatewayFaultTests {
         }
     }
 
-    @Test("an upstream that takes too long is a 504, and the hook may say it in its own way")
+    @Test("an upstream that is too slow is a 504, and the hook may replace the response")
     func slow() async throws {
         let upstream = try await RawServer.start { connection in
             while try await connection.read() != nil {}
@@ -56,7 +56,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that breaks off in a body breaks the client's off, too", arguments: [true, false])
+    @Test("an upstream that breaks off in a body breaks off the client's body", arguments: [true, false])
     func truncated(_ isChunked: Bool) async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -84,7 +84,8 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("a client that hangs up while the upstream thinks cancels the request there", arguments: [true, false])
+    @Test(
+        "a client that disconnects before the upstream answers cancels the upstream request", arguments: [true, false])
     func clientGone(_ isHalf: Bool) async throws {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let upstream = try await RawServer.start { connection in
@@ -105,7 +106,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("a client that hangs up while an answer is awaited piece by piece cancels it")
+    @Test("a client that disconnects from a slow answer cancels the upstream request")
     func readerGone() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let upstream = try await RawServer.start { connection in
@@ -124,7 +125,9 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upload that breaks off, or is shorter than it says, does not arrive whole", arguments: ["10", nil])
+    @Test(
+        "an upload that breaks off, or is shorter than its Content-Length, does not arrive as complete",
+        arguments: ["10", nil])
     func brokenUpload(_ length: String?) async throws {
         let (reports, report) = AsyncStream.makeStream(of: Bool.self)
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -149,7 +152,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that answers before the upload ends is heard, and the client's connection stays good")
+    @Test("an answer that comes before the end of the upload is forwarded, and the client's connection stays usable")
     func early() async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -174,7 +177,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that dies in the middle of an upload is a 502, and the client's connection stays good")
+    @Test("an upstream that dies during an upload is a 502, and the client's connection stays usable")
     func deadUpload() async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -194,7 +197,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream is no faster than a client that does not read")
+    @Test("an upstream is slowed down by a client that does not read")
     func stalledReader() async throws {
         let (counts, count) = AsyncStream.makeStream(of: Int.self)
         let upstream = try await RawServer.start { connection in
@@ -223,7 +226,7 @@ struct GatewayFaultTests {
     }
 
     @Test(
-        "a request that servers could read in two ways reaches no upstream",
+        "a request with ambiguous framing reaches no upstream",
         arguments: [
             (
                 "both framings",
@@ -277,7 +280,7 @@ struct GatewayFaultTests {
     }
 
     @Test(
-        "the body of one answer never begins the next on the client's connection",
+        "bytes of one answer's body never precede the next answer on the client's connection",
         arguments: [
             "Transfer-Encoding: chunked\r\nContent-Length: 5", "Content-Length: 5\r\nTransfer-Encoding: chunked",
             "Content-Length: 500\r\nTransfer-Encoding: chunked",
@@ -309,7 +312,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that fails leaves a HEAD without bytes, and the connection good")
+    @Test("a failed upstream gives HEAD an answer without a body, and the connection stays usable")
     func failedHead() async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -329,7 +332,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("a gateway that shuts down answers what it has")
+    @Test("a gateway that shuts down answers its running requests")
     func shutdown() async throws {
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
         let gate = AsyncStream.makeStream(of: Void.self)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("Abort ends a request with its own error", .timeLimit(.minutes(1)))
+@Suite("Aborted requests", .timeLimit(.minutes(1)))
 struct AbortTests {
     @Test(
         "a request is aborted before its head, whatever JSON value its id is",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("An answer has all that the library reports", .timeLimit(.minutes(1)))
+@Suite("The answer of a request", .timeLimit(.minutes(1)))
 struct AnswerTests {
     @Test("the members of an answer stand in their documented order, with the id first")
     func order() async throws {
@@ -39,7 +39,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("every byte of a value comes back as a code point")
+    @Test("every byte of a value is returned as a code point")
     func rawBytes() async throws {
         let bytes = [UInt8](0x21...0x7E) + [0x20, 0x09] + [UInt8](0x80...0xFF)
         let server = try await rawAnswer(
@@ -66,7 +66,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("bodies of many megabytes go both ways whole")
+    @Test("bodies of many megabytes pass complete in both directions")
     func bigBodies() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .bytes(try await request.body.collect(upTo: 32 << 20)))
@@ -101,7 +101,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("a body beyond the limit breaks off", arguments: [true, false])
+    @Test("a body beyond the limit ends with an error", arguments: [true, false])
     func bodyLimit(isLengthKnown: Bool) async throws {
         let server = try await MockServer.start { _ in
             var response = MockResponse(body: .pattern(count: 100_000))

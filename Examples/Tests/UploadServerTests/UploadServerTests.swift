@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Uploads to servers that others wrote.
-@Suite("Resumable uploads to other people's servers", .serialized, .timeLimit(.minutes(3)))
+@Suite("Resumable uploads to servers of other projects", .serialized, .timeLimit(.minutes(3)))
 struct UploadServerTests {
     private let folder: URL
     private let bytes = BytePattern.bytes(count: 12_000_000)
@@ -44,7 +44,7 @@ struct UploadServerTests {
         return try #require(error?.uploadToken)
     }
 
-    @Test("NIOResumableUpload takes a file in one go, and the rest of one that broke off")
+    @Test("NIOResumableUpload accepts a file in one request, and the rest of an interrupted upload")
     func nio() async throws {
         let server = try await NIOUploadServer.start()
         let http = try HTTPSession(chain: .bare)
@@ -71,7 +71,9 @@ struct UploadServerTests {
         try await server.shutdown()
     }
 
-    @Test("tuspyserver takes a file, the rest of one, and one in parts", .enabled(if: OtherServers.isThere))
+    @Test(
+        "tuspyserver accepts a file, the rest of an interrupted upload, and a file in parts",
+        .enabled(if: OtherServers.isThere))
     func tus() async throws {
         let servers = try await OtherServers.start()
         let http = try HTTPSession(chain: .bare)
@@ -126,7 +128,9 @@ struct UploadServerTests {
         servers.stop()
     }
 
-    @Test("moto takes a file in parts by presigned URLs, and the rest of one", .enabled(if: OtherServers.isThere))
+    @Test(
+        "moto accepts a file in parts by presigned URLs, and the rest of an interrupted upload",
+        .enabled(if: OtherServers.isThere))
     func moto() async throws {
         let servers = try await OtherServers.start()
         let http = try HTTPSession(chain: .bare)

@@ -8,7 +8,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-@Suite("Bodies in SwiftNIO's buffers", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Bodies as NIO buffers", .noLeaks, .timeLimit(.minutes(1)))
 struct BufferTests {
     private static func echo() async throws -> MockServer {
         try await MockServer.start { request in
@@ -18,7 +18,7 @@ struct BufferTests {
         }
     }
 
-    @Test("a buffer is sent and received, short or long, from its reader index on", arguments: [0, 5, 1 << 20])
+    @Test("a buffer is sent and received from its reader index on, short or long", arguments: [0, 5, 1 << 20])
     func whole(_ count: Int) async throws {
         let server = try await Self.echo()
         let session = try HTTPSession(chain: .bare)
@@ -34,7 +34,7 @@ struct BufferTests {
         await server.shutdown()
     }
 
-    @Test("buffers are sent as they come, empty ones too, and are received as they come")
+    @Test("buffers are sent and received as they come, empty buffers included")
     func streamed() async throws {
         let server = try await Self.echo()
         let session = try HTTPSession(chain: .bare)
@@ -61,7 +61,7 @@ struct BufferTests {
         await server.shutdown()
     }
 
-    @Test("buffers that are fewer or more than promised are an error", arguments: [Int64(4), 6])
+    @Test("a sum of buffers below or above the declared length is an error", arguments: [Int64(4), 6])
     func lying(_ length: Int64) async throws {
         let server = try await Self.echo()
         let session = try HTTPSession(chain: .bare)

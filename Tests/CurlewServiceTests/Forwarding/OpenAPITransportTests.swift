@@ -82,9 +82,9 @@ private struct CurlewTransport: ClientTransport {
     }
 }
 
-@Suite("The recipe of a transport for OpenAPI", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The recipe of an OpenAPI transport", .noLeaks, .timeLimit(.minutes(1)))
 struct OpenAPITransportTests {
-    @Test("a call goes out as it was described, and its answer comes back", arguments: [Int64(5), nil])
+    @Test("a call is sent as described, and its answer is returned", arguments: [Int64(5), nil])
     func call(_ length: Int64?) async throws {
         let server = try await MockServer.start { request in
             var response = MockResponse(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Decoders of content codings", .timeLimit(.minutes(2)))
 struct ContentDecoderTests {
-    @Test("a body is decoded to the same bytes whatever pieces it arrives in", arguments: CodedBodies.codings)
+    @Test("a body decodes to the same bytes, however its chunks are split", arguments: CodedBodies.codings)
     func pieces(_ coding: ContentCoding) throws {
         for body in [CodedBodies.short, CodedBodies.text, CodedBodies.noise(200_000), [7]] {
             let coded = try coding.encode(body)
@@ -18,7 +18,7 @@ struct ContentDecoderTests {
         #expect(try CodedBodies.decode([], [coding.kind]) == [])
     }
 
-    @Test("a coded body that is cut short anywhere is an error", arguments: CodedBodies.codings)
+    @Test("a truncated encoded body is an error at every length", arguments: CodedBodies.codings)
     func cutShort(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.short)
         for count in 1..<coded.count {
@@ -31,7 +31,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("bytes behind the end of a coded body are an error", arguments: CodedBodies.codings)
+    @Test("bytes after the end of an encoded body are an error", arguments: CodedBodies.codings)
     func trailing(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.short)
         let zeros: [[UInt8]] = coding == .gzip ? [] : [[0], Array(repeating: 0, count: 1000)]
@@ -45,7 +45,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("zeros behind the end of gzip are padding, and nothing may follow them")
+    @Test("zeros after the end of gzip are padding, and no data may follow them")
     func padding() throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
         for count in [1, 511, 512, 300_000] {
@@ -65,7 +65,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("every byte of a gzip body that is changed is found, but for those that say nothing about it")
+    @Test("every changed byte of a gzip body is detected, except in fields without effect")
     func corruptGzip() throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
         var harmless = 0
@@ -87,7 +87,7 @@ struct ContentDecoderTests {
         #expect(harmless <= 2)
     }
 
-    @Test("random bytes are refused as a coded body", arguments: CodedBodies.codings)
+    @Test("random bytes are refused as an encoded body", arguments: CodedBodies.codings)
     func noise(_ coding: ContentCoding) throws {
         for start in 0..<50 {
             let bytes = Array(CodedBodies.noise(2000).dropFirst(start))
@@ -95,7 +95,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("gzip has several members, with all that their heads may hold")
+    @Test("gzip may have several members, with all optional header fields")
     func members() throws {
         let first = try CodedBodies.gzipWithFullHead(CodedBodies.short)
         let whole = try first + ContentCoding.gzip.encode([]) + ContentCoding.gzip.encode(CodedBodies.text)
@@ -113,7 +113,7 @@ struct ContentDecoderTests {
         #expect(error?.code == .responseTruncated)
     }
 
-    @Test("zstd has several frames, some of which are skipped; older formats are refused")
+    @Test("zstd may have several frames, of which some are skipped; older formats are refused")
     func frames() throws {
         let skipped: [UInt8] = [0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
         let frame = try ContentCoding.zstandard.encode(CodedBodies.short)
@@ -132,7 +132,7 @@ struct ContentDecoderTests {
         #expect(error?.code == .responseTruncated)
     }
 
-    @Test("a zstd window has 8 MiB at most")
+    @Test("a zstd window has at most 8 MiB")
     func window() throws {
         #expect(try CodedBodies.decode(CodedBodies.zstandardWithWindow(log: 23), [.zstandard]) == Array("x".utf8))
         for log in [24, 31, 41] as [UInt8] {
@@ -143,7 +143,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("deflate is known by its first two bytes, in one piece or two")
+    @Test("the format of deflate is detected from its first two bytes, in one chunk or two")
     func deflateForms() throws {
         for coding in [ContentCoding.deflate, .rawDeflate] {
             for body in [[], [0], CodedBodies.short, CodedBodies.noise(70_000)] as [[UInt8]] {
@@ -158,7 +158,7 @@ struct ContentDecoderTests {
         #expect(throws: CurlewError.self) { try CodedBodies.decode([0x78, 0xBB, 1, 2, 3, 4, 5], [.deflate]) }
     }
 
-    @Test("codings lie one upon the other, and each must be whole")
+    @Test("codings are nested, and each must be complete")
     func nested() throws {
         var coded = CodedBodies.short
         for coding in CodedBodies.codings { coded = try coding.encode(coded) }
@@ -182,7 +182,7 @@ struct ContentDecoderTests {
     }
 
     @Test(
-        "a decoded body may be a hundred times its coded size, beyond the size that has no ratio, and no more",
+        "a decoded body may have at most a hundred times its encoded size, above the size without a ratio",
         arguments: CodedBodies.codings)
     func bombs(_ coding: ContentCoding) throws {
         let strict = ContentDecoding.Limits(ratioFreeSize: .mebibytes(1))
@@ -211,7 +211,7 @@ struct ContentDecoderTests {
         )
     }
 
-    @Test("a log that shrinks by more than a hundred is decoded, as the ratio counts only from 64 MiB on")
+    @Test("a log with a ratio above a hundred is decoded, because the ratio applies only from 64 MiB on")
     func repetitiveLog() throws {
         let line = Array("2026-11-22T10:00:00Z INFO GET /healthz 200 0.001 curlew/1.0\n".utf8)
         let log = Array(repeatElement(line, count: (16 << 20) / line.count).joined())
@@ -223,7 +223,7 @@ struct ContentDecoderTests {
         #expect(limits.growth(of: 1 << 20) == 100 << 20)
     }
 
-    @Test("bytes that a server has flushed are decoded before more of them arrive", arguments: CodedBodies.codings)
+    @Test("flushed bytes are decoded before more bytes arrive", arguments: CodedBodies.codings)
     func flushed(_ coding: ContentCoding) throws {
         var stack = DecoderStack(codings: [coding.kind], limits: .unbounded)
         guard case .hungry = try stack.next() else { throw CurlewError(.decodingFailed, "not hungry") }
@@ -235,7 +235,7 @@ struct ContentDecoderTests {
         #expect(throws: CurlewError.self) { try stack.next() }
     }
 
-    @Test("a ratio or size beyond all numbers, or of zero, sets no limit", arguments: [Int.max, 1 << 60, -1, 0])
+    @Test("an infinite or zero ratio or size sets no limit", arguments: [Int.max, 1 << 60, -1, 0])
     func sillyBounds(_ ratio: Int) throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
         let limits = ContentDecoding.Limits(ratio: ratio, ratioFreeSize: ByteSize(.max))

@@ -22,14 +22,14 @@ private let dates: [(String, Int64)] = [
 @Suite("The dates of Expires")
 struct CookieDateTests {
     @Test(
-        "a date is read in every order and punctuation that the algorithm of RFC 6265 allows",
+        "a date is parsed in every order and punctuation that RFC 6265 allows",
         arguments: dates)
     func valid(_ text: String, _ seconds: Int64) {
         #expect(CookieDate.seconds(Array(text.utf8)[...]) == seconds)
     }
 
     @Test(
-        "a text that is no date is not read",
+        "a text that is not a date is rejected",
         arguments: [
             "", "0", "-1", "never", "Wed, 09 Jun 2021", "Jun 2021 10:18:14", "09 2021 10:18:14", "09 Jun 10:18:14",
             "09 Jun 2021 10:18", "09 Jun 2021 10:18:", "09 Jun 2021 24:00:00", "09 Jun 2021 23:60:00",

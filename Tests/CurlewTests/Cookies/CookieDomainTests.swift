@@ -2,12 +2,12 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Whose cookies a host may set and gets")
+@Suite("The domains of cookies")
 struct CookieDomainTests {
     typealias Script = CookieScript
 
     @Test(
-        "a public suffix gets no cookie from the hosts below it, and its own cookie goes to itself alone",
+        "a public suffix receives no cookie from hosts below it, and its own cookie is host-only",
         arguments: [
             Script("a=b; domain=com", nil, from: "http://example.com/"),
             Script("a=b; domain=co.uk", nil, from: "http://shop.co.uk/"),
@@ -35,7 +35,7 @@ struct CookieDomainTests {
     }
 
     @Test(
-        "a cookie of an address goes to that address alone, however the address is written",
+        "a cookie of an IP address is sent only to this address, in any notation",
         arguments: [
             Script("a=b; domain=127.0.0.1", "a=b", from: "http://127.0.0.1:1/", to: "http://127.0.0.1:2/"),
             Script("a=b; domain=0.0.1", nil, from: "http://127.0.0.1/"),
@@ -53,7 +53,7 @@ struct CookieDomainTests {
     }
 
     @Test(
-        "names in other scripts are compared in their ASCII form",
+        "internationalized names are compared in their ASCII form",
         arguments: [
             Script("a=b", "a=b", from: "http://bücher.example/", to: "http://xn--bcher-kva.example/"),
             Script("a=b", "a=b", from: "http://BÜCHER.Example/", to: "http://bücher.example/"),
@@ -68,7 +68,7 @@ struct CookieDomainTests {
         #expect(try script.sent() == script.expected)
     }
 
-    @Test("a name without an ASCII form is no cookie host")
+    @Test("a name without an ASCII form can have no cookies")
     func noForm() {
         #expect(CookieHost("a\u{2100}b.example") == nil)
         #expect(CookieHost("bücher.example")?.name == "xn--bcher-kva.example")

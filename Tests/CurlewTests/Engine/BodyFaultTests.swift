@@ -5,12 +5,12 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Where a body ends is checked", .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The end of a body", .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyFaultTests {
     private func chunked(_ body: String) -> String { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)" }
 
     @Test(
-        "a broken chunked coding is refused",
+        "an invalid chunked coding is refused",
         arguments: [
             "zz\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
             "0x5\r\nhello\r\n0\r\n\r\n",
@@ -28,7 +28,7 @@ struct BodyFaultTests {
     }
 
     @Test(
-        "bytes behind a chunk's size that are no extension are refused where libcurl shows them",
+        "invalid bytes after a chunk's size are refused where libcurl exposes them",
         arguments: [
             "5zz\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0zz\r\n\r\n",
         ])
@@ -55,7 +55,7 @@ struct BodyFaultTests {
         #expect(response.body.trailers[HTTPField.Name("X-Sum")!] == "7")
     }
 
-    @Test("trailers that arrive while the reader is behind are read apart")
+    @Test("trailers that arrive before the body was read are kept apart")
     func trailersBehind() async throws {
         let part = String(repeating: "x", count: 600)
         // In one packet: libcurl keeps what follows the first chunk, and joins the trailers.
@@ -68,7 +68,7 @@ struct BodyFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("a length that is claimed takes no memory before its bytes have come")
+    @Test("a declared length allocates no memory before its bytes arrive")
     func hugeLength() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 200000000000\r\n\r\nx")
         let session = try makeSession()
@@ -80,7 +80,7 @@ struct BodyFaultTests {
     }
 
     @Test(
-        "a body that ends early is truncated, and what came before it was read",
+        "a body that ends early is truncated, and its bytes before that can be read",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
@@ -99,7 +99,7 @@ struct BodyFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("a reset inside the body is a lost connection")
+    @Test("a reset within the body is a lost connection")
     func resetInBody() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -112,7 +112,7 @@ struct BodyFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("bytes beyond Content-Length are no part of the body, nor of the next answer")
+    @Test("bytes beyond Content-Length belong neither to the body nor to the next answer")
     func tooLong() async throws {
         let server = try await RawServer.start { connection in
             for _ in 0..<2 {

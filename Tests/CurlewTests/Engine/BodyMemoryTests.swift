@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The memory of bodies that wait", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The memory of buffered bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyMemoryTests {
     private func residentBytes() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
@@ -14,7 +14,7 @@ struct BodyMemoryTests {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("60,000 chunks of one byte that wait for a slow reader take up no 32 MB")
+    @Test("60,000 chunks of one byte in the queue of a slow reader occupy less than 32 MB")
     func singleBytes() async throws {
         let count = 60_000
         let (sent, reports) = AsyncStream.makeStream(of: Void.self)

@@ -6,7 +6,7 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@Suite("Connections that are kept in order", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Limits on the reuse of connections", .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionLimitTests {
     /// The ways in which connections are shared, or not.
     enum Kind: CaseIterable, CustomTestStringConvertible {
@@ -81,7 +81,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "a connection that has reached a limit is closed, and the next request goes over another",
+        "a connection that has reached a limit is closed, and the next request uses another",
         arguments: Kind.allCases, Limit.allCases)
     func inRow(_ kind: Kind, _ limit: Limit) async throws {
         let stage = try await Stage(kind) { limit.set(in: &$0) }
@@ -95,7 +95,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "a request under way goes on over a connection that has reached a limit, which takes no other and is closed after it",
+        "a connection that reaches a limit finishes its running request, accepts no other, and closes",
         arguments: Kind.allCases.filter(\.isMultiplexed), Limit.allCases)
     func underWay(_ kind: Kind, _ limit: Limit) async throws {
         let stage = try await Stage(kind) { limit.set(in: &$0) }
@@ -113,7 +113,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("new requests share the connection that follows one whose requests are used up")
+    @Test("new requests share the successor of a connection that has reached its number of requests")
     func shared() async throws {
         let stage = try await Stage(.tls2) { $0.maximumUses = 3 }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -135,7 +135,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("requests that come at once after the last of a connection open one each at most, and later ones share those")
+    @Test("simultaneous requests after a connection's last one open at most one each, and later ones share those")
     func sharedAtOnce() async throws {
         let stage = try await Stage(.tls2) { $0.maximumUses = 3 }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -157,7 +157,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "a connection carries as many requests as are allowed, and is closed after the last", arguments: Kind.allCases)
+        "a connection carries the allowed number of requests, and is closed after the last", arguments: Kind.allCases)
     func uses(_ kind: Kind) async throws {
         let stage = try await Stage(kind) { $0.maximumUses = 2 }
         for index in 0..<4 { try await stage.fetch("/\(index)") }
@@ -167,7 +167,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("a body that can be read once is sent whole where the kept connection is worn", arguments: Kind.allCases)
+    @Test("a single-use body is sent completely if the pooled connection has reached a limit", arguments: Kind.allCases)
     func oneShotBody(_ kind: Kind) async throws {
         let stage = try await Stage(kind) { $0.maximumAge = .nanoseconds(1) }
         try await stage.fetch("/first")
@@ -180,7 +180,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "requests that come at once all end well where every connection is too old for a second",
+        "simultaneous requests succeed if every connection is too old for a second request",
         arguments: Kind.allCases)
     func flood(_ kind: Kind) async throws {
         let stage = try await Stage(kind) { $0.maximumAge = .nanoseconds(1) }
@@ -192,7 +192,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("limits that are not reached change nothing", arguments: Kind.allCases)
+    @Test("limits that are not reached have no effect", arguments: Kind.allCases)
     func generous(_ kind: Kind) async throws {
         let stage = try await Stage(kind) {
             $0.maximumAge = .seconds(3600)
@@ -204,7 +204,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("a time that is none is an error when the session is made")
+    @Test("an invalid duration is an error when the session is created")
     func invalid() {
         let changes: [@Sendable (inout ConnectionLimits) -> Void] = [
             { $0.idleLifetime = .zero }, { $0.maximumAge = .zero }, { $0.maximumAge = .seconds(-1) },
@@ -239,7 +239,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "the system probes silent connections as often as the session says",
+        "the system probes silent connections at the session's interval",
         arguments: [Duration.seconds(15), .milliseconds(2500), nil])
     func probes(_ interval: Duration?) async throws {
         let stage = try await Stage(.cleartext1) { $0.keepAliveInterval = interval }
@@ -256,7 +256,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("the interval is 15 seconds unless the session has another")
+    @Test("the default interval of probes is 15 seconds")
     func usualProbes() {
         #expect(ConnectionLimits().keepAliveInterval == .seconds(15))
         #expect(ConnectionLimits().nameLifetime == .seconds(60))
@@ -265,7 +265,7 @@ struct ConnectionLimitTests {
     // MARK: Names
 
     @Test(
-        "a name is looked up again once its addresses have been used for long enough",
+        "a name is looked up again after the lifetime of its addresses",
         arguments: [("anew", Duration.zero, 3), ("kept", .seconds(60), 1), ("always", Timeouts.unlimited, 1)])
     func names(_ label: String, _ lifetime: Duration, _ lookups: Int32) async throws {
         let name = "\(label).counted.test"

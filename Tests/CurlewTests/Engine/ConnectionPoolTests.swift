@@ -16,7 +16,7 @@ extension HTTPSession {
     }
 }
 
-@Suite("The pool of connections", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
+@Suite("The connection pool", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionPoolTests {
     /// A server that answers `/held` when the gate opens, and all else at once.
     private func server(
@@ -28,7 +28,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("a connection that becomes idle makes room for the host that waits for one")
+    @Test("an idle connection is closed for a host that waits for one")
     func starved() async throws {
         let gate = Gate()
         let (first, second) = (try await server(gate), try await server(gate))
@@ -45,7 +45,7 @@ struct ConnectionPoolTests {
         try await first.waitForConnections(open: 0)
     }
 
-    @Test("an exchange that is cancelled before libcurl has begun it leaves its kept connection to the next")
+    @Test("an exchange that is cancelled before libcurl has started it returns its pooled connection")
     func cancelledAtOnce() async throws {
         let server = try await server(Gate())
         let session = try makeSession()
@@ -64,7 +64,7 @@ struct ConnectionPoolTests {
         #expect(server.connectionCounts.accepted == 1 && server.requestCount < 22)
     }
 
-    @Test("of exchanges that wait, those of a higher priority go first", arguments: [true, false])
+    @Test("waiting exchanges with a higher priority are served first", arguments: [true, false])
     func priorities(areAdmitted: Bool) async throws {
         let gate = Gate()
         let server = try await server(gate)
@@ -96,7 +96,7 @@ struct ConnectionPoolTests {
         #expect(order == ["/held", "/4", "/3", "/2", "/1", "/0"])
     }
 
-    @Test("a refused stream goes over a new connection where one to the host is all that is allowed")
+    @Test("a refused stream is repeated on a new connection, even if one per host is allowed")
     func newcomerAtLimit() async throws {
         let server = try await RawServer.start { connection in
             var stream = try await connection.acceptHTTP2Request()
@@ -129,7 +129,7 @@ struct ConnectionPoolTests {
     }
 
     @Test(
-        "connections beyond the idle ones that are kept have no descriptor, though the session is never idle",
+        "connections beyond the idle limit are closed even if the session is never idle",
         arguments: [false, true])
     func descriptors(usesTLS: Bool) async throws {
         let gate = Gate()
@@ -158,7 +158,7 @@ struct ConnectionPoolTests {
         #expect(try await held == Array("/held/0".utf8))
     }
 
-    @Test("the time of one request for its connection is not that of others that wait to share it")
+    @Test("the connect timeout of one request does not end others that wait to share its connection")
     func connectTimeouts() async throws {
         let stalled = try StalledListener()
         let session = try makeSession { $0.timeouts.connectionWait = .seconds(60) }
@@ -174,7 +174,7 @@ struct ConnectionPoolTests {
         #expect(cancelled?.code == .cancelled)
     }
 
-    @Test("requests that wait for a stream survive a server that takes no second connection")
+    @Test("requests that wait for a stream survive a server that accepts no second connection")
     func refusedDial() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -201,7 +201,7 @@ struct ConnectionPoolTests {
     }
 
     @Test(
-        "a connection of HTTP/2 is filled up to the streams that its server permits, without another one",
+        "an HTTP/2 connection is filled up to the server's stream limit before another is opened",
         arguments: [10, 130, 400])
     func filling(permitted: Int) async throws {
         let gate = Gate()
@@ -223,7 +223,7 @@ struct ConnectionPoolTests {
         #expect(server.requestCount == permitted + 21)
     }
 
-    @Test("a limit of streams that was learned is forgotten in time, without a bound being passed")
+    @Test("a learned stream limit expires, and the limit of connections still holds")
     func forgettingLimits() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -247,7 +247,7 @@ struct ConnectionPoolTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("exchanges that wait for a stream keep their order, though the server permits one")
+    @Test("exchanges that wait for a stream keep their order if the server allows a single stream")
     func order() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -280,7 +280,7 @@ struct ConnectionPoolTests {
         #expect(targets.withLock { $0 } == ["/first", "/held"] + (0..<20).map { "/\($0)" })
     }
 
-    @Test("exchanges that wait for a connection outlive the end of the one that has begun it")
+    @Test("exchanges that wait for a connection survive the end of the exchange that opens it")
     func cancelledOwner() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -304,7 +304,7 @@ struct ConnectionPoolTests {
         _ = try await held.value
     }
 
-    @Test("exchanges whose connection has died share the one that follows")
+    @Test("exchanges of a broken connection share the next one")
     func newcomersShare() async throws {
         let server = try await RawServer.start { connection in
             let first = try await connection.acceptHTTP2Request()
@@ -332,7 +332,7 @@ struct ConnectionPoolTests {
         #expect((2...most).contains(server.accepted))
     }
 
-    @Test("an exchange that needs a new connection gets one where all that the session may have are busy with others")
+    @Test("an exchange that needs a new connection gets one even if the session's limit is used up by others")
     func newcomerAtTotal() async throws {
         let server = try await RawServer.start { connection in
             for number in 0... {
@@ -359,7 +359,7 @@ struct ConnectionPoolTests {
         #expect((2...3).contains(server.accepted))
     }
 
-    @Test("a host that waits for room is served before all that another host has queued")
+    @Test("a host that waits for a connection is served before the whole queue of another host")
     func fairness() async throws {
         let gate = Gate()
         let (first, second) = (try await server(gate), try await server(gate))
@@ -380,7 +380,7 @@ struct ConnectionPoolTests {
         _ = try await held
     }
 
-    @Test("places without connections are forgotten, and those of TLS remembered up to a bound")
+    @Test("origins without connections are removed, and a limited number of TLS origins is remembered")
     func manyPlaces() throws {
         var directory = OriginDirectory()
         for (scheme, kept) in [("http", 0), ("https", 1)] {

@@ -44,7 +44,7 @@ struct DroppedStreamTests {
         }
     }
 
-    @Test("a server learns that a stream was dropped, though no other request follows", arguments: [false, true])
+    @Test("a server receives the reset of a dropped stream, though no other request follows", arguments: [false, true])
     func told(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         try await read(1, of: server.url("/endless"), session)
@@ -56,7 +56,7 @@ struct DroppedStreamTests {
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
     }
 
-    @Test("several streams that are dropped at once hold up no later request", arguments: [false, true])
+    @Test("several streams that are dropped at once do not delay later requests", arguments: [false, true])
     func together(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         try await withThrowingTaskGroup(of: Void.self) { group in

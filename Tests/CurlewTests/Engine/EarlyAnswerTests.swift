@@ -168,7 +168,7 @@ struct EarlyAnswerTests {
         return outcomes
     }
 
-    @Test("a response before the end of the upload is delivered, or ends in an error at once")
+    @Test("a response before the end of the upload is delivered, or ends in an error, without delay")
     func cells() async throws {
         let certificate = try HeldCertificate.localhost()
         let isWhole = ProcessInfo.processInfo.environment["CURLEW_TEST_EARLY_ANSWERS"] == "all"

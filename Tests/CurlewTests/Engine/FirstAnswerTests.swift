@@ -24,7 +24,7 @@ struct FirstAnswerTests {
     }
 
     @Test(
-        "a first answer that never comes, as its stream is reset, holds up no later request",
+        "a first answer whose stream is reset does not delay later requests",
         arguments: [Fault.Effect.resetStream(.cancel), .resetStream(.internalError), .reset, .close], [false, true])
     func broken(_ effect: Fault.Effect, _ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
@@ -36,7 +36,7 @@ struct FirstAnswerTests {
         for _ in 0..<3 { #expect(try await session.fetch(server.url("/b"), options: options) == Array("/b".utf8)) }
     }
 
-    @Test("a first answer that takes long holds up no other request", arguments: [false, true])
+    @Test("a slow first answer does not delay other requests", arguments: [false, true])
     func slow(_ usesTLS: Bool) async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let (server, session) = try await stage(usesTLS, gate: gate)

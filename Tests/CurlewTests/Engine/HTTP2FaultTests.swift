@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("HTTP/2 gone wrong", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Faults of HTTP/2 peers", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct HTTP2FaultTests {
     /// What a server does with the first request of a connection.
     typealias Script = @Sendable (RawConnection, UInt32) async throws -> Void
@@ -85,7 +85,7 @@ struct HTTP2FaultTests {
         #expect(try whole.get() == Array("hello".utf8))
     }
 
-    @Test("a connection that ends after a head without a length is no success", arguments: [false, true])
+    @Test("a connection that ends after a head without a length is a failure", arguments: [false, true])
     func endAfterHead(resets: Bool) async throws {
         expectFailure(
             try await run { connection, stream in
@@ -102,7 +102,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("a connection error after a head without a length is no success")
+    @Test("a connection error after a head without a length is a failure")
     func errorAfterHead() async throws {
         expectFailure(
             try await run(idle: .milliseconds(500)) { connection, stream in
@@ -148,7 +148,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("a response that needs window updates is whole after a GOAWAY", arguments: [1, 8])
+    @Test("a response that needs window updates is complete after a GOAWAY", arguments: [1, 8])
     func windowsAfterGoAway(_ count: Int) async throws {
         let body = [UInt8](repeating: 7, count: 400_000)
         let server = try await MockServer.start(.init(protocols: [.http2])) { _ in MockResponse(body: .bytes(body)) }
@@ -163,7 +163,7 @@ struct HTTP2FaultTests {
         await server.shutdown()
     }
 
-    @Test("a refused stream is asked again on another connection")
+    @Test("a refused stream is repeated on another connection")
     func refused() async throws {
         let result = try await run { connection, stream in
             if connection.index == 0 {
@@ -179,7 +179,7 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("again".utf8))
     }
 
-    @Test("an upload that may not be sent again leaves the connection alone on which libcurl would send it")
+    @Test("an upload that must not be repeated closes the connection on which libcurl would repeat it")
     func refusedUpload() async throws {
         let certificate = try HeldCertificate.localhost()
         let (uploads, uploading) = AsyncStream.makeStream(of: Void.self)
@@ -227,7 +227,7 @@ struct HTTP2FaultTests {
         try await session.expectUsable()
     }
 
-    @Test("settings that change under way are followed")
+    @Test("changed settings of a connection are followed")
     func settings() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 200_000))) {
             connection,
@@ -249,7 +249,9 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("200000".utf8))
     }
 
-    @Test("a server that stalls before the head, after it or in the body causes an idle timeout", arguments: [0, 1, 2])
+    @Test(
+        "a server that stalls before, after or within the head, or in the body, causes an idle timeout",
+        arguments: [0, 1, 2])
     func stall(_ place: Int) async throws {
         expectFailure(
             try await run(idle: .milliseconds(150)) { connection, stream in
@@ -261,7 +263,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("pings keep a connection, not a stream, alive")
+    @Test("pings keep a connection alive, but not a stream")
     func pings() async throws {
         expectFailure(
             try await run(idle: .milliseconds(200)) { connection, _ in
@@ -274,7 +276,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("10,000 fields end in an error")
+    @Test("10,000 fields are an error")
     func manyFields() async throws {
         expectFailure(
             try await run(idle: .milliseconds(400)) { connection, stream in
@@ -320,7 +322,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("the whole answer before the end of an upload is the answer, also when a reset follows it")
+    @Test("a complete answer before the end of an upload is the answer, even if a reset follows")
     func earlyAnswer() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {
             connection, stream in
@@ -390,7 +392,7 @@ struct HTTP2FaultTests {
     }
 
     @Test(
-        "the whole answer in one reading with the reset of its stream is lost by libcurl 7.88, and the answer with 8.14"
+        "a complete answer in one read with its stream's reset is lost by libcurl 7.88, and delivered by 8.14"
     )
     func earlyAnswerInOneReading() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {

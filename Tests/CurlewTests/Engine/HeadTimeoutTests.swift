@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The limit for the head of an answer", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("The time limit for the head", .noLeaks, .timeLimit(.minutes(2)))
 struct HeadTimeoutTests {
     private static let expected = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -17,7 +17,7 @@ struct HeadTimeoutTests {
         }
     }
 
-    @Test("a request without an answer fails with a code of its own", arguments: [false, true])
+    @Test("a request without an answer fails with a separate code", arguments: [false, true])
     func silent(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { request in
             if request.path == "/silent" { try await untilCancelled() }
@@ -37,7 +37,7 @@ struct HeadTimeoutTests {
         }
     }
 
-    @Test("once an answer has begun, the idle timeout is what limits it")
+    @Test("the idle timeout applies once an answer has begun")
     func begun() async throws {
         let answers = [
             "HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Le",
@@ -62,7 +62,7 @@ struct HeadTimeoutTests {
         for index in answers.indices { #expect(codes[index] == .idleTimeout, "\(answers[index])") }
     }
 
-    @Test("an answer that came in time counts, though the loop has no time to read it before the limit")
+    @Test("an answer that arrived in time is delivered even if the loop is too busy to read it before the limit")
     func busyLoop() async throws {
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
@@ -94,7 +94,7 @@ struct HeadTimeoutTests {
         #expect(try await fetch.value == Array("ok".utf8))
     }
 
-    @Test("a server that answers late, but within the request's own limit, is waited for")
+    @Test("a slow server is awaited within the request's own limit")
     func longPoll() async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
@@ -113,7 +113,7 @@ struct HeadTimeoutTests {
         #expect(try await poll.value == Array("ok".utf8))
     }
 
-    @Test("the limit begins when the body has been sent")
+    @Test("the limit starts when the body has been sent")
     func uploading() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -138,7 +138,7 @@ struct HeadTimeoutTests {
         }
     }
 
-    @Test("leave to send the body is not the answer")
+    @Test("100 (Continue) does not count as the answer")
     func expectation() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -155,7 +155,7 @@ struct HeadTimeoutTests {
         #expect(error?.code == .headTimeout)
     }
 
-    @Test("a task suspended while it waits for the head is not ended by the limit", arguments: [false, true])
+    @Test("the limit does not end a task that is suspended while it waits for the head", arguments: [false, true])
     func suspended(http2: Bool) async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
@@ -177,7 +177,7 @@ struct HeadTimeoutTests {
         #expect(try await task.response().body.collect(upTo: 10) == Array("ok".utf8))
     }
 
-    @Test("an attempt that nobody answers leaves the call time for another")
+    @Test("an attempt without an answer leaves the call time for another")
     func retried() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -205,7 +205,7 @@ struct HeadTimeoutTests {
         #expect(error?.code == .headTimeout && error?.attempts == 1)
     }
 
-    @Test("the head of an event stream has to come, however long the stream may be silent then")
+    @Test("the limit applies to the head of an event stream, but not to later silence")
     func events() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

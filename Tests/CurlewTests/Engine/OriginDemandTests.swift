@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The number of connections to be made")
+@Suite("The number of connections to open")
 struct OriginDemandTests {
     private struct Row: CustomTestStringConvertible {
         let sharing: OriginPool.Sharing
@@ -31,7 +31,7 @@ struct OriginDemandTests {
         Row(sharing: .shared, waiting: 1, newcomers: 1, pending: 0, count: 1, limit: 1, wanted: 0),
     ]
 
-    @Test("connections are made for those that wait and can share none", arguments: rows)
+    @Test("connections are opened for waiting exchanges that cannot share one", arguments: rows)
     private func wanted(_ row: Row) {
         let demand = OriginDemand(
             sharing: row.sharing, waiting: row.waiting, newcomers: row.newcomers,
@@ -39,7 +39,7 @@ struct OriginDemandTests {
         #expect(demand.wanted == row.wanted)
     }
 
-    @Test("connections in their handshakes serve no other exchange that needs one of its own")
+    @Test("connections in their handshakes do not serve exchanges that need a separate one")
     func handshakes() {
         func wanted(_ sharing: OriginPool.Sharing, newcomers: Int) -> Int {
             OriginDemand(
@@ -51,13 +51,13 @@ struct OriginDemandTests {
         #expect(wanted(.unknown, newcomers: 0) == 0)
     }
 
-    @Test("a proxy with authorities of its own has no folder of others")
+    @Test("a proxy with its own trust anchors has no folder of other anchors")
     func folders() {
         #expect(ConnectionName.folder(5, hasOwnAnchors: true) == "/dev/null/.//.")
         #expect(ConnectionName.folder(5, hasOwnAnchors: false) != ConnectionName.folder(4, hasOwnAnchors: false))
     }
 
-    @Test("each connection has an address of its own as its name")
+    @Test("the name of each connection is a unique address")
     func names() {
         #expect(ConnectionName.address(1) == "[fd00:0:0:0:0:0:0:1]")
         #expect(ConnectionName.address(.max) == "[fd00:0:0:0:ffff:ffff:ffff:ffff]")
@@ -66,7 +66,7 @@ struct OriginDemandTests {
         #expect(ConnectionName.shortAddress(.max) == "255.255.255.255")
     }
 
-    @Test("a libcurl without IPv6 finds its connections by addresses of IPv4")
+    @Test("a libcurl without IPv6 gets IPv4 addresses as connection names")
     func withoutIPv6() throws {
         let name = try ConnectionName(number: 7, proxy: nil, port: 80, family: .any, hasIPv6: false)
         guard case .target(let list) = name.place else { throw CurlewError(.engineFailed, "not a target") }

@@ -56,7 +56,8 @@ struct PoolStormTests {
         ]
     }
 
-    @Test("each response belongs to its request, and nothing is left", arguments: [UInt64](1...4))
+    @Test(
+        "each response belongs to its request, and no connection or exchange is left over", arguments: [UInt64](1...4))
     func storm(seed: UInt64) async throws {
         let servers = try await servers()
         let anchor = try TestChain.root.get().anchor

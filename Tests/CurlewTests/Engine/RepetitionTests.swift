@@ -7,9 +7,9 @@ import Testing
 @testable import Curlew
 
 /// Requests that are sent a second time because the first time certainly, or harmlessly, came to nothing.
-@Suite("Requests that are sent again", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Repeated requests", .noLeaks, .timeLimit(.minutes(2)))
 struct RepetitionTests {
-    @Test("kept connections that die cost no GET, however many of them die")
+    @Test("a GET survives any number of pooled connections that were closed")
     func dyingConnections() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -21,7 +21,7 @@ struct RepetitionTests {
         for _ in 0..<60 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
     }
 
-    @Test("a reset of a kept connection costs no GET, however many are reset")
+    @Test("a GET survives any number of pooled connections that are reset")
     func resetConnections() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -33,7 +33,7 @@ struct RepetitionTests {
         for _ in 0..<40 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
     }
 
-    @Test("a POST over a kept connection that dies is sent once")
+    @Test("a POST over a closed pooled connection is sent once")
     func unsafeRequest() async throws {
         let requests = Atomic(0)
         let server = try await RawServer.start { connection in
@@ -196,7 +196,7 @@ struct RepetitionTests {
         #expect(bodies.withLock { $0 } == ["body"])
     }
 
-    @Test("a refused POST whose body cannot be read again ends in an error")
+    @Test("a refused POST with a single-use body ends in an error")
     func refusedStreamedBody() async throws {
         let server = try await RawServer.start { connection in
             let stream = try await connection.acceptHTTP2Request()
@@ -215,7 +215,7 @@ struct RepetitionTests {
         #expect(server.accepted == 1)
     }
 
-    @Test("a server that refuses every stream is asked a bounded number of times")
+    @Test("a server that refuses every stream receives a limited number of requests")
     func refusedForEver() async throws {
         let server = try await RawServer.start { connection in
             let stream = try await connection.acceptHTTP2Request()

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Fields are sent alike over both versions of HTTP", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Equal fields over both versions of HTTP", .endsServers, .timeLimit(.minutes(1)))
 struct RequestFieldTests {
     /// Values, and what is sent of them: blanks around a value are no part of it (RFC 9110 §5.5, RFC 9113 §8.2.1).
     static let values: [(String, String)] = [
@@ -88,7 +88,7 @@ struct RequestFieldTests {
         }
     }
 
-    @Test("a field that the transport reads is read as it is sent")
+    @Test("a field that the transport evaluates is trimmed first")
     func readFields() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try makeSession()

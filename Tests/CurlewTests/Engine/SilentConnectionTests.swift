@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An HTTP/2 connection that has gone silent", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("A silent HTTP/2 connection", .noLeaks, .timeLimit(.minutes(2)))
 struct SilentConnectionTests {
     /// A server whose first connection answers one request and nothing from then on; every other one answers everything.
     private func stage(_ usesTLS: Bool) async throws -> (RawServer, HTTPSession) {
@@ -36,7 +36,7 @@ struct SilentConnectionTests {
     }
 
     @Test(
-        "a silent connection is not given to the next request while others still wait on it", arguments: [false, true])
+        "a silent connection gets no new request while others still wait on it", arguments: [false, true])
     func others(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))

@@ -16,7 +16,7 @@ struct TLSContextTests {
         }
     }
 
-    @Test("a proxy's TLS connection writes no secrets to the file of the environment")
+    @Test("a proxy's TLS connection writes no secrets to the key log file of the environment")
     func keyLog() async throws {
         try await onLoop { multi in
             let context = try #require(SSL_CTX_new(TLS_client_method()))

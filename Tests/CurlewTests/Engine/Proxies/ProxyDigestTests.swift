@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A proxy with digests", .endsServers, .timeLimit(.minutes(2)))
+@Suite("A proxy with Digest authentication", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyDigestTests {
     private let heads = Guarded<[String]>([])
 
@@ -36,7 +36,7 @@ struct ProxyDigestTests {
         return try makeSession { $0.proxy = .proxy(digest) }
     }
 
-    @Test("a proxy's challenge to a request in absolute form is answered, and only the final response is seen")
+    @Test("a proxy's challenge to a request in absolute form is answered, and only the final response is visible")
     func answered() async throws {
         let proxy = try await proxy()
         let session = try session(proxy)
@@ -50,7 +50,7 @@ struct ProxyDigestTests {
         #expect(metrics != nil)
     }
 
-    @Test("a body is sent again with the answer, if it can be")
+    @Test("a repeatable body is sent again with the answer to the challenge")
     func body() async throws {
         let proxy = try await proxy()
         let bodies: [CurlewRequest.Body] = [
@@ -70,7 +70,7 @@ struct ProxyDigestTests {
         }
     }
 
-    @Test("a user's challenge is not answered for another user, nor for another proxy")
+    @Test("a challenge for one user is not answered for another user or for another proxy")
     func users() async throws {
         let (first, second) = (try await proxy(), try await proxy())
         let session = try makeSession()
@@ -93,7 +93,7 @@ struct ProxyDigestTests {
         await first.shutdown()
     }
 
-    @Test("a challenge that comes again is the response, with its body")
+    @Test("a repeated challenge is the response, with its body")
     func refused() async throws {
         let proxy = try await proxy(accepting: false)
         let response = try await session(proxy).get("http://origin.test/")

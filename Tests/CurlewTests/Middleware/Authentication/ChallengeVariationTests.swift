@@ -4,7 +4,7 @@ import Testing
 @testable import Curlew
 
 /// RFC 9110 §11.2 and §11.6.1, RFC 7616 §3.3: one challenge in all the forms that the grammar allows.
-@Suite("Challenges in every spelling")
+@Suite("Challenges in every notation")
 struct ChallengeVariationTests {
     private static let parameters = [
         ("realm", "a b", true), ("nonce", "n/1+=", true), ("qop", "auth,auth-int", true),
@@ -16,7 +16,7 @@ struct ChallengeVariationTests {
         ChallengeAuthentication.Challenge.all(in: text).first.flatMap(DigestChallenge.init)
     }
 
-    @Test("white space, case, quotes, order and unknown parameters change nothing")
+    @Test("white space, letter case, quotes, order and unknown parameters have no effect")
     func spellings() throws {
         let equals = ["=", " =", "= ", "\t= \t"]
         let commas = [",", ", ", " ,", " , ", ",,", ", ,\t"]
@@ -42,7 +42,7 @@ struct ChallengeVariationTests {
     }
 
     @Test(
-        "a qop without a known value is as good as none",
+        "a qop without a known value counts as absent",
         arguments: [
             ("qop=\"\"", []), ("qop=", []), ("qop=\" \"", []), ("qop=\",\"", []), ("qop=\"auth-conf\"", []),
             ("qop=auth-conf", []), ("qop=\"auth-conf, x\"", []), ("", []), ("qop=auth", [.auth]),
@@ -58,7 +58,7 @@ struct ChallengeVariationTests {
         #expect((digest("Digest nonce=n, algorithm=MD5-sess, \(member)") == nil) == expected.isEmpty)
     }
 
-    @Test("a challenge without a known qop is answered as RFC 2069 has it")
+    @Test("a challenge without a known qop is answered as in RFC 2069")
     func answer() async throws {
         // RFC 2069 §2.4, with the response that its errata give.
         let challenge = try #require(

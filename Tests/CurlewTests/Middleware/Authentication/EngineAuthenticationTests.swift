@@ -42,7 +42,7 @@ struct EngineAuthenticationTests {
         return try HTTPSession(configuration: configuration, chain: .bare) { made }
     }
 
-    @Test("the steps of NTLM are not seen by the caller, and a body is sent with the last of them")
+    @Test("the steps of NTLM are invisible to the caller, and a body is sent with the last step")
     func ntlm() async throws {
         let server = try await server()
         let session = try session(server, .password(user: "user", password: "pass"))
@@ -82,7 +82,7 @@ struct EngineAuthenticationTests {
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("a user whom NTLM refuses gets the 401")
+    @Test("a user rejected by NTLM gets the 401")
     func refused() async throws {
         let server = try await server(accepting: false)
         let response = try await session(server, .password(user: "user", password: "pass")).get(.raw(server.url()))

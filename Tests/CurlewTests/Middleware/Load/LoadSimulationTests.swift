@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The simulation of load and failure", .timeLimit(.minutes(1)))
 struct LoadSimulationTests {
-    @Test("with limits callers get what the server can do while it is degraded, and all again once it is well")
+    @Test("limits let callers get the capacity of a degraded server, and the full service once it recovers")
     func limits() throws {
         let runs = StandardRuns()
         let without = Summary.parts(of: runs.without, runs.plan).map(\.1)
@@ -23,13 +23,13 @@ struct LoadSimulationTests {
         #expect(with[2].failures < 20 && with[2].meanTime < 0.2)
     }
 
-    @Test("the picture of the article is that of the simulation")
+    @Test("the picture of the article matches the simulation")
     func picture() throws {
         let drawn = try Repository.text(of: "DocC/Curlew.docc/Resources/load-and-failure.svg")
         #expect(drawn == StandardRuns().picture, "`make simulate` draws it anew")
     }
 
-    @Test("a limit by gradient, and one without a breaker, protect as well")
+    @Test("a gradient limit, and limits without a breaker, protect as well")
     func others() {
         var gradient = Simulation.Limits()
         gradient.concurrency = .gradient(from: 20, within: 2...100)

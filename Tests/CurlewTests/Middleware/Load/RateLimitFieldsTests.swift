@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Fields about rates of requests")
+@Suite("Rate limit fields")
 struct RateLimitFieldsTests {
     private func quota(_ fields: [(String, String)]) -> ServerQuota? {
         var made = HTTPFields()
@@ -11,7 +11,7 @@ struct RateLimitFieldsTests {
         return ServerQuota(made, now: HTTPDate(secondsSince1970: 1_800_000_000))
     }
 
-    @Test("a list of policies says what is left of the tightest")
+    @Test("a list of policies gives the remainder of the strictest one")
     func policies() {
         #expect(quota([("RateLimit", #""default";r=50;t=30"#)]) == ServerQuota(remaining: 50, reset: .seconds(30)))
         #expect(
