@@ -136,7 +136,7 @@ enum FalseSuccess {
         Row(
             beginning: "A server that answers, says that it closes",
             proof: .test(
-                "a server that answers and closes is heard, though the rest of the body does not come",
+                "a response of a server that then closes is delivered, although the body is incomplete",
                 in: "Task/UploadTests")),
         Row(
             beginning: "Trailers that arrive while the transfer is paused",
@@ -317,7 +317,7 @@ enum FalseSuccess {
             }),
         Row(
             beginning: "A handle that has sent trailers",
-            proof: .test("a handle that has sent trailers does not spoil the next chunked body", in: "Task/UploadTests")
+            proof: .test("trailers on a handle do not affect the next chunked body", in: "Task/UploadTests")
         ),
         Row(
             beginning: "While HTTP/2's flow control holds an upload back",
@@ -349,7 +349,7 @@ enum FalseSuccess {
         Row(
             beginning: "Redirects keep and lose",
             proof: .test(
-                "secrets, the known and the marked, stay with their origin",
+                "known and marked secrets are sent only to their origin",
                 in: "Middleware/Redirects/RedirectOriginTests")),
         Row(
             beginning: "Cookies without a name",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor works while it is listened to", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Listeners of a reachability monitor", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct MonitorTests {
     /// The sockets of the process. Loops of tests before may still be closing theirs.
     private func sockets() throws -> Set<String> {
@@ -18,7 +18,7 @@ struct MonitorTests {
             }.filter { $0.hasPrefix("socket:") })
     }
 
-    @Test("a monitor has two descriptors while somebody listens, and none before and after")
+    @Test("a monitor has two descriptors while it has listeners, and none before and after")
     func descriptorCount() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -36,7 +36,7 @@ struct MonitorTests {
         #expect(monitor.listenerCount == 0)
     }
 
-    @Test("the first element after a pause is the present status, not an old one")
+    @Test("the first element after a pause is the current status")
     func restart() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -47,7 +47,7 @@ struct MonitorTests {
         #expect(await monitor.status == .notReachable)
     }
 
-    @Test("a hundred listeners get the same, those who come late included")
+    @Test("a hundred listeners get the same elements, late listeners included")
     func manyListeners() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -138,7 +138,7 @@ struct MonitorTests {
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("the status is right after more changes than the socket's buffer holds")
+    @Test("the status is correct after more changes than the socket's buffer holds")
     func overrun() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -197,7 +197,7 @@ struct MonitorTests {
         }
     }
 
-    @Test("the time from a link's change to its element is measured, without a limit")
+    @Test("the time from an interface change to its element is measured, without a limit")
     func latency() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor follows the state of the network", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A monitor across network changes", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct NetworkChangeTests {
     @Test("the status follows an interface that is plugged in, unplugged and plugged in again")
     func plug() async throws {
@@ -34,7 +34,7 @@ struct NetworkChangeTests {
         #expect(await wait(&updates) { $0.isReachable }.path?.families == .ipv4)
     }
 
-    @Test("the next route is used when the interface of the first goes, without a message about routes")
+    @Test("the next route is used when the first interface disappears, without a message about routes")
     func fallback() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -48,7 +48,7 @@ struct NetworkChangeTests {
         #expect(path?.localAddresses == ["198.51.100.10"])
     }
 
-    @Test("an address that is valid on its link alone does not make the network reachable")
+    @Test("a link-local address does not make the network reachable")
     func linkLocalOnly() async throws {
         let network = try NetworkNamespace()
         try network.ip(
@@ -61,7 +61,7 @@ struct NetworkChangeTests {
         await wait(&updates) { $0.path?.localAddresses == ["192.0.2.10"] }
     }
 
-    @Test("routes come and go")
+    @Test("the status follows routes that are added and removed")
     func routes() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -108,7 +108,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.interface == "eth0")
     }
 
-    @Test("an IPv6 network counts as reachable once its address is no longer tentative")
+    @Test("an IPv6 network is reachable once its address is no longer tentative")
     func onlyIPv6() async throws {
         let network = try NetworkNamespace()
         // Loopback's address must not be taken for one to send from.
@@ -138,7 +138,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.interface == "eth0")
     }
 
-    @Test("loopback alone makes no network reachable, but its own addresses")
+    @Test("the loopback interface makes only its own addresses reachable")
     func loopback() async throws {
         let network = try NetworkNamespace()
         var local = try network.monitor(ReachabilityTarget(address: "127.0.0.1")).updates.makeAsyncIterator()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Connections of one policy under another", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Isolation of connections by policy", .endsServers, .timeLimit(.minutes(2)))
 struct PolicyIsolationTests {
     private func pinning(_ pin: HeldCertificate) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
@@ -15,7 +15,7 @@ struct PolicyIsolationTests {
     }
 
     @Test(
-        "a connection is used again under an equal policy, and under no other",
+        "a connection is reused only under an equal policy",
         arguments: [
             HTTPVersionPolicy.http11, .negotiated,
         ])
@@ -47,7 +47,7 @@ struct PolicyIsolationTests {
         await stage.end()
     }
 
-    @Test("streams that come at once keep to connections of their own policies")
+    @Test("concurrent streams use connections of their own policies")
     func streams() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let policies = [try TestChain.root.get().anchor, try pinning(TestChain.otherRoot.get()), .system]
@@ -63,7 +63,7 @@ struct PolicyIsolationTests {
     }
 
     @Test(
-        "a session ticket is used again under its policy alone, and never past an evaluator",
+        "a session ticket is used only under its policy, and never bypasses an evaluator",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])
@@ -125,7 +125,7 @@ struct PolicyIsolationTests {
         }
     }
 
-    @Test("equal policies are one object as long as it is held, and others never share its number")
+    @Test("equal policies share one object, and different ones have different numbers")
     func registry() throws {
         let policy = try TestChain.root.get().anchor
         let first = try CompiledPolicy.of(policy)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Paths that are searched for", .timeLimit(.minutes(3)))
+@Suite("The search for certificate paths", .timeLimit(.minutes(3)))
 struct PathSearchTests {
     private typealias Options = HeldCertificate.Options
 
@@ -41,7 +41,7 @@ struct PathSearchTests {
         }
     }
 
-    @Test("a server is accepted by its path without constraints, in whatever order the certificates are sent")
+    @Test("a path without constraints is found, in any order of the sent certificates")
     func otherPath() async throws {
         let graph = try Graph()
         let others = graph.sent.dropFirst()
@@ -55,7 +55,7 @@ struct PathSearchTests {
         }
     }
 
-    @Test("an authority's certificate that leads nowhere does not hide the one that leads to an anchor")
+    @Test("an authority's certificate without a valid issuer does not hide the one that leads to an anchor")
     func deadEnd() async throws {
         let graph = try Graph()
         // Nobody knows the constrained authority's issuer here.
@@ -87,7 +87,7 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: [leaf, old], by: both) == .unsuitableCertificate)
     }
 
-    @Test("the error of a chain without a valid path is the first reason that was found")
+    @Test("the error of a chain without a valid path is the first failure")
     func noPath() async throws {
         let graph = try Graph()
         let policy = try graph.policy([graph.firstRoot])
@@ -99,7 +99,7 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: sent, by: both) == .unsuitableCertificate)
     }
 
-    @Test("names, the limit of intermediates, pins and revocation hold on the other path too")
+    @Test("names, the limit of intermediates, pins and revocation are checked on an alternative path too")
     func otherRules() async throws {
         let graph = try Graph()
         let stage = try await TrustStage(graph.sent)
@@ -130,7 +130,7 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: sent, by: policy) == .hostNameMismatch)
     }
 
-    @Test("an authority's certificate that was revoked does not hide another one that was not")
+    @Test("a revoked certificate of an authority does not hide a valid one")
     func revoked() async throws {
         let graph = try Graph()
         var policy = try graph.policy([graph.firstRoot, graph.secondRoot])
@@ -145,7 +145,7 @@ struct PathSearchTests {
         }
     }
 
-    @Test("a strict policy finds the path that is strictly good")
+    @Test("a strict policy finds the path that satisfies the strict rules")
     func strict() async throws {
         var loose = Options.authority("Shared")
         loose.serialNumber = 0
@@ -183,7 +183,7 @@ struct PathSearchTests {
         return (paths, search.signatures, search.steps)
     }
 
-    @Test("authorities that all vouch for each other cost no more than the bounds, with an anchor and without")
+    @Test("authorities that all sign each other stay within the search limits, with and without an anchor")
     func mesh() async throws {
         let authorities = try (0..<8).map { try HeldCertificate.root("Authority \($0)") }
         let certificates = try authorities.flatMap { subject in
@@ -205,7 +205,7 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: sent, by: authorities[7].anchor) == nil)
     }
 
-    @Test("issuers with the right name and the wrong key cost no more than the bounds")
+    @Test("issuers with the right name and the wrong key stay within the search limits")
     func decoys() throws {
         let root = try TestChain.root.get()
         let issuer = try HeldCertificate(.authority("Popular"), issuer: root)

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Streams of values wait for their reader", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Value streams with a slow reader", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SlowReaderTests {
     struct Reading: Codable, Sendable, Equatable { var n: Int }
 

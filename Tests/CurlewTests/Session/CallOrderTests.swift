@@ -62,9 +62,9 @@ private struct MarkedLog: LogHandler {
     func log(event: LogEvent) { if event.message == "request" { trail.note("RequestLogging") } }
 }
 
-@Suite("The order of all that acts on a call")
+@Suite("The order of the steps of a call")
 struct CallOrderTests {
-    @Test("the steps of a call come in the order of the article's table")
+    @Test("the steps of a call are in the order of the article's table")
     func order() async throws {
         let trail = Trail()
         let stub = StubTransport { _ in

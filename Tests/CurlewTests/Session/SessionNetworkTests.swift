@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A session and a network that changes", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A session across network changes", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNetworkTests {
     private func path(_ address: String) -> ReachabilityStatus {
         .reachable(ReachabilityStatus.Path(interface: "eth0", kind: .wired, localAddresses: [address]))
@@ -39,7 +39,7 @@ struct SessionNetworkTests {
         #expect(await actor.connectionCount() == 1)
     }
 
-    @Test("an HTTP/2 request that runs during a change of network keeps its connection, later ones share a new one")
+    @Test("an HTTP/2 request that runs during a network change keeps its connection, and later ones share a new one")
     func multiplexed() async throws {
         let certificate = try HeldCertificate.localhost()
         var configuration = MockServer.Configuration()
@@ -61,7 +61,7 @@ struct SessionNetworkTests {
         try await session.expectUsable()
     }
 
-    @Test("a queued request is sent on a new connection after a change of network")
+    @Test("a queued request is sent on a new connection after a network change")
     func held() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -87,7 +87,7 @@ struct SessionNetworkTests {
         #expect(server.connectionCounts.accepted == 2)
     }
 
-    @Test("idle connections are closed though another is in use")
+    @Test("idle connections are closed even if another is in use")
     func idleBeside() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let busy = try await MockServer.start { _ in
@@ -105,7 +105,7 @@ struct SessionNetworkTests {
         #expect(try await slow.value == Array("ok".utf8))
     }
 
-    @Test("a task whose turn comes at that moment begins on a new connection")
+    @Test("a task that starts during the network change uses a new connection")
     func turn() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -157,7 +157,7 @@ struct SessionNetworkTests {
         }
     }
 
-    @Test("a configuration is encoded and decoded with its connectivity timeout, and without it")
+    @Test("a configuration is encoded and decoded with and without its connectivity timeout")
     func coding() throws {
         var configuration = SessionConfiguration()
         configuration.connectivityTimeout = .seconds(30)
@@ -192,7 +192,7 @@ struct SessionNetworkTests {
     }
 }
 
-@Suite("A session in a network of its own", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A session in a separate network namespace", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNamespaceTests {
     /// A session whose sockets are in the network: its loop's thread has entered it.
     private func session(
@@ -224,7 +224,7 @@ struct SessionNamespaceTests {
         return (port, { shutdown(listener, Int32(SHUT_RDWR)) })
     }
 
-    @Test("a request waits for the network, publishes that it waits, and is sent when there is one")
+    @Test("a request waits for the network, publishes its wait, and is sent when there is one")
     func waits() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
@@ -246,7 +246,7 @@ struct SessionNamespaceTests {
         stop()
     }
 
-    @Test("a request over a custom transport waits for the network, too, and is sent when there is one")
+    @Test("a request over a custom transport waits for the network too")
     func waitsOverAnotherTransport() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
@@ -275,7 +275,7 @@ struct SessionNamespaceTests {
     ]
 
     @Test(
-        "a request whose connection has lost its local address fails at once, however far it is",
+        "a request whose connection has lost its local address fails at once, at every stage",
         arguments: Before.allCases, answers)
     func lostAddress(before: Before, answer: String) async throws {
         let network = try NetworkNamespace()

@@ -25,7 +25,7 @@ struct RateLimitFieldsTests {
                 == ServerQuota(remaining: 7, reset: .seconds(60)))
     }
 
-    @Test("one dictionary, and two fields with and without X, are read as well")
+    @Test("a single dictionary, and two fields with and without X-, are parsed too")
     func olderForms() {
         #expect(
             quota([("RateLimit", "limit=100, remaining=50, reset=30")])
@@ -42,7 +42,7 @@ struct RateLimitFieldsTests {
         #expect(quota([("X-RateLimit-Remaining", "3")]) == ServerQuota(remaining: 3, reset: nil))
     }
 
-    @Test("numbers as large as can be are bounded")
+    @Test("extreme numbers are limited")
     func large() {
         #expect(
             quota([("RateLimit-Remaining", "9223372036854775807"), ("RateLimit-Reset", "999999999")])
@@ -53,7 +53,7 @@ struct RateLimitFieldsTests {
     }
 
     @Test(
-        "nonsense says nothing",
+        "an invalid field is ignored",
         arguments: [
             [("RateLimit", "")], [("RateLimit", "x")], [("RateLimit", #""a";r=-1;t=5"#)],
             [("RateLimit", #""a";r=1;t=-5"#)],

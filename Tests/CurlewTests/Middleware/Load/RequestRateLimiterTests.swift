@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The rate of requests is limited", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The rate limit of requests", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RequestRateLimiterTests {
-    @Test("requests beyond the burst wait for their time")
+    @Test("requests beyond the burst wait")
     func rate() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let clock = TestClock()
@@ -28,7 +28,7 @@ struct RequestRateLimiterTests {
         await server.shutdown()
     }
 
-    @Test("what one call learns from a 429, all calls of the session heed")
+    @Test("a 429 to one call slows down all calls of the session")
     func shared() async throws {
         let server = try await MockServer.start { request in
             request.path == "/first"
@@ -56,7 +56,7 @@ struct RequestRateLimiterTests {
         await server.shutdown()
     }
 
-    @Test("a server that asks for more than the queue allows is not waited for")
+    @Test("a Retry-After beyond the queue's limit fails the waiting calls")
     func tooLong() async throws {
         let stub = StubTransport { _ in .response(.tooManyRequests, fields: [.retryAfter: "9223372036854775808"]) }
         let limiter = RequestRateLimiter(clock: TestClock())
@@ -72,7 +72,7 @@ struct RequestRateLimiterTests {
         #expect(try await session.get("http://b.test/").status == .tooManyRequests)
     }
 
-    @Test("a server that asks for an hour stops its own requests, and none to other servers of a shared rate")
+    @Test("a Retry-After of an hour stops requests to its server, but not to others with the same rate")
     func hostileServer() async throws {
         let stub = StubTransport { request in
             request.request.uri.host == "hostile.test"
@@ -88,7 +88,7 @@ struct RequestRateLimiterTests {
         #expect(stub.received.count == 21)
     }
 
-    @Test("a quota that is used up lets requests wait for the reset")
+    @Test("requests wait for the reset of a used-up quota")
     func quota() async throws {
         let stub = StubTransport { request in
             .response(.ok, fields: [.init("RateLimit")!: #""q";r=\#(request.index == 0 ? 1 : 0);t=10"#])
@@ -107,7 +107,7 @@ struct RequestRateLimiterTests {
         #expect(try await call.value.status == .ok)
     }
 
-    @Test("a thousand waiters that are cancelled at once leave nothing behind")
+    @Test("a thousand waiters that are cancelled at once leave no state behind")
     func cancelledWaiters() async throws {
         let clock = TestClock()
         let limiter = RequestRateLimiter(
@@ -126,7 +126,7 @@ struct RequestRateLimiterTests {
         #expect(try await session.get("http://a.test/").status == .ok)
     }
 
-    @Test("the higher priority goes first")
+    @Test("a request of higher priority is sent first")
     func priority() async throws {
         let clock = TestClock()
         let limiter = RequestRateLimiter(

@@ -200,7 +200,7 @@ struct CharsetTests {
         "csiso2022kr", "hz-gb-2312", "iso-2022-cn", "iso-2022-cn-ext", "iso-2022-kr", "replacement",
     ]
 
-    @Test("each label of the WHATWG Encoding Standard stands for its encoding, in any case")
+    @Test("each label of the WHATWG Encoding Standard has its encoding, in any letter case")
     func standardLabels() {
         var count = 0
         for (name, list) in labels {
@@ -215,11 +215,11 @@ struct CharsetTests {
         #expect(count == 222)
     }
 
-    @Test("a label of an encoding that no browser decodes is unknown", arguments: replacement)
+    @Test("a label whose encoding browsers do not decode is unknown", arguments: replacement)
     func replacementLabels(_ label: String) { #expect(Encoding(name: label) == nil) }
 
     @Test(
-        "a label that servers send and the standard lacks is read",
+        "a common label that the standard lacks is accepted",
         arguments: [
             ("utf_8", "UTF-8"), ("UTF 8", "UTF-8"), ("utf8mb4", "UTF-8"), ("latin-1", "windows-1252"),
             ("ISO 8859-1", "windows-1252"), ("iso-latin-1", "windows-1252"), ("iso_8859_15", "ISO-8859-15"),
@@ -231,14 +231,14 @@ struct CharsetTests {
     func aliases(_ label: String, _ name: String) { #expect(Encoding(name: label)?.description == name) }
 
     @Test(
-        "a text that is no label stands for no encoding",
+        "a text that is not a label has no encoding",
         arguments: [
             "", "'", "utf-9", "utf-7", "klingon", "iso-8859-12", "iso-8859-17", "utf-8;", "ütf-8", "\u{212A}oi8-r",
             String(repeating: "-", count: 10_000) + "utf-8",
         ])
     func noLabels(_ label: String) { #expect(Encoding(name: label) == nil) }
 
-    @Test("each legacy encoding decodes all of its bytes as the standard does", arguments: digests.indices)
+    @Test("each legacy encoding decodes all of its bytes as in the standard", arguments: digests.indices)
     func decoding(_ index: Int) throws {
         let (name, samples) = digests[index]
         let encoding = try #require(Encoding(name: name))
@@ -273,7 +273,7 @@ struct CharsetTests {
     }
 
     @Test(
-        "invalid bytes are one error each, and never take a byte of ASCII along",
+        "invalid bytes are one error each, and never consume an ASCII byte",
         arguments: [
             // By the decoders of the standard.
             ("shift_jis", "8122", "\u{FFFD}\""), ("shift_jis", "81fd41", "\u{FFFD}A"), ("shift_jis", "81", "\u{FFFD}"),
@@ -295,7 +295,7 @@ struct CharsetTests {
     }
 
     @Test(
-        "a machine without the C library's tables gives an error that names the encoding",
+        "a machine without the C library's tables reports an error that names the encoding",
         arguments: LegacyEncoding.allCases)
     func missingTables(_ encoding: LegacyEncoding) throws {
         let none = CharacterTables { _ in nil }
@@ -307,12 +307,12 @@ struct CharsetTests {
         #expect(error?.code == .decodingFailed && error?.message.contains("\"\(encoding.rawValue)\"") == true)
     }
 
-    @Test("a conversion that the C library lacks is none")
+    @Test("a conversion that the C library lacks is nil")
     func noConversion() {
         if SystemConversion(from: "no-such-charset") != nil { Issue.record("there is a conversion") }
     }
 
-    @Test("an unknown charset is named in the error, without control characters and not at length")
+    @Test("the error for an unknown charset names it, shortened and without control characters")
     func unknownLabel() {
         let error = CharsetLabels.unknown("a\u{1B}" + String(repeating: "b", count: 1000), of: "the response")
         #expect(
@@ -320,7 +320,7 @@ struct CharsetTests {
                 == "the charset \"a\u{FFFD}\(String(repeating: "b", count: 38))\" of the response is not known")
     }
 
-    @Test("a byte order mark goes before every label, those of UTF-16 included")
+    @Test("a byte order mark precedes every label, those of UTF-16 included")
     func marks() throws {
         let marked: [[UInt8]] = [[0xEF, 0xBB, 0xBF, 0xC3, 0xA9], [0xFE, 0xFF, 0, 0xE9], [0xFF, 0xFE, 0xE9, 0]]
         for bytes in marked {
@@ -333,7 +333,7 @@ struct CharsetTests {
         }
     }
 
-    @Test("the time to decode grows with the length of the text, whatever its bytes")
+    @Test("decoding takes linear time for any bytes")
     func time() throws {
         for label in ["gb18030", "iso-2022-jp", "big5", "euc-jp", "shift_jis", "euc-kr", "windows-1251"] {
             let encoding = try #require(Encoding(name: label))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Files that tokens are kept in", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Token files of downloads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct TokenFileTests {
     private func options(_ bench: DownloadBench, segments: Int = 1, isSafe: Bool = false) -> DownloadTask.Options {
         .segmented(segments) { options in
@@ -18,7 +18,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "the token file exists from the head on, grows with the file, and is removed when the file is whole",
+        "the token file exists from the head on, grows with the file, and is removed when the file is complete",
         arguments: [false, true])
     func life(isSafe: Bool) async throws {
         let bench = try await DownloadBench(1_000_000)
@@ -102,7 +102,7 @@ struct TokenFileTests {
         #expect(await token.isFinished)
     }
 
-    @Test("a token's file that cannot be written ends the download, before many bytes have come")
+    @Test("an unwritable token file ends the download early")
     func unwritable() async throws {
         let bench = try await DownloadBench()
         var options = options(bench)
@@ -136,7 +136,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test("a file that cannot be continued leaves no token behind, not even an old one")
+    @Test("a file that cannot be resumed leaves no token, and removes an old one")
     func notContinuable() async throws {
         let bench = try await DownloadBench(adjust: { $0.entityTag = nil })
         try bench.folder.write("token", [1])
@@ -178,7 +178,7 @@ struct TokenFileTests {
         await token.discard()
     }
 
-    @Test("a file that was whole before is returned without a request")
+    @Test("a complete file is returned without a request")
     func finishedBefore() async throws {
         let bench = try await DownloadBench(600_000)
         try bench.server.inject(Fault(.inResponseBody(after: 500_000), .stall))
