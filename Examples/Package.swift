@@ -9,7 +9,7 @@ var settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// As in the package above.
+// The setting equals that of the package above.
 if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
     settings.append(.treatAllWarnings(as: .error))
 }

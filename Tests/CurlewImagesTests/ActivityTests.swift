@@ -121,7 +121,7 @@ struct ActivityTests {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<3 { group.addTask { try await fetch("/held") } }
             try await eventually("three are under way") { await monitor.activeCount == 3 }
-            // The monitor takes nothing until this ends; of what happens meanwhile four events are kept.
+            // The monitor's actor is blocked until the test releases it; four of the events in between are buffered.
             let (entered, enter) = AsyncStream.makeStream(of: Void.self)
             let release = DispatchSemaphore(value: 0)
             let hold = Task { await monitor.hold(enter, release) }
@@ -139,7 +139,7 @@ struct ActivityTests {
 }
 
 extension ActivityMonitor {
-    /// Keeps the actor busy.
+    /// Blocks the actor.
     fileprivate func hold(_ enter: AsyncStream<Void>.Continuation, _ release: DispatchSemaphore) {
         enter.yield()
         release.wait()

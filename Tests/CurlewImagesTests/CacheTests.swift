@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The memory cache of decoded images", .timeLimit(.minutes(1)))
 struct CacheTests {
-    /// An image that costs so many bytes, a multiple of four, under names of four letters in all.
+    /// An image with this cost, a multiple of four, under names of four letters in total.
     private func image(_ cost: Int) throws -> Image {
         try Image(size: Image.Size((cost - 260) / 4, 1), pixels: [UInt8](repeating: 1, count: cost - 260))
     }
@@ -28,7 +28,7 @@ struct CacheTests {
         #expect(await cache.usage == 5000)
         #expect(await cache.image(for: "aaaa") != nil)
         await cache.add(try image(1000), for: "ffff")
-        // 6,000 bytes are there; b, c and d go.
+        // The usage is 6,000 bytes, so b, c and d are purged.
         #expect(await cache.usage == 3000)
         #expect(await cache.count == 3)
         for (name, isThere) in [
@@ -53,7 +53,7 @@ struct CacheTests {
         await cache.add(try image(1500), for: "aa", filter: "ll")
         #expect(await cache.remove("aa", filter: "ll"))
         #expect(await cache.count == 2)
-        // What was made of the old image goes with it.
+        // A filtered version of the old image is removed with it.
         await cache.add(try image(5004), for: "aaaa")
         #expect(await cache.image(for: "aaaa") == nil)
         await cache.add(try image(5004), for: "aa")
@@ -120,7 +120,7 @@ struct CacheTests {
     func crowd() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try image(4096)
-        // Names of five letters cost a byte more.
+        // Names of five letters cost one byte more.
         await withTaskGroup { group in
             for worker in 0..<64 {
                 group.addTask(executorPreference: OwnThread()) {
@@ -141,13 +141,13 @@ struct CacheTests {
     @Test(
         "a stall of any length can be configured", arguments: [Duration.seconds(Int64.max), .zero, .seconds(Int64.min)])
     func stalls(_ stall: Duration) {
-        // Nothing is there to be watched: it is what is written to it that counts.
+        // The path does not exist; only the written trigger matters.
         #expect(MemoryPressure(path: "/nowhere", stall: stall).watch {} == nil)
     }
 
     @Test("a signal of memory pressure is noticed, and a file without such signals is ignored")
     func pressure() async throws {
-        // Urgent input, as the kernel's sign is, by a connection that has some.
+        // The kernel signals pressure as urgent input, which a connection can provide too.
         let (near, far) = try urgentPair()
         let (signs, sign) = AsyncStream.makeStream(of: Void.self)
         var watch = MemoryPressure.watch(near) { sign.yield() }
@@ -162,7 +162,7 @@ struct CacheTests {
         #expect(await cache.count == 1)
     }
 
-    /// The kernel's own sign, of the processor: that of memory cannot be had without a lack of it.
+    /// The kernel's signal for processor pressure: memory pressure cannot be caused without a shortage.
     private static let sign = MemoryPressure(path: "/proc/pressure/cpu", stall: .microseconds(500))
 
     @Test(
@@ -174,7 +174,7 @@ struct CacheTests {
         let cache = AutoPurgingImageCache(pressure: Self.sign)
         await cache.add(try image(264), for: "a")
         let isOver = Guarded(false)
-        // More threads than processors, so that some wait for their turn.
+        // More threads than processors run, so that some wait for a processor.
         for _ in 0...(2 * ProcessInfo.processInfo.activeProcessorCount) {
             Thread.detachNewThread {
                 var number = 1
@@ -192,7 +192,7 @@ struct CacheTests {
         #expect(watch != nil)
     }
 
-    /// Two ends of a connection over loopback.
+    /// Two ends of a loopback connection.
     private func urgentPair() throws -> (Int32, Int32) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }

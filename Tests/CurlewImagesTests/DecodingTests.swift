@@ -66,7 +66,7 @@ struct DecodingTests {
                 isOpaque = isOpaque && color[3] == 255
             }
             #expect(isOfGray == isGray && isOpaque != hasAlpha, "\(name)")
-            // 135 of 255 without gAMA; gAMA 1.0 makes it 191 of sRGB.
+            // A value of 135 without gAMA becomes 191 in sRGB with gAMA 1.0.
             if name == "basn0g08.png" { #expect(abs(Int(image.color(5, 20)[0]) - 191) <= 2) }
         }
     }
@@ -78,7 +78,7 @@ struct DecodingTests {
             #expect(image.size == Image.Size(48, 32), "\(name)")
             image.expectQuarters(tolerance: 20, "\(name)")
         }
-        // Also where it is made smaller while it is decoded.
+        // The reduction during decoding has the same result.
         let small = try Image(
             decoding: Fixture.bytes("turned-\(number).jpg"), options: .init(fitting: Image.Size(24, 24)))
         #expect(small.size == Image.Size(24, 16))
@@ -135,7 +135,7 @@ struct DecodingTests {
             #expect((ImageFormat(of: Array(text.utf8)) != nil) == isPicture, "\(text)")
             #expect(throws: CurlewError.self) { _ = try Image(decoding: Array(text.utf8)) }
         }
-        // An image, and after it what a browser would run: it is read as the image that it begins like.
+        // An image followed by a script that a browser would run is read as the image.
         let polyglot = try Fixture.bytes("plain.png") + Array("<script>alert(1)</script>".utf8)
         try Image(decoding: polyglot).expectQuarters()
     }
@@ -179,7 +179,8 @@ struct DecodingTests {
 
     @Test("grey values of a TIFF are premultiplied by their alpha, and its colour profile is reported")
     func grayAlpha() throws {
-        // A pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip, samples, rows, bytes, alpha, profile.
+        // The TIFF has one pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip,
+        // samples, rows, bytes, alpha, profile.
         let entries = [
             (256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 2, 0x80008), (259, 3, 1, 1), (262, 3, 1, 1), (273, 3, 1, 146),
             (277, 3, 1, 2), (278, 3, 1, 1), (279, 3, 1, 2), (338, 3, 1, 2), (34675, 7, 4, 99),
@@ -193,12 +194,12 @@ struct DecodingTests {
         let image = try Image(decoding: file + [200, 128])
         #expect(image.pixels == [100, 100, 100, 128])
         #expect(image.hasColorProfile)
-        // Of sixteen bits, whose alpha libtiff drops.
+        // The second image has sixteen bits, whose alpha libtiff drops.
         var deep = file + [0, 200, 0, 128]
         deep.replaceSubrange(42..<46, with: littleEndian(0x100010, 4))
         let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: deep) }
         #expect(error?.code == .decodingFailed && error?.message.contains("alpha") == true)
-        // In planes of their own: libtiff has multiplied them already. Their offsets and counts stand at the end.
+        // Separate planes are already premultiplied by libtiff. Their offsets and counts are at the end.
         for (isWhite, pixels) in [(false, [100, 100, 100, 128] as [UInt8]?), (true, nil)] {
             let planes = [
                 (256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 2, 0x80008), (259, 3, 1, 1), (262, 3, 1, isWhite ? 0 : 1),
@@ -220,7 +221,7 @@ struct DecodingTests {
     func turnedAnimation() throws {
         var file = try Fixture.bytes("moving.webp")
         let exif = try Fixture.bytes("turned-6.webp").suffix(34)
-        // The profile stands behind the header, EXIF at the end.
+        // The profile follows the header, EXIF is at the end.
         let profile: [UInt8] = Array("ICCP".utf8) + littleEndian(4, 4) + [1, 2, 3, 4]
         file = Array(file[..<30]) + profile + Array(file[30...]) + Array(exif)
         file[20] |= 0x28

@@ -30,7 +30,7 @@ struct DownloaderTests {
         var first: Set<String?> = []
         for _ in 0..<4 { first.insert(await paths.next()) }
         #expect(first == ["/1", "/2", "/3", "/4"])
-        // One ends, and the fifth begins.
+        // The end of one download starts the fifth.
         open.yield()
         #expect(await paths.next() == "/5")
         open.finish()
@@ -112,7 +112,7 @@ struct DownloaderTests {
             }
         }
         let (usage, count) = await (cache.usage.bytes, cache.count)
-        // Names are of 23 to 26 letters.
+        // The names have 23 to 26 letters.
         #expect(usage > count * (48 * 32 * 4 + 256 + 22))
         #expect(usage < count * (48 * 32 * 4 + 256 + 27))
         #expect(await cache.count > 90)
@@ -224,15 +224,15 @@ struct DownloaderTests {
         let downloader = ImageDownloader(session: api)
         var shown: [Image] = []
         var last: ImageDownloader.Phase?
-        // Nobody looks on there, and is told of the end alone.
+        // A download without progress only receives the end.
         var beside: Task<Image, any Error>?
         for await phase in downloader.image("a", filter: .resized(to: Image.Size(24, 16))) {
             last = phase
-            // Whoever comes after a part was there does not see it.
+            // A download that starts after the first partial image does not receive it.
             if beside == nil { beside = Task { try await downloader.load("a") } }
             switch phase {
             case .progress(let progress):
-                // What cannot be shown in part is not waited for.
+                // A format without partial images does not need to wait for one.
                 if format == .png, progress.received.wire * 2 > file.count { open.finish() }
             case .partial(let image):
                 shown.append(image)
@@ -245,7 +245,7 @@ struct DownloaderTests {
         #expect(shown.isEmpty == (format == .png))
         for image in shown {
             #expect(image.size == whole.size)
-            // The upper half is there.
+            // The upper half has arrived.
             let (near, far) = (image.color(6, 2), whole.color(6, 2))
             #expect(zip(near, far).allSatisfy { abs(Int($0) - Int($1)) < 40 }, "\(near) \(far)")
         }
@@ -256,7 +256,7 @@ struct DownloaderTests {
     /// A file of more than 64 KiB with the quarters.
     private func largeFile(_ format: ImageFormat) throws -> [UInt8] {
         if format == .jpeg {
-            // Comments behind the second scan: what is there shows all of the image.
+            // Comments after the second scan enlarge the file: its received part already shows the complete image.
             var file = try Fixture.bytes("progressive.jpg")
             let scans = file.indices.dropLast().filter { file[$0] == 0xFF && file[$0 + 1] == 0xDA }
             let next = try #require(

@@ -111,7 +111,7 @@ struct FilterTests {
         for index in 36_000..<40_000 { pixels.replaceSubrange((index * 4)..<(index * 4 + 3), with: [0, 0, 0]) }
         let line = try Image(size: Image.Size(40_000, 1), pixels: pixels)
         let color = try ImageFilter.resized(to: Image.Size(1, 1)).apply(to: line).pixels
-        // A tenth is black.
+        // A tenth of the pixels is black.
         #expect(abs(Int(color[0]) - 229) <= 1 && color[3] == 255, "\(color)")
         #expect(try ImageFilter.resized(toFit: Image.Size(50_000, 50_000)).apply(to: line).size == line.size)
     }

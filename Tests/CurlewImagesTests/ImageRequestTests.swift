@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Shared and cancelled requests for images", .noLeaks, .timeLimit(.minutes(1)))
 struct ImageRequestTests {
-    /// A server that answers with an image once it may.
+    /// A server that answers with an image once the test allows it.
     private func gatedServer() async throws -> (MockServer, AsyncStream<Void>.Continuation) {
         let png = try Fixture.bytes("plain.png")
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -71,7 +71,7 @@ struct ImageRequestTests {
             try await server.waitForConnections { $0.accepted == (name == "a" ? 1 : 2) }
             await downloader.cancel(first)
         }
-        // They are still ending, as may be.
+        // The cancelled requests may still be ending.
         let kept = try Image(size: Image.Size(1, 1), pixels: [1, 2, 3, 255])
         await downloader.cache?.add(kept, for: server.url("/a"))
         #expect(try await downloader.load("a").pixels == [1, 2, 3, 255])

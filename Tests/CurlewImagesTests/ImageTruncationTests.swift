@@ -27,7 +27,7 @@ struct ImageTruncationTests {
                     }
                     #expect(error?.code == .decodingFailed)
                 } else {
-                    // A checksum or the mark of the end is missing, and no pixel.
+                    // The missing bytes are a checksum or the end marker, but no pixel.
                     #expect(image.pixels == whole.pixels, "\(name) cut off after \(length) of \(bytes.count) bytes")
                     #expect(image.frames.count == whole.frames.count, "\(name) cut off after \(length) bytes")
                 }
@@ -35,7 +35,7 @@ struct ImageTruncationTests {
         }
     }
 
-    /// Files of formats that browsers show in part.
+    /// Files of formats with partial display.
     static let partial = [
         "plain.png", "plain.jpg", "progressive.jpg", "cmyk.jpg", "plain.gif", "moving.gif", "lossless.webp",
     ]
@@ -70,13 +70,13 @@ struct ImageTruncationTests {
         }
     }
 
-    /// A GIF with an empty canvas, and white frames on it.
+    /// A GIF with an empty canvas and white frames.
     private func gif(_ canvas: Image.Size, frames: [(left: Int, top: Int, size: Image.Size)]) -> [UInt8] {
         func word(_ number: Int) -> [UInt8] { littleEndian(number, 2) }
         let screen =
             Array("GIF89a".utf8) + word(canvas.width) + word(canvas.height) + [0x80, 0, 0, 0, 0, 0, 255, 255, 255]
         let images = frames.flatMap { frame -> [UInt8] in
-            // Codes of three bits: clear, and the colour, each pixel anew, so that no code grows longer.
+            // Codes of three bits: clear and the colour, repeated for each pixel, so that no code grows longer.
             var bits: [UInt8] = []
             func add(_ code: UInt8) { for place in 0..<3 { bits.append(code >> place & 1) } }
             for _ in 0..<(frame.size.width * frame.size.height) {
@@ -141,10 +141,10 @@ struct ImageTruncationTests {
         odd.insert(contentsOf: [1, 2, 3], at: table)
         try Image(decoding: odd).expectQuarters(tolerance: 20)
         try Image(decoding: Array(file.dropLast(2)) + [1, 2, 3, 0xFF, 0xD9]).expectQuarters(tolerance: 20)
-        // The end is marked, and half of the pixels are not there.
+        // The end marker is present, and half of the pixels are missing.
         let scan = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDA })
         let early = Array(file[..<((scan + file.count) / 2)]) + [0xFF, 0xD9]
-        // The odd bytes' warning hides all others.
+        // The warning about the stray bytes hides all others.
         var oddEarly = early
         oddEarly.insert(contentsOf: [1, 2, 3], at: table)
         for bytes in [early, Array(early.dropLast(2)), Array(odd.dropLast(2)), oddEarly] {

@@ -12,14 +12,14 @@ import Testing
 struct DiskCacheDamageTests {
     private static let large = pattern("large", count: 100 << 10)
 
-    /// Changes the index behind the store's back.
+    /// Changes the index without the store's knowledge.
     private func tamper(_ folder: ScratchFolder, _ sql: String) throws {
         let queue = try DatabaseQueue(path: folder.file("index-1.sqlite"))
         try queue.write { try $0.execute(sql: sql) }
         try queue.close()
     }
 
-    /// Makes a store with a small and a large entry, and closes it.
+    /// Creates a store with a small and a large entry, and closes it.
     private func prepare(_ folder: ScratchFolder) async throws -> (small: HTTPCache.Entry, large: HTTPCache.Entry) {
         let store = try await DiskCacheStore(folder: folder.path)
         let small = try await store.store(makeEntry("small"), pattern("small", count: 100))

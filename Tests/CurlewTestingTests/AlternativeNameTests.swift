@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Alternative names")
 struct AlternativeNameTests {
-    /// The names as another implementation reads them.
+    /// The names as another implementation parses them.
     private func names(
         _ names: HeldCertificate.AlternativeName...
     ) throws -> [(_SubjectAlternativeName.NameType, [UInt8])] {
@@ -44,7 +44,7 @@ struct AlternativeNameTests {
         let expected: [UInt8] =
             [0x30, 0x17, 0x82, 2, 0xFF, 0xFE, 0x87, 3, 1, 2, 3, 0x82, 12] + Array("bücher.test".utf8)
         #expect(certificate.certificateDER.windows(of: expected.count).contains { $0.elementsEqual(expected) })
-        // An identifier that is registered: 1.2.3.
+        // The identifier is registered: 1.2.3.
         #expect(try self.names(.raw(tag: 0x88, [0x2A, 3])).map(\.0.rawValue) == [8])
     }
 

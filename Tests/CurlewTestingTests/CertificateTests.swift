@@ -121,7 +121,7 @@ struct CertificateTests {
         try await self.expect(isTaken: false, [try HeldCertificate(options, issuer: root)], trusting: root)
     }
 
-    /// Whether a session that trusts `root` takes what a server shows for `localhost`.
+    /// Checks if a session that trusts `root` accepts a server's certificate for `localhost`.
     private func expect(
         isTaken: Bool, _ chain: [HeldCertificate], trusting root: HeldCertificate,
         sourceLocation: SourceLocation = #_sourceLocation

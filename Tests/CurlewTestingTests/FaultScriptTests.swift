@@ -6,7 +6,7 @@ import Testing
 struct FaultScriptTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    /// What a connection of its own gets of one request; nothing if it is refused or broken off.
+    /// The answer to one request on its own connection; empty if it is refused or broken off.
     private func ask(_ server: MockServer) async -> String {
         guard let client = try? await WireClient.connect(port: server.port) else { return "" }
         try? await client.send(self.get)
@@ -89,7 +89,7 @@ struct FaultScriptTests {
         try server.inject(Fault(.onAccept, .close), at: .connection(0))
         #expect(await self.ask(server) == "")
         #expect(await self.ask(server).hasPrefix("HTTP/1.1 200"))
-        // In cleartext both have the same moment, and the first goes first.
+        // In cleartext both faults apply at the same moment, in order.
         #expect(
             self.complaint(server) == "close on accept came too late: another fault had ended its connection")
     }

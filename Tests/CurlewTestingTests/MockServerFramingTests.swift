@@ -25,7 +25,7 @@ struct MockServerFramingTests {
             #expect(try await response.body.collect(upTo: 9) == Array("hello".utf8))
         }
         #expect(server.connectionCounts.accepted == 1)
-        // GOAWAY came before the last of them.
+        // GOAWAY was sent before the last of the answers.
         server.enqueue(MockResponse())
         #expect(try await session.get(.raw(server.url())).status == .ok)
         #expect(server.connectionCounts.accepted > 1)

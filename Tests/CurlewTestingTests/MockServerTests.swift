@@ -208,7 +208,7 @@ struct MockServerTests {
     }
 }
 
-// No scope may hold it.
+// No scope holds the server here.
 @Suite("A MockServer without references", .timeLimit(.minutes(1)))
 struct DroppedMockServerTests {
     @Test("a dropped server closes its connections")

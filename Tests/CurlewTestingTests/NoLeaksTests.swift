@@ -41,7 +41,7 @@ struct NoLeaksTests {
         }
         let session = try HTTPSession(chain: .bare)
         let left = try await self.check.leaks { _ = try await session.get(.raw(server.url())) }
-        // The server's end of it, in the same process, is another one.
+        // The server's end of the connection, in the same process, is a separate one.
         #expect(left.contains { $0.hasPrefix("connection ") && $0.hasSuffix("port \(server.port))") }, "\(left)")
     }
 
@@ -104,14 +104,14 @@ struct NoLeaksTests {
     }
 }
 
-/// Keeps what a test leaks, until it lets go.
+/// Holds the leaked value of a test until it is released.
 private actor Held<Value: Sendable> {
     var value: Value?
 
     func set(_ value: Value?) { self.value = value }
 }
 
-/// A thread that does nothing until the value is gone.
+/// An idle thread that ends with the value.
 private final class IdleThread: Sendable {
     private let pipe: (read: Int32, write: Int32)
     private let thread: pthread_t

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("NoLongTurns", .serialized, .timeLimit(.minutes(1)))
 struct NoLongTurnsTests {
-    /// Runs something on a loop, inside the scope of the trait.
+    /// Runs a closure on a loop, within the scope of the trait.
     private func watch(_ work: @escaping @Sendable () -> Void) async throws {
         let test = try #require(Test.current)
         try await NoLongTurnsTrait.noLongTurns.provideScope(for: test, testCase: Test.Case.current) {
             let loop = try CurlewEventLoop(name: "curlew-watched")
             await Task(executorPreference: loop) { work() }.value
-            // In the next turn, so the last one is over.
+            // The next turn shows that the previous one is over.
             await Task(executorPreference: loop) {}.value
         }
     }
@@ -33,7 +33,7 @@ struct NoLongTurnsTests {
     }
 }
 
-/// Microseconds of the processor that this thread has had.
+/// The processor time of this thread in microseconds.
 private func threadTime() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -78,7 +78,7 @@ struct ProxyTests {
         try await client.send(self.get)
         #expect(try await client.receive(through: "hello").hasSuffix("hello"))
         #expect(await proxy.takeRequest()?.isAccepted == true)
-        // The end of the tunnel comes without close_notify.
+        // The tunnel ends without close_notify.
         await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
     }
 
@@ -124,7 +124,7 @@ struct ProxyTests {
         #expect(try await self.socksReply(through: socks, to: refused.port).1 == 5)
     }
 
-    /// A client that has been greeted and has asked for a tunnel, and the code of the reply.
+    /// A client that has been greeted and has requested a tunnel, and the code of the reply.
     private func socksReply(through proxy: MockProxy, to port: Int) async throws -> (WireClient, UInt8) {
         let client = try await WireClient.connect(port: proxy.port)
         try await client.send([5, 1, 0])

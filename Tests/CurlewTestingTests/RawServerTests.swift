@@ -28,7 +28,7 @@ struct RawServerTests {
             try await connection.halfClose()
             #expect(try await connection.read() == Array("late".utf8))
         }
-        // The reset may come before the client has looked whether it is connected.
+        // The reset may precede the client's check of its connection.
         await #expect(throws: (any Error).self) {
             let first = try await WireClient.connect(port: server.port)
             _ = try await first.receiveAll()
@@ -57,7 +57,7 @@ struct RawServerTests {
         try await server.waitForAccepted(1)
         await server.shutdown()
         #expect(server.connectionCounts.open == 0)
-        // Cleanly or by a reset, which throws; nothing was sent.
+        // The connection ends cleanly or by a reset, which throws; no bytes were sent.
         #expect((try? await client.receiveAll())?.isEmpty != false)
     }
 

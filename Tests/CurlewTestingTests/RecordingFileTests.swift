@@ -10,7 +10,7 @@ struct RecordingFileTests {
 
     init() throws { self.folder = try ScratchFolder() }
 
-    /// One of everything.
+    /// A recording with one element of each kind.
     private let recording = Recording(exchanges: [
         Recording.Exchange(
             request: Recording.Request(

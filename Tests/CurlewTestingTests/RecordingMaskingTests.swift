@@ -5,10 +5,10 @@ import Testing
 
 @Suite("The masking of secrets in a recording", .timeLimit(.minutes(1)))
 struct RecordingMaskingTests {
-    /// What a secret looks like here: the file must not have it anywhere.
+    /// The secret of these tests, which must not appear in the file.
     private static let secret = "hush4711"
 
-    /// The text of the file that an exchange with a stub makes.
+    /// The text of the recording file of an exchange with a stub.
     private func file(
         _ request: CurlewRequest, _ answer: StubAnswer = .response(),
         masking: Recording.Masking = Recording.Masking()

@@ -8,7 +8,7 @@ import Testing
 struct ServerScopeTests {
     private struct Stop: Error {}
 
-    /// Expects that nobody listens any more.
+    /// Expects that the server does not listen any more.
     private func expectEnd(of url: String) async throws {
         let error = await #expect(throws: CurlewError.self) { _ = try await HTTPSession(chain: .bare).get(.raw(url)) }
         #expect(error?.code == .connectionRefused)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The error of a cancelled call", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct CancellationErrorTests {
-    /// What an entry point is called with.
+    /// The arguments of an entry point.
     struct Stage: Sendable {
         /// A session over sockets. `/stalled` is never answered, `/body` has a body that does not end, `/busy` is a 503, and `/`
         /// is answered.

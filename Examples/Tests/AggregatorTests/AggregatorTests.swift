@@ -20,7 +20,7 @@ struct AggregatorTests {
 
     @Test("a page asks its three upstreams concurrently, and later pages reuse the connections")
     func together() async throws {
-        // None of the three answers before all have been asked.
+        // Each of the three upstreams answers only after all have been asked.
         let asked = Gathering(of: 3)
         let kitchen = try await Kitchen.start(
             species: { _ in try await asked.arrive(Self.curlew) },
@@ -160,7 +160,7 @@ struct AggregatorTests {
         for upstream in upstreams { await upstream.shutdown() }
     }
 
-    /// True if no connection can be made.
+    /// True if connections are refused.
     private func refuses(_ url: String) async -> Bool {
         guard let stranger = try? HTTPSession(chain: .bare) else { return false }
         let outcomes = await stranger.warm(up: [url])

@@ -17,7 +17,7 @@ struct DownloadCommandTests {
         }
     }
 
-    /// What ranges were asked for; an empty text for the whole.
+    /// The requested ranges; an empty text for the full file.
     private func ranges(of server: MockServer) async -> [String] {
         var found: [String] = []
         for _ in 0..<server.requestCount { found.append(await server.takeRequest()?.fields[.range] ?? "") }
@@ -78,7 +78,7 @@ struct DownloadCommandTests {
         let folder = try TemporaryFolder()
         let words = ["download", server.url("/bird"), "-o", folder.path("bird")]
         let tool = try ToolProcess(words)
-        // The lines tell that it has begun, and the part file how far it is.
+        // The lines show that the download has begun, and the part file shows its progress.
         try await eventually("200,000 bytes lie in the folder") { folder.contains(200_000) }
         tool.send(signal)
         let end = await tool.end()
@@ -173,7 +173,7 @@ struct DownloadCommandTests {
     @Test("an interrupted upload resumes", arguments: ["--resumable", "--protocol=tus", "--protocol=ietf"])
     func resumable(word: String) async throws {
         var faults = UploadServer.Faults()
-        // What was sent is not seen at once where nobody asks; this makes sure that the first part is there.
+        // Sent bytes are not visible at once; this fault makes sure that the first part has arrived.
         faults.breaks = [200_000]
         faults.statuses = [nil, 403]
         let server = try await UploadServer.start(word.hasSuffix("ietf") ? .draft(6) : .tus, faults)
@@ -193,7 +193,7 @@ struct DownloadCommandTests {
 }
 
 extension TemporaryFolder {
-    /// Whether a part file holds so many bytes.
+    /// True if a part file contains this number of bytes.
     fileprivate func contains(_ count: Int) -> Bool {
         names.contains { name in
             let size = try? FileManager.default.attributesOfItem(atPath: path(name))[.size] as? Int

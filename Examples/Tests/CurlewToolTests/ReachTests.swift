@@ -3,7 +3,7 @@ import Testing
 
 @Suite("curlew reach", .timeLimit(.minutes(1)))
 struct ReachTests {
-    /// Why there can be no network of its own; nil if there can be.
+    /// The reason why a network namespace cannot be created; nil if it can.
     private static let obstacle: String? = {
         let probe = Process()
         probe.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")

@@ -15,7 +15,7 @@ import Testing
 
 @Suite("A gallery of remote images", .noLeaks, .timeLimit(.minutes(1)))
 struct GalleryTests {
-    /// The service, and a client before it.
+    /// The service with a client.
     private func withGallery(
         policy: AddressPolicy = .any, _ body: (HTTPSession) async throws -> Void
     ) async throws {
@@ -166,7 +166,7 @@ struct GalleryTests {
             let bytes = Array(try Data(contentsOf: shot.appending(path: "page.png")))
             let image = try Image(decoding: bytes)
             #expect(image.size == Image.Size(1000, 800))
-            // Two images of 200 × 200 in the colour that they have.
+            // The two images have 200 × 200 pixels of the expected colour.
             let red = stride(from: 0, to: image.pixels.count, by: 4).count { place in
                 abs(Int(image.pixels[place]) - 200) < 12 && abs(Int(image.pixels[place + 1]) - 30) < 12
                     && abs(Int(image.pixels[place + 2]) - 30) < 12
@@ -176,7 +176,7 @@ struct GalleryTests {
         await images.shutdown()
     }
 
-    /// Runs a program to its end. Not by Foundation's Process, which leaves the run loop of a thread behind.
+    /// Runs a program to its end. Foundation's Process is not used, because it leaves a thread with a run loop behind.
     private static func run(_ words: [String]) async throws -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

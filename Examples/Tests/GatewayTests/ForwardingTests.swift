@@ -186,7 +186,7 @@ struct ForwardingTests {
             try await peer.write(
                 "PUT /taken HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc")
             let taken = try await peer.read(through: "\r\n\r\nabc")
-            // The body never comes: the answer has to.
+            // The body never arrives, but the answer must.
             try await peer.write(
                 "PUT /refused HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
             return (taken, try await peer.read(through: "\r\n\r\n"))
@@ -222,7 +222,7 @@ struct ForwardingTests {
 
     @Test("a gateway that leads to itself answers 508 after one round")
     func loop() async throws {
-        // The port is known once the gateway runs: whoever comes there is sent back to the gateway by a second one.
+        // The port is known once the gateway runs: a second gateway sends its requests back to the first.
         let port = AsyncStream.makeStream(of: Int.self)
         let back = try await RawServer.start { connection in
             let head = try await connection.readHead()

@@ -73,7 +73,8 @@ struct GatewayFaultTests {
             try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             return try await peer.read()
         }
-        // The connection ended before the body did; where nothing of it had passed, the gateway could still say so.
+        // The connection ended before the body did; before its first byte the gateway could still send an error
+        // response.
         if answer.hasPrefix("HTTP/1.1 200") {
             #expect(!answer.hasSuffix("0\r\n\r\n"))
             #expect(answer.utf8.count < 40_000)
@@ -156,7 +157,7 @@ struct GatewayFaultTests {
     func early() async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
-            // In chunks, so that the client knows of the end by the last of them.
+            // Chunked coding shows the client the end of the body.
             try await connection.write(
                 "HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n4\r\nfull\r\n0\r\n\r\n"
             )
@@ -166,7 +167,7 @@ struct GatewayFaultTests {
         let passage = try await Passage.start(to: upstream.url())
         let answers = try await WirePeer.connected(to: passage.port) { peer in
             try await peer.write("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-            // It waits for the whole answer before it says more.
+            // The client waits for the complete answer before it sends more.
             let first = try await peer.read(through: "0\r\n\r\n")
             try await peer.write("3\r\ndef\r\n0\r\n\r\nTRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             return (first, try await peer.read())
@@ -213,7 +214,7 @@ struct GatewayFaultTests {
         try await WirePeer.connected(to: passage.port) { peer in
             try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             _ = try await peer.read(through: "\r\n\r\n")
-            // What is written stands in buffers by now; whoever waits for nobody would soon have written it all.
+            // The written bytes fill buffers by now; a gateway without backpressure would soon have sent all of them.
             for await sent in counts where sent >= 2 { break }
             for _ in 0..<50_000 { await Task.yield() }
         }
@@ -258,7 +259,7 @@ struct GatewayFaultTests {
             ("an encoded path upwards", "GET /x/%2e%2e/%2e%2e/secret HTTP/1.1\r\nHost: a\r\n\r\n"),
         ])
     func smuggled(_ name: String, _ request: String) async throws {
-        // Whatever reaches it: a whole request that the client did not send is what must not.
+        // A complete request that the client did not send must not reach the upstream.
         let upstream = try await MockServer.start { request in
             _ = try? await request.body.collect()
             return MockResponse(body: "ok")
@@ -272,7 +273,7 @@ struct GatewayFaultTests {
             answer.isEmpty || answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 501"), "\(name): \(answer)")
         try await passage.close()
         await upstream.shutdown()
-        // What is refused for another reason than its framing has a clear end, and is followed by the next.
+        // A request that is refused for other reasons than its framing has a clear end, and the next one follows.
         let isFramed = ["two hosts", "Connection that names Host"].contains(name) || name.contains("path")
         for await request in upstream.requests where request.isComplete {
             #expect(request.target == "/app/smuggled" && isFramed, "\(name): \(request.target)")

@@ -75,7 +75,7 @@ struct AnswerTests {
         let file = try TemporaryFile(bytes)
         let answer = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body_file":"\#(file.path)""#)
         let body = try #require(answer.string("body"))
-        // What came is as good a line to send.
+        // The received body is valid in a line to send.
         let again = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body":"\#(body)""#)
         #expect(again.bodyBytes == bytes)
         await server.shutdown()
@@ -86,7 +86,7 @@ struct AnswerTests {
         arguments: [
             ("Content-Length: 9\r\n\r\nhello", "hello", "response-truncated"),
             ("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n4\r\n", "hello", "response-truncated"),
-            // The library hands nothing out of a reading that breaks the framing.
+            // The library returns no bytes of a read with broken framing.
             ("Transfer-Encoding: chunked\r\n\r\nxyz\r\nhello", "", "invalid-response"),
         ])
     func bodyError(_ rest: String, _ body: String, _ code: String) async throws {

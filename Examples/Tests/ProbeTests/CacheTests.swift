@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The cache of a session", .timeLimit(.minutes(1)))
 struct CacheTests {
-    /// Answers with the number of the request on its connection, fresh for an hour unless the path says otherwise; 304 to the right
-    /// condition.
+    /// Answers with the number of the request on its connection, fresh for an hour unless the path sets another
+    /// lifetime; 304 to a matching condition.
     private func server() async throws -> MockServer {
         try await MockServer.start { request in
             let fields: HTTPFields = [
@@ -74,7 +74,7 @@ struct CacheTests {
         let probe = ProbeDriver()
         let first = mode.map { #""cache_mode":"\#($0)""# } ?? ""
         _ = try await probe.fetch(server.url("/private"), first)
-        // A later line changes nothing.
+        // A later line does not change the mode.
         let later = #""cache_mode":"shared""#
         #expect(try await probe.fetch(server.url("/private"), later).string("cache_status") == markedPrivate)
         let credentials = #""headers":[["Authorization","Basic dTpw"]]"#

@@ -81,7 +81,7 @@ struct CarriageTests {
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello")
             try await connection.closed
         }
-        // Long enough for the head to come first on a busy machine.
+        // The timeout is long enough for the head to arrive first on a busy machine.
         let answer = try await ProbeDriver().fetch(server.url(), #""idle_timeout_ms":1500"#)
         #expect(answer.code == "idle-timeout")
         #expect(answer.bodyText == "hello")

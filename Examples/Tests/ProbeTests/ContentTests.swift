@@ -19,7 +19,7 @@ struct ContentTests {
         return request
     }
 
-    /// A request that came, in short.
+    /// A summary of a received request.
     struct Sent: Sendable, CustomTestStringConvertible {
         let members: String
         let target: String

@@ -14,7 +14,7 @@ struct ProcessTests {
             .deletingLastPathComponent()
         let file = try String(contentsOf: examples.appendingPathComponent("probe-cases.jsonl"), encoding: .utf8)
         let probe = try ProbeProcess()
-        // The file's ports are for people to fill; a test has its own.
+        // The ports of the file are placeholders, which the test replaces.
         try probe.send(
             file.replacing("127.0.0.1:8080", with: "127.0.0.1:\(server.port)")
                 .replacing("127.0.0.1:1/", with: "127.0.0.1:\(refused.port)/"))
@@ -107,7 +107,7 @@ struct ProcessTests {
         for _ in 0..<9 { try probe.send(piece) }
         try probe.send("\"}\n" + #"{"id":2,"op":"teleport"}"# + "\n")
         let refused = #"{"id":1,"error":"the line is longer than 67108864 bytes","code":"bad-request"}"#
-        // Answers come in any order.
+        // The answers come in any order.
         let answers = Set([try await probe.next(), try await probe.next()])
         #expect(answers == [refused, #"{"id":2,"skip":"op teleport"}"#])
         try probe.endInput()

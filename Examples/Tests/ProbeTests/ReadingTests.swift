@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Serializers of a response", .timeLimit(.minutes(1)))
 struct ReadingTests {
-    /// The answer to a fetch of that body.
+    /// The answer to a fetch of this body.
     private func answer(
         _ body: String, _ type: String?, _ members: String, status: Int = 200
     ) async throws -> JSONValue { try await answer(Array(body.utf8), type, members, status: status) }
@@ -60,7 +60,7 @@ struct ReadingTests {
 
     @Test("an image is reported as its size and its pixels, and other bytes are an error")
     func image() async throws {
-        // Two pixels of a BMP: red, then half of white.
+        // A BMP of two pixels: red, and half-transparent white.
         var bitmap: [UInt8] = [0x42, 0x4D, 62, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0]
         bitmap += [40, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0] + [UInt8](repeating: 0, count: 24)
         bitmap += [0, 0, 255, 128, 128, 128, 0, 0]
@@ -99,7 +99,7 @@ struct ReadingTests {
         await server.shutdown()
     }
 
-    /// A fault, and the answer to it.
+    /// A fault, and its expected answer.
     struct Fault: Sendable, CustomTestStringConvertible {
         let members: String
         var status = 200

@@ -49,7 +49,7 @@ struct RequestTests {
         let line = #"{"id":1,"url":"\#(server.url())","headers":[["X-mIxEd","#.utf8 + value + #"],["x-é",""]]}"#.utf8
         let probe = ProbeDriver()
         await probe.send(.line(Array(line)))
-        // A name that is no token is told, not repaired.
+        // An invalid field name is reported, not repaired.
         #expect(try await probe.nextLine().contains(#""code":"invalid-request""#))
         let good = #"{"id":2,"url":"\#(server.url())","headers":[["X-mIxEd","#.utf8 + value + "]]}".utf8
         await probe.send(.line(Array(good)))

@@ -76,7 +76,7 @@ struct SecurityTests {
         let other = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
         for (members, code) in [
             (#""verify":false,"verify_host":false"#, nil),
-            // As with AFNetworking: a name that is to be valid, in a certificate that need not be.
+            // A name check without certificate verification fails, as in AFNetworking.
             (#""verify":false"#, "untrusted-certificate"), (stage.members + #","pins":["\#(other)"]"#, "pin-mismatch"),
             (stage.members + #","pins":["nonsense"]"#, "invalid-tls-setting"),
             (stage.members + #","pinning":"certificate","pinned":"\#(stage.anchors.path)""#, nil),

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Downloads and uploads of files", .timeLimit(.minutes(2)))
 struct TransferTests {
-    /// A folder of a test's own.
+    /// A test's own folder.
     private final class Folder: Sendable {
         let path = TemporaryFile.freePath("folder")
 
@@ -15,7 +15,7 @@ struct TransferTests {
 
         deinit { try? FileManager.default.removeItem(atPath: path) }
 
-        /// The names of what is in it.
+        /// The names of the folder's contents.
         var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
 
         func bytes(_ name: String) -> [UInt8]? {

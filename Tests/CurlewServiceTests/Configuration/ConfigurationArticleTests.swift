@@ -29,7 +29,7 @@ struct ConfigurationArticleTests {
         for name in names {
             #expect(name.wholeMatch(of: /[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*/) != nil, "\(name)")
         }
-        // Variables have underscores for points and hyphens alike.
+        // Variables have underscores for both dots and hyphens.
         let variables = names.map { $0.replacing("-", with: "_").replacing(".", with: "_") }
         #expect(Set(variables).count == variables.count)
     }

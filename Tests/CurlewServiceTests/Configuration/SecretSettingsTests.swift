@@ -106,7 +106,7 @@ struct SecretSettingsTests {
         await other.shutdown()
     }
 
-    /// What was read with a value.
+    /// The recorded accesses of a configuration reader.
     private final class Accesses: AccessReporter {
         let events = Mutex<[(key: String, isSecret: Bool)]>([])
 

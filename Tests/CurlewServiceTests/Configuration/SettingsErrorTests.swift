@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Invalid settings of a client")
 struct SettingsErrorTests {
-    /// Values that are wrong for every key but those that take any text.
+    /// Values that are invalid for every key, except those that accept any text.
     private static let wrong = [
         "", " ", "30s ", "\t1", "-1", "nan", "inf", "1e3", "ten", "1,5", "99999999999999999999", "x\ny",
     ]

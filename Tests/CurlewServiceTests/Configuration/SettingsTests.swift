@@ -61,7 +61,7 @@ struct SettingsTests {
 
     @Test("a default that is displayed as a value can be set, and changes nothing")
     func defaults() async throws {
-        // These need others beside them.
+        // These keys require others.
         let dependent: Set = ["proxy.authentication", "security.revocation-scope"]
         for key in HTTPSession.Settings.keys where !key.isSecret && !dependent.contains(key.name) {
             guard let text = key.defaultValue, !text.contains(" ") else { continue }

@@ -105,9 +105,9 @@ struct BufferTests {
         let source = CountedBuffers(count: 512, size: 64 << 10)
         let call = Task { try await session.send(CurlewRequest(.post, server.url(), body: .once(source))) }
         try await eventually("some were taken") { source.taken > 3 }
-        // A producer that waits for nobody would run through in this time.
+        // A producer without backpressure would finish in this time.
         for _ in 0..<20_000 { await Task.yield() }
-        // The kernel's buffers on both sides, the server's and ours hold a few megabytes at most.
+        // The buffers of the kernel, the server and the client hold a few megabytes at most.
         #expect(source.taken < 256)
         gate.continuation.finish()
         #expect(try await call.value.body.collect(upTo: 100) == Array("\(32 << 20)".utf8))
@@ -117,7 +117,7 @@ struct BufferTests {
     }
 }
 
-/// So many buffers, counted as they are taken.
+/// A sequence of buffers that counts those that were requested.
 private final class CountedBuffers: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

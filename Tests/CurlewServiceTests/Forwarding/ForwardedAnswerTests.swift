@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Answers that a gateway forwards", .noLeaks, .timeLimit(.minutes(1)))
 struct ForwardedAnswerTests {
-    /// The answer of an upstream in its own bytes, and what is expected behind the gateway.
+    /// The answer of an upstream as bytes, and the expected answer of the gateway.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var method = HTTPRequest.Method.get
@@ -155,7 +155,7 @@ struct ForwardedAnswerTests {
         let session = try HTTPSession(baseURL: server.url(), configuration: testConfiguration(), chain: .bare)
         for collected in [ByteSize.kibibytes(16), .kibibytes(0)] {
             var answer = try await forward(over: session, collected: collected)
-            // As a route does that takes another field for the better one.
+            // A route may replace the field.
             answer.fields[.contentLength] = announced
             let broken = await #expect(throws: Broken.self) { _ = try await written(answer) }
             #expect((broken?.error as? CurlewError)?.code == code)

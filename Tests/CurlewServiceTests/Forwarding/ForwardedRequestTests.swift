@@ -24,7 +24,7 @@ struct ForwardedRequestTests {
         HTTPRequest(method: method, scheme: "https", authority: "shop.test", path: path, headerFields: fields)
     }
 
-    /// The status that a request is refused with; nil if it is forwarded.
+    /// The status of a refused request; nil if it is forwarded.
     private func refusal(
         _ head: HTTPRequest, rules change: (inout HTTPSession.Forwarding) throws -> Void = { _ in }
     ) throws -> HTTPResponse.Status? {
@@ -99,7 +99,7 @@ struct ForwardedRequestTests {
         #expect(try refusal(head(fields: [.connection: value])) == .badRequest)
     }
 
-    /// The fields of a list of pairs; literals of HTTPFields take each name once.
+    /// The fields of a list of pairs; literals of HTTPFields accept each name once.
     private static func fields(_ pairs: [(HTTPField.Name, String)]) -> HTTPFields {
         var fields = HTTPFields()
         for (name, value) in pairs { fields.append(HTTPField(name: name, value: value)) }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import CurlewService
 
-/// A client with metrics before a server.
+/// A client with metrics, and its server.
 private struct MetricsScene {
     let backend = TestMetrics()
     let server: MockServer
@@ -30,7 +30,7 @@ private struct MetricsScene {
         api = try HTTPSession(configuration: configuration, chain: chain) { metrics }
     }
 
-    /// Reads a response, waits for the end of its exchange, and brings the figures up to date.
+    /// Reads a response, waits for the end of its exchange, and updates the gauges.
     func fetch(_ path: String = "/", _ method: HTTPRequest.Method = .get) async throws {
         let response = try await api.send(method, .raw(server.url(path)))
         _ = try await response.body.collect(upTo: .mebibytes(1))
@@ -324,7 +324,7 @@ struct RequestMetricsTests {
             #expect(Set(labels.map(\.0)).isSubset(of: description?.labels ?? []), "\(name) \(labels)")
         }
         let names = Set(recorded.map(\.0))
-        // Nothing was hedged, nothing dropped, and there was no circuit: tests of their own see those.
+        // Hedges, drops and circuits do not occur here; they have their own tests.
         let others: Set = [
             "curlew.client.hedges", "curlew.client.metrics.dropped", "curlew.client.circuit.state",
             "curlew.client.circuit.transitions",
@@ -350,7 +350,7 @@ struct RequestMetricsTests {
     }
 }
 
-/// A port on which nobody listens.
+/// A port without a listener.
 private func closedPort() async throws -> Int {
     let server = try await MockServer.start { _ in MockResponse() }
     let port = server.port
@@ -358,7 +358,7 @@ private func closedPort() async throws -> Int {
     return port
 }
 
-/// Metrics whose timers block until they are let go.
+/// Metrics whose timers block until they are released.
 private final class BlockingMetrics: MetricsFactory {
     let metrics = TestMetrics()
     private let blocked = Guarded(false)

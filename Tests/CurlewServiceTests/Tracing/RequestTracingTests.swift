@@ -10,7 +10,7 @@ import Logging
 import Testing
 import Tracing
 
-/// A client with traces before a server.
+/// A client with traces, and its server.
 private struct TracingScene {
     let tracer = InMemoryTracer()
     let server: MockServer
@@ -28,7 +28,7 @@ private struct TracingScene {
         api = try HTTPSession(configuration: testConfiguration(), chain: chain) { [tracing] in tracing }
     }
 
-    /// The spans, the inner ones before the outer ones, after the end of all exchanges.
+    /// The spans after the end of all exchanges, inner ones first.
     func spans() async -> [FinishedInMemorySpan] {
         await api.shutdown()
         await tracing.flush()
@@ -214,7 +214,7 @@ struct RequestTracingTests {
         }
         for _ in 0..<2 { _ = try await scene.api.get(.raw(scene.server.url())).body.collect(upTo: 10) }
         let spans = await scene.spans()
-        // The hit may come before the loop has reported the end of the exchange that brought the miss.
+        // The hit may precede the loop's report of the end of the miss.
         let results = spans.map { $0.text("curlew.cache.result") ?? "\($0.kind)" }.sorted()
         #expect(results == ["\(SpanKind.client)", "hit", "miss"].sorted())
     }
@@ -225,7 +225,7 @@ struct RequestTracingTests {
         var options = RequestOptions()
         options.urlTemplate = "/birds/{id}"
         _ = try await scene.api.get(.raw(scene.server.url("/birds/7")), options: options).body.collect(upTo: 10)
-        // The server's parser has a list of methods, too, on which this one is.
+        // The server's parser has a list of methods, which includes this one.
         let response = try await scene.api.send(HTTPRequest.Method("PURGE")!, .raw(scene.server.url()))
         #expect(response.status == .ok)
         _ = try await response.body.collect(upTo: 10)
@@ -323,7 +323,7 @@ struct RequestTracingTests {
     }
 }
 
-/// A link that sees the context of the task.
+/// A link that records the context of the task.
 private struct SeeingContext: CurlewMiddleware {
     let see: @Sendable (ServiceContext?) -> Void
 
@@ -359,7 +359,7 @@ private struct Forwarding: Transport {
     }
 }
 
-/// A tracer whose spans block in their ends until they are let go.
+/// A tracer whose spans block at their ends until they are released.
 private final class BlockingTracer: Tracer {
     struct Ends {
         var isBlocked = false
@@ -414,7 +414,7 @@ private final class BlockingTracer: Tracer {
     ) where Inject.Carrier == Carrier {}
 }
 
-/// A tracer whose context has what no field may have.
+/// A tracer whose context contains invalid field values.
 private struct GarbageTracer: Tracer {
     func startSpan<Instant: TracerInstant>(
         _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,

@@ -94,7 +94,7 @@ struct DurableFaultTests {
         try folder.write("other", Array("stays".utf8))
         #expect(truncate(folder.file("queue/q.queue"), size) == 0)
         (session, http) = try await self.session()
-        // An empty file is a queue that was never begun.
+        // An empty file is an unused queue.
         #expect((session.damagedQueue != nil) == (size > 0))
         #expect(try await session.counts().isEmpty)
         try await session.enqueue(.download("http://a.test/", to: .file(folder.file("file"))))
@@ -123,7 +123,7 @@ struct DurableFaultTests {
                 try await session.transfer(id).map { $0.failures == failures && $0.state == .waiting } ?? false
             }
             time.advance(wall: -86_400_000)
-            // Whatever changes wakes the worker, which looks at the clock.
+            // Any change wakes the worker, which then reads the clock.
             try await session.suspend([DurableTransfer.ID()])
             try await session.enqueue(later(time))
         }
@@ -249,7 +249,7 @@ struct DurableFaultTests {
         var options = quickOptions()
         options.lease = .seconds(3)
         options.now = { time.withLock { $0 } }
-        // Noon in whatever zone: the part of the day is taken from the machine's own clock.
+        // The time is noon in any time zone: the time of day comes from the machine's own clock.
         var seconds = 12 * 3600
         var local = tm()
         localtime_r(&seconds, &local)

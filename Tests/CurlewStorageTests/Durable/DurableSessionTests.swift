@@ -104,7 +104,7 @@ struct DurableSessionTests {
         let bytes = pattern("c", count: 100_000)
         let content = RangedContent(bytes, entityTag: "\"one\"")
         let server = try await MockServer.start { content.response(to: $0) }
-        // What a process leaves that is killed around the naming.
+        // The state after a process was killed around the renaming.
         let http = try HTTPSession(chain: .bare)
         let store = try await SQLiteTransferStore.open(folder: folder.file("queue"), identifier: "q")
         let session = DurableSession(store: store, http: http, options: quickOptions())

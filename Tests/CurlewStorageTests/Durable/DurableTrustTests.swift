@@ -87,7 +87,7 @@ struct DurableTrustTests {
 
     // MARK: Names
 
-    /// A file that is about to get its name, as a row has it.
+    /// The stored renaming of a file, as in a row.
     private func naming(_ part: String, _ target: String, replaces: Bool = false) throws -> [UInt8] {
         let identity = try FileSnapshot(statusOf: part, for: .keeping)
         func text(_ value: String) -> String { "\"\(value)\"" }
@@ -135,7 +135,7 @@ struct DurableTrustTests {
         let http = try HTTPSession(chain: .bare)
         let store = try await place.open(kind)
         let session = DurableSession(store: store, http: http, options: quickOptions())
-        // The folder is known by another path.
+        // The symbolic link is another path of the folder.
         #expect(symlink(folder.file("allowed"), folder.file("link")) == 0)
         var path =
             destination == "folder" ? Destination.folder(folder.file("link")) : .file(folder.file("link/file"))

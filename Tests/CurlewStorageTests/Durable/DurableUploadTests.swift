@@ -70,7 +70,7 @@ struct DurableUploadTests {
         let id = try await session.enqueue(request(server, dialect))
         let worker = TransferWorkerID("w")
         let claim = try #require(try await store.claim(worker, policy: claimPolicy(), atMost: 1).first)
-        // What a process has written down that ends then.
+        // The state that the killed process has recorded.
         #expect(try await store.record(.sending, of: claim.key))
         let token = Guarded<[UInt8]?>(nil)
         var options = ResumableUpload.Options()

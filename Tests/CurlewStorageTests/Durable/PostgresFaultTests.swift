@@ -109,7 +109,7 @@ struct PostgresFaultTests {
             DurableTransfer.Request.download("http://a.test/\($0)", to: .file("/nowhere/\($0)"))
         }
         let adding = Task { try await session.enqueue(requests) }
-        // Its second batch waits for this one's lock.
+        // The second batch waits for the lock of this connection.
         let blocker = try await PostgresConnection.connect(settings(postgres))
         try await PostgresMigration.setUp(blocker, settings(postgres))
         await #expect(throws: (any Error).self) {
@@ -186,7 +186,7 @@ struct PostgresFaultTests {
         let http = try HTTPSession(chain: .bare)
         let session = try await session(postgres, http)
         var request = DurableTransfer.Request.download("http://a.test/", to: .file("/nowhere/file"))
-        // Nothing that compresses.
+        // The random text cannot be compressed.
         request.fields[.userAgent] = String((0..<30_000).map { _ in "0123456789abcdef".randomElement() ?? "0" })
         var count = 0
         var error: CurlewError?
@@ -266,7 +266,7 @@ struct PostgresFaultTests {
         try postgres.run("DELETE FROM \"\(schema)\".transfer")
         #expect(try add("one") == "f\n")
         #expect(try await store.counts().isEmpty)
-        // A day later nobody repeats it any more, and it takes no room.
+        // A repetition is impossible after a day, so the row is deleted.
         try postgres.run("UPDATE \"\(schema)\".enqueuing SET moment = 0")
         #expect(try add("two") == "t\n")
         #expect(try postgres.run("SELECT call FROM \"\(schema)\".enqueuing") == "two\n")
@@ -392,7 +392,7 @@ struct PostgresFaultTests {
         let http = try HTTPSession(chain: .bare)
         let (one, two) = (try await session(postgres, http), try await session(postgres, http))
         var changes = two.store.changes().makeAsyncIterator()
-        // The first tells that the connection listens.
+        // The first element reports that the connection listens.
         #expect(await changes.next() != nil)
         try await one.enqueue(.download("http://a.test/", to: .file("/nowhere/file")))
         #expect(await changes.next() != nil)

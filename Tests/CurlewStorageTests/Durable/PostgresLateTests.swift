@@ -49,12 +49,12 @@ struct PostgresLateTests {
             #expect(taken.allSatisfy { claim in !claims.contains { $0.key.id == claim.key.id } })
             for claim in taken { #expect(try await store.record(.finished([]), of: claim.key)) }
             #expect(try await store.counts()[.running] == 2)
-            // One who renews first takes nothing, either.
+            // A worker that renews first takes no claim either.
             place.time.advance(uptime: silence)
             #expect(try await store.renew(second, lease: .seconds(30), progress: [:]).isEmpty)
             #expect(try await store.renew(first, lease: .seconds(30), progress: progress).count == 2)
         }
-        // Whoever does not come back loses them after a grace.
+        // A worker that does not return loses its claims after a grace period.
         place.time.advance(uptime: 60_000)
         #expect(try await store.claim(second, policy: claimPolicy(), atMost: 10).isEmpty)
         try await place.time.pass(40_000, at: store)
@@ -119,7 +119,7 @@ struct PostgresLateTests {
         try await PostgresMigration.setUp(connection, settings)
         #expect(try await connection.run("SHOW transaction_isolation").first?.text(0) == "read committed")
         await #expect(throws: CurlewError.self) {
-            // A row that another program has written.
+            // The row simulates a change by another program.
             _ = try run("UPDATE transfer SET id = ''")
             _ = try await store.list(nil, after: 0, limit: 10)
         }

@@ -148,7 +148,7 @@ struct PostgresProtectionTests {
         "a connection without protection is refused before data is sent, and the message names the missing setting")
     func refused() async throws {
         let http = try HTTPSession(chain: .bare)
-        // An address that is nobody's (RFC 5737).
+        // The address is reserved for documentation (RFC 5737).
         var settings = PostgresSettings("postgres://me:hunter2@192.0.2.1/app?sslmode=require")
         settings.connectTimeout = .seconds(1)
         let verified = settings

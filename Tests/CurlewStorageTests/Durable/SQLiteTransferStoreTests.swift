@@ -28,7 +28,7 @@ struct SQLiteTransferStoreTests {
         let store = try await open()
         let other = try await open()
         try await store.enqueue([newTransfer()])
-        // SQLite in another process: whether it takes itself for the last one is asked of the locks of this one.
+        // SQLite in another process: the locks of this process show if it takes itself for the last user.
         let path = folder.file("queue/q.queue")
         let command = """
             import sqlite3
@@ -114,7 +114,7 @@ struct SQLiteTransferStoreTests {
     }
 }
 
-/// What a program writes to its output.
+/// The output of a program.
 private func output(of arguments: [String]) async throws -> String {
     let folder = try ScratchFolder()
     let command = arguments.map {

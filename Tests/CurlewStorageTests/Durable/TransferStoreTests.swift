@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewStorage
 
-/// What every store of durable transfers promises.
+/// The guarantees of every store of durable transfers.
 @Suite("The stores of durable transfers", .noLeaks, .timeLimit(.minutes(5)))
 struct TransferStoreTests {
     private let place: StorePlace
@@ -87,7 +87,7 @@ struct TransferStoreTests {
         if kind == .sqlite {
             time.reboot()
         } else {
-            // A server has no workers of its own, whose processes a reboot would have ended.
+            // A server has no local workers whose processes a reboot would have ended.
             try await time.pass(30_000, at: store)
             _ = try await store.claim(second, policy: claimPolicy(), atMost: 0)
         }

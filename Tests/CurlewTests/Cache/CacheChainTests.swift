@@ -17,7 +17,7 @@ struct CacheChainTests {
         }
         #expect(try await scene.get() == "200 1 miss")
         #expect(try await scene.get() == "200 1 hit")
-        // Who wants no coding has another response.
+        // A request without content codings selects another response.
         var options = RequestOptions()
         options.decodesContent = false
         let plain = try await scene.api.get(.raw(scene.server.url()), options: options)

@@ -93,7 +93,7 @@ struct CacheCredentialTests {
         #expect(try await scene.get("/own", fields) == "200 3 miss")
         #expect(try await scene.get("/own") == "200 4 miss")
         #expect(try await scene.get("/own") == "200 4 hit")
-        // What was stored without credentials is not for those who have some.
+        // A response stored without credentials is not for requests with credentials.
         #expect(try await scene.get("/own", fields) == "200 5 miss")
     }
 
@@ -151,7 +151,7 @@ struct CacheCredentialTests {
         #expect(try await scene.get("/", [.cookie: "a=1"]) == "200 1 hit")
     }
 
-    /// Every response names the user that it was made for. Whatever the server says, nobody gets another's.
+    /// Every response names its user. Whatever the server's fields are, no user gets the response of another.
     @Test("a user's response never reaches another user, whatever the server's fields are", arguments: 0..<8)
     func fuzzed(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)

@@ -84,7 +84,7 @@ struct CacheFreshnessTests {
         #expect(lifetime(fields, .shared) == 300)
         #expect(lifetime(fields) == 60)
         #expect(lifetime([.cdnCacheControl: "must-revalidate", .expires: httpDate(Self.now + 10)], .shared) == 0)
-        // What is no structured field counts as absent, and so does a value of the wrong type.
+        // A malformed structured field counts as absent, and so does a value of the wrong type.
         #expect(lifetime([.cdnCacheControl: "max-age=300, =", .cacheControl: "max-age=60"], .shared) == 60)
         #expect(lifetime([.cdnCacheControl: "", .cacheControl: "max-age=60"], .shared) == 60)
         #expect(lifetime([.cdnCacheControl: "max-age=\"300\", x", .cacheControl: "max-age=60"], .shared) == 0)

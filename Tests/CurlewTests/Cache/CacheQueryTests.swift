@@ -28,7 +28,7 @@ struct CacheQueryTests {
         #expect(await scene.server.takeRequest()?.text == "SELECT 1")
     }
 
-    /// Requests that differ in one thing alone.
+    /// Requests that differ in a single property.
     private func variations() -> [(CurlewRequest.Body, HTTPFields, String)] {
         let sql = Self.sql
         func fields(_ value: String, _ others: HTTPFields = [:]) -> HTTPFields {
@@ -45,7 +45,7 @@ struct CacheQueryTests {
             (.string("SELECT 1"), fields("application/sql", [.contentEncoding: "x"]), "/"),
             (.string("SELECT 1"), fields("application/sql", [.contentLanguage: "de"]), "/"),
             (.string("SELECT 1"), fields("application/sql", [.contentLanguage: "en"]), "/"),
-            // A character in two forms, which Swift's `==` takes for the same.
+            // The character has two forms, which are equal for Swift's `==`.
             (.string("caf\u{E9}"), sql, "/"), (.string("cafe\u{301}"), sql, "/"),
             (.string("SELECT 1"), fields("text/\u{E9}"), "/"), (.string("SELECT 1"), fields("text/e\u{301}"), "/"),
         ]
@@ -108,7 +108,7 @@ struct CacheQueryTests {
         #expect(try await query(scene) == "200 1 hit")
     }
 
-    /// A body that says how often it was read.
+    /// A body that counts its reads.
     private func counted(_ text: String, _ count: Guarded<Int>, length: Int64? = nil) -> CurlewRequest.Body {
         .stream(length: length) {
             count.withLock { $0 += 1 }

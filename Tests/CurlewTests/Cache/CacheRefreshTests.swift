@@ -10,7 +10,7 @@ import Testing
 struct CacheRefreshTests {
     private static let user = HTTPField.Name("X-U")!
 
-    /// A server whose content depends on `X-U`. Each user's content has a tag of its own.
+    /// A server whose content depends on `X-U`. Each user's content has its own tag.
     /// - Parameters:
     ///   - first: The fields of 200.
     ///   - later: The fields of 304, and of 200 to HEAD.

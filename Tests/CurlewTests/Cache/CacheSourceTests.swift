@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Options that choose the source of a response", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheSourceTests {
-    /// Sends a GET with options, and says what came.
+    /// Sends a GET with options, and returns a summary.
     private func get(
         _ scene: CacheScene, _ options: RequestOptions = RequestOptions(), _ path: String = "/",
         _ fields: HTTPFields = [:]
@@ -29,7 +29,7 @@ struct CacheSourceTests {
         return options
     }
 
-    /// Options that lead to the server of a scene by another way.
+    /// Options that use another route to the server of a scene.
     private func sources(_ scene: CacheScene, _ proxy: MockProxy) throws -> [String: RequestOptions] {
         let port = scene.server.port
         var security = SecurityPolicy.system
@@ -113,7 +113,7 @@ struct CacheSourceTests {
         #expect(try await get(scene, options) == "200 evil miss")
         #expect(try await get(scene) == "200 1 miss")
         #expect(try await get(scene, options) == "200 evil hit")
-        // The same as no option at all.
+        // The option equals no option.
         #expect(try await get(scene, changed { $0.proxy = Proxy.Configuration.none }) == "200 1 hit")
         await proxy.shutdown()
     }
@@ -242,7 +242,7 @@ struct CacheSourceTests {
                 if depth < 3 { collect(child.value, depth: depth + 1) }
             }
         }
-        // The storage, its optional, the object, the values.
+        // The nested values are the storage, its optional, the object and the values.
         collect(options, depth: 0)
         #expect(names.count > 15)
         let notes: Set = ["keyed", "isResponseAffected", "sourceKeys", "hasForeignKeys"]

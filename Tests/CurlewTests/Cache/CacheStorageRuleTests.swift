@@ -71,7 +71,7 @@ struct CacheStorageRuleTests {
         #expect(shared.head.headerFields[.eTag] == nil)
         #expect(shared.head.headerFields[.server] == "s")
         #expect(try entry(200, named)?.head.headerFields[.eTag] == "\"a\"")
-        // What cannot be read is the strictest.
+        // A malformed directive is applied in its strictest form.
         #expect(try entry(200, [.cacheControl: "private=\"a b\""], .shared) == nil)
     }
 

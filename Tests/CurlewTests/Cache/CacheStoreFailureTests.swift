@@ -5,15 +5,15 @@ import Testing
 
 @testable import Curlew
 
-/// A store with faults that a test sets, over one in memory.
+/// A memory store with faults that a test sets.
 private final class FaultyStore: HTTPCache.Store {
     enum Fault: Sendable, CaseIterable {
         case entries, body, write, append, commit, update, remove
-        /// Calls never come back.
+        /// Calls never return.
         case hangs
-        /// There is no body for the entries that are found.
+        /// Found entries have no body.
         case forgets
-        /// Entries have keys and sizes that nobody has stored.
+        /// Entries have unexpected keys and sizes.
         case garbage
     }
 
@@ -40,7 +40,7 @@ private final class FaultyStore: HTTPCache.Store {
         }
     }
 
-    /// What happens before a body is handed out, once.
+    /// An action before a body is returned, once.
     let beforeBody = Guarded<(@Sendable () async throws -> Void)?>(nil)
 
     func body(of entry: HTTPCache.Entry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
@@ -131,7 +131,7 @@ struct CacheStoreFailureTests {
             if case .storeFailed = event { failures += 1 }
             if case .invalidated = event { break }
         }
-        // A store that hangs fails whatever is called first.
+        // A store that hangs fails with its first call, whichever it is.
         #expect(isSilent ? failures == 0 : fault == .hangs ? failures >= 1 : failures == 1, "\(failures)")
     }
 
@@ -293,7 +293,7 @@ struct MemoryCacheStoreTests {
         #expect(try await store.entries(for: entry.key).map(\.bodySize) == [11])
     }
 
-    /// Every body is made of its key and generation, so that a wrong byte shows.
+    /// Every body is derived from its key and generation, so that a wrong byte is visible.
     @Test("64 tasks over a small store, with constant eviction, see no wrong byte")
     func stress() async throws {
         let store = HTTPCache.MemoryStore(capacity: 200_000, entryLimit: 50_000)

@@ -8,7 +8,7 @@ import Testing
 /// RFC 9111 §4.3, RFC 5861, RFC 8246.
 @Suite("Validation of stored responses", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheValidationTests {
-    /// Answers 304 to a condition that holds.
+    /// Answers 304 to a matching condition.
     private static func validating(
         _ number: Int, _ request: InboundRequest, _ fields: HTTPFields, fresh: HTTPFields = [:]
     ) -> MockResponse {
@@ -36,7 +36,7 @@ struct CacheValidationTests {
         #expect(validated.description == "200 1 revalidated")
         #expect(validated.fields[.server] == "2")
         #expect(validated.fields[.age] == "0")
-        // Fresh again, with the new fields.
+        // The response is fresh again, with the new fields.
         scene.clock.advance(9)
         let hit = try await scene.send()
         #expect(hit.description == "200 1 hit")
@@ -62,7 +62,7 @@ struct CacheValidationTests {
         scene.clock.advance(2)
         let validated = try await scene.send()
         #expect(validated.description == "200 1 revalidated")
-        // Cookies are for the jar: once, with the response that brought them.
+        // The cookie is set once, with the response that contained it.
         #expect(validated.fields[.setCookie] == "a=1")
         let hit = try await scene.send()
         #expect(hit.status == "hit")
@@ -150,7 +150,7 @@ struct CacheValidationTests {
             }())
         #expect(sent.fields[values: .ifNoneMatch] == ["\"a\""])
         #expect(!sent.fields.contains(.ifModifiedSince))
-        // It has brought what is stored up to date.
+        // The HEAD has updated the stored response.
         #expect(try await scene.get() == "200 1 hit")
     }
 
@@ -341,7 +341,7 @@ struct CacheValidationTests {
             _ = try await scene.get()
             scene.clock.advance(age)
             #expect(try await scene.get(policy: policy) == expected)
-            // What was stored, and whether the policy has stored anything.
+            // The request shows the stored response, and if the policy has stored one.
             let after = try await scene.get(policy: .onlyIfCached)
             #expect(after.hasPrefix(policy == .reload ? "200 2" : "200 1"))
             if policy == .reload {

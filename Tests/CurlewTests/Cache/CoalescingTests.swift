@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Coalesced requests", .noLeaks, .timeLimit(.minutes(2)))
 struct CoalescingTests {
-    /// A server that answers when a test opens the gate, and a session whose equal requests are joined.
+    /// A server that answers when a test opens the gate, and a session that coalesces equal requests.
     private struct Scene: Sendable {
         let gate = Gate()
         let server: MockServer
@@ -39,7 +39,7 @@ struct CoalescingTests {
             ) { link }
         }
 
-        /// Begins a request, and returns once it waits with the others.
+        /// Starts a request, and returns once it has joined the others.
         func begin(
             _ path: String = "/", _ fields: HTTPFields = [:], options: RequestOptions = RequestOptions()
         ) -> Task<String, any Error> {
@@ -56,7 +56,7 @@ struct CoalescingTests {
         func open() { gate.open() }
     }
 
-    /// Returns once so many requests stand in one flight.
+    /// Returns once this number of requests has joined one exchange.
     private func joined(_ scene: Scene, _ count: Int) async throws {
         try await eventually("they wait") { scene.link.memberCount == count }
     }

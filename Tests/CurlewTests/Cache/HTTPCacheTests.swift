@@ -210,7 +210,7 @@ struct HTTPCacheTests {
             if !knowsLength { response.framing = .chunked }
             return response
         }
-        // A twentieth of the capacity, as NSURLCache has it.
+        // The limit is a twentieth of the capacity, as in NSURLCache.
         #expect(scene.cache.store.entryLimit == 1000)
         #expect(try await scene.send().status == "miss")
         #expect(try await scene.send().status == "miss")
@@ -259,7 +259,7 @@ struct HTTPCacheTests {
             #expect(try await scene.get("/?b=2&a=1") == (honors ? "200 1 hit" : "200 2 miss"))
             #expect(try await scene.get("/?a=2&b=2").hasSuffix("miss"))
             if honors {
-                // Under one path there are responses to several queries.
+                // Responses to several queries are stored under one path.
                 #expect(try await scene.get("/?a=1&b=2&utm=y") == "200 1 hit")
                 #expect(try await scene.get("/?b=2&a=2") == "200 2 hit")
             }
