@@ -2,7 +2,7 @@ import Testing
 
 @Suite("The code in the documentation")
 struct DocumentationTests {
-    /// Its lines without indentation and without the empty ones.
+    /// The lines of a text without indentation and without empty ones.
     private func lines(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").map { line in
             let start = line.firstIndex { $0 != " " } ?? line.endIndex

@@ -4,7 +4,7 @@ import Testing
 struct MigrationTests {
     private struct Row {
         let number: Int
-        /// Those of the table: the feature there, what it is here, and its tests.
+        /// The cells of the table: the feature of AFNetworking, its equivalent in Curlew, and its tests.
         let cells: [String]
 
         /// The tests, as types and functions.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The files that repeat what another file says: a change of one has to reach the others.
+/// Files that repeat the contents of others: a change of one must reach the others.
 @Suite("Maps, lists and counts in the project's files")
 struct ProjectFileTests {
     private func words(_ text: some StringProtocol) -> Set<String> {

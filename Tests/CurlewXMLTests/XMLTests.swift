@@ -13,7 +13,7 @@ struct XMLTests {
             .ok, fields: [.contentType: type], body: .bytes(Array(text.utf8)), uri: try CurlewURI("http://stub.test/"))
     }
 
-    /// The error that reading `text` as a tree ends in.
+    /// The error of parsing `text` as a tree.
     private func fault(_ text: String) async throws -> CurlewError? {
         do {
             _ = try await XMLTreeResponseSerializer().serialize(response(text))
@@ -91,7 +91,7 @@ struct XMLTests {
         }
     }
 
-    /// Entities that each stand for ten of the one before.
+    /// Entities that each expand to ten of the previous one.
     private var laughs: String {
         let entities = (1...12).map { level in
             "<!ENTITY l\(level) \"\(String(repeating: "&l\(level - 1);", count: 10))\">"
@@ -146,7 +146,7 @@ struct XMLTests {
         #expect(!listener.wasAsked)
     }
 
-    /// Listens on a free port of this machine and answers nobody.
+    /// A listener on a free local port that never answers.
     private final class SilentListener {
         private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         let port: UInt16
@@ -169,7 +169,7 @@ struct XMLTests {
 
         deinit { close(descriptor) }
 
-        /// Whether a connection waits to be accepted.
+        /// True if a connection waits to be accepted.
         var wasAsked: Bool {
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return poll(&request, 1, 0) != 0

@@ -73,10 +73,10 @@ struct ContentDecoderTests {
             for mask in [0x01, 0x80, 0xFF] as [UInt8] {
                 var broken = coded
                 broken[index] ^= mask
-                // Two bits of the head are reserved, and one calls it text.
+                // Two bits of the head are reserved, and one marks the content as text.
                 if index == 3, mask == 0x01 { continue }
                 do {
-                    // Bits that only fill the last byte mean nothing.
+                    // The padding bits of the last byte have no effect.
                     #expect(try CodedBodies.decode(broken, [.gzip]) == CodedBodies.short, "\(index)")
                     harmless += 1
                 } catch let error as CurlewError {
@@ -104,11 +104,11 @@ struct ContentDecoderTests {
                 try CodedBodies.decode(whole, [.gzip], pieces: size, limits: .unbounded)
                     == CodedBodies.short + CodedBodies.text)
         }
-        // The checksum of the head is looked at.
+        // The checksum of the head is verified.
         var broken = first
         broken[14] ^= 1
         #expect(throws: CurlewError.self) { try CodedBodies.decode(broken, [.gzip]) }
-        // A member that only begins is one that is cut short.
+        // A second member that only begins is truncated.
         let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(first + [0x1F], [.gzip]) }
         #expect(error?.code == .responseTruncated)
     }
@@ -152,9 +152,9 @@ struct ContentDecoderTests {
                 #expect(try CodedBodies.decode(coded, [.deflate], pieces: 1) == body)
             }
         }
-        // A stored block, as the data begins that only frames hold.
+        // A stored block is accepted too, although zlib data cannot begin like this.
         #expect(try CodedBodies.decode([1, 1, 0, 0xFE, 0xFF, 0x78], [.deflate]) == [0x78])
-        // A dictionary that nobody has.
+        // The stream requires an unknown dictionary.
         #expect(throws: CurlewError.self) { try CodedBodies.decode([0x78, 0xBB, 1, 2, 3, 4, 5], [.deflate]) }
     }
 
@@ -169,7 +169,7 @@ struct ContentDecoderTests {
         for broken in [Array(coded.dropLast()), coded + [1]] {
             #expect(throws: CurlewError.self) { try CodedBodies.decode(broken, kinds) }
         }
-        // The coding within is cut short, or followed by something; the one around it is whole.
+        // The inner coding is truncated, or followed by other bytes, while the outer one is complete.
         let inner = try ContentCoding.brotli.encode(CodedBodies.short)
         for (bytes, code) in [
             (Array(inner.dropLast()), ErrorCode.responseTruncated), ([], .responseTruncated),
@@ -196,7 +196,7 @@ struct ContentDecoderTests {
         #expect(try CodedBodies.decode(bomb, [coding.kind], limits: .unbounded).count == 32 << 20)
         let small = try coding.encode(Array(repeating: 0, count: 1 << 20))
         #expect(try CodedBodies.decode(small, [coding.kind], limits: strict).count == 1 << 20)
-        // What lies between two codings is bounded as well, be the end ever so small.
+        // The limits apply between two codings too, however small the result is.
         var limits = ContentDecoding.Limits(ratio: 3, ratioFreeSize: 1000)
         let padded = try ContentCoding.gzip.encode(
             CodedBodies.skippableFrame(100_000) + ContentCoding.zstandard.encode([1]))
@@ -256,11 +256,11 @@ struct ContentDecoderTests {
         for _ in 0..<50 { try drop() }
         let before = try residentMemory()
         for _ in 0..<500 { try drop() }
-        // The smallest state is zlib's, with 40 KiB: what stays of a thousand would be 40 MB.
+        // The smallest decoder state is zlib's, with 40 KiB: a thousand leaked ones would be 40 MB.
         #expect(try residentMemory() < before + (8 << 20))
     }
 
-    /// The bytes of this process that are in memory.
+    /// The resident memory of this process in bytes.
     private func residentMemory() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         return try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) }) * 4096
@@ -272,7 +272,7 @@ extension ContentDecoding.Limits {
 }
 
 extension CodedBodies {
-    /// A zstd frame of zeros that is to be skipped.
+    /// A skippable zstd frame of zeros.
     static func skippableFrame(_ count: Int) -> [UInt8] {
         [0x50, 0x2A, 0x4D, 0x18] + (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
             + Array(repeating: 0, count: count)

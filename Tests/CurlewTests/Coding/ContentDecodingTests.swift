@@ -252,7 +252,7 @@ struct ContentDecodingTests {
             return MockResponse(
                 fields: [.contentEncoding: "gzip"],
                 body: .stream { writer in
-                    // Members without end.
+                    // The server sends endless gzip members.
                     let member = try ContentCoding.gzip.encode(CodedBodies.noise(10_000))
                     while true { try await writer.write(member) }
                 })
@@ -272,7 +272,7 @@ struct ContentDecodingTests {
         }
         #expect(decoding == nil)
         try await eventually("the task has ended") { await api.session?.tasks().isEmpty != false }
-        // Cancelled while it waits for a chunk.
+        // The task is cancelled while it waits for a chunk.
         let reading = Task {
             let answer = try await api.get(.raw(server.url()))
             for try await _ in answer.body where Task.isCancelled { break }
@@ -316,7 +316,7 @@ struct ContentDecodingTests {
         #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
     }
 
-    /// Counts the chunks that were asked for.
+    /// A source that counts the requested chunks.
     private actor Source: AsyncSequence, AsyncIteratorProtocol {
         private(set) var count = 0
         let chunk: [UInt8]
@@ -335,7 +335,7 @@ struct ContentDecodingTests {
         "a decoder reads only as much of a body as its reader needs, and returns small chunks",
         arguments: CodedBodies.codings)
     func backPressure(_ coding: ContentCoding) async throws {
-        // One chunk makes many pieces, and nothing beyond is asked for before they are taken.
+        // One chunk decodes to many pieces, and the next chunk is requested only after all of them were read.
         let source = Source(chunk: try coding.encode(Array(repeating: 0, count: 1 << 20)))
         let body = CurlewResponse.Body.stream(
             DecodedChunks(

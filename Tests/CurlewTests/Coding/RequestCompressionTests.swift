@@ -157,7 +157,7 @@ struct RequestCompressionTests {
         try await api.expectUsable()
     }
 
-    /// Counts how many chunks were asked for.
+    /// A source that counts the requested chunks.
     private actor Noise: AsyncSequence, AsyncIteratorProtocol {
         private(set) var count = 0
         private var generator = SystemRandomNumberGenerator()
@@ -185,7 +185,7 @@ struct RequestCompressionTests {
             let piece = try #require(await iterator.next())
             #expect(piece.count <= CompressedChunks.partSize)
             taken += piece.count
-            // What zlib keeps to itself, and the chunk that it is working on.
+            // The difference is zlib's buffer and the current chunk.
             #expect(await noise.count * size <= taken + size + (512 << 10))
         }
     }

@@ -13,7 +13,7 @@ struct CookieDomainTests {
             Script("a=b; domain=co.uk", nil, from: "http://shop.co.uk/"),
             Script("a=b; domain=shop.co.uk", "a=b", from: "http://www.shop.co.uk/", to: "http://shop.co.uk/"),
             Script("a=b; domain=github.io", nil, from: "http://me.github.io/"),
-            // Dots at the end make no other name of it.
+            // A dot at the end does not change the name.
             Script("a=b; domain=co.uk.", nil, from: "http://shop.co.uk./", to: "http://other.co.uk./"),
             Script("a=b; domain=github.io..", nil, from: "http://me.github.io../"),
             Script("a=b; domain=..", nil, from: "http://x../", to: "http://y../"),
@@ -21,10 +21,10 @@ struct CookieDomainTests {
             Script("a=b; domain=github.io", "a=b", from: "http://github.io/"),
             Script("a=b; domain=github.io", nil, from: "http://github.io/", to: "http://me.github.io/"),
             Script("a=b; domain=GitHub.IO", nil, from: "http://github.io/", to: "http://me.github.io/"),
-            // A wildcard of the list, and its exception.
+            // The list has a wildcard, with an exception.
             Script("a=b; domain=foo.ck", nil, from: "http://x.foo.ck/"),
             Script("a=b; domain=www.ck", "a=b", from: "http://x.www.ck/", to: "http://www.ck/"),
-            // What the list does not know: a single label is one.
+            // The list has no rule here, so a single label is a public suffix.
             Script("a=b; domain=corp", nil, from: "http://app.corp/"),
             Script("a=b; domain=app.corp", "a=b", from: "http://x.app.corp/", to: "http://app.corp/"),
             Script("a=b; domain=localhost", "a=b", from: "http://localhost:8080/"),

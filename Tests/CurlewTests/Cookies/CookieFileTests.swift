@@ -42,7 +42,7 @@ struct CookieFileTests {
         #expect(report.stored == 6 && report.skippedLines.isEmpty)
         #expect(other.cookies.dropLast() == jar.cookies.dropLast(3))
         #expect(try other.field(for: "https://www.h.example/d") == "a=1; b=\"x y\"; c=a\tb; d=; nameless; ü=ö")
-        // Without those that end with the session; and what is there is replaced.
+        // The file without session cookies replaces the existing file.
         try await jar.save(to: path, includesSessionCookies: false)
         let fewer = CookieJar { 1_700_000_000 }
         #expect(try await fewer.load(from: path).stored == 1)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Cookies over the network", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct CookieHandlingTests {
-    /// Answers with the Cookie fields that it got, one a line, and sets what the query says.
+    /// Answers with the received Cookie fields, one per line, and sets the cookies of the query.
     private static let echo: MockServer.Handler = { request in
         var response = MockResponse(body: .string(request.fields[values: .cookie].joined(separator: "\n")))
         if let query = request.target.split(separator: "?").dropFirst().first {
@@ -71,7 +71,7 @@ struct CookieHandlingTests {
         for field in ["a=jar", "b=jar", "nameless"] { jar.store(field, from: uri) }
         let api = try session(jar)
         #expect(try await text(api, server.url(), fields: [.cookie: "a=mine"]) == "a=mine; b=jar; nameless")
-        // swift-http-types makes two fields of this; one is sent.
+        // swift-http-types splits this cookie into two fields; one is sent.
         #expect(
             try await text(api, server.url(), fields: [.cookie: "x=1; b=mine;c"]) == "x=1; b=mine;c; a=jar")
         jar.removeAll()
@@ -124,7 +124,7 @@ struct CookieHandlingTests {
 
     @Test("4,900 cookies in one response exceed the default field limit; with a higher limit the jar keeps its bound")
     func thousands() async throws {
-        // libcurl from 8.14 on takes less than 5,000 fields, whatever the limit.
+        // libcurl from 8.14 on accepts fewer than 5,000 fields, whatever the limit.
         let fields = HTTPFields((0..<4900).map { HTTPField(name: .setCookie, value: "c\($0)=1") })
         let server = try await MockServer.start { _ in MockResponse(fields: fields, body: "ok") }
         let jar = CookieJar()
@@ -172,7 +172,7 @@ struct CookieHandlingTests {
 
     @Test("the link sees every request of an outer link")
     func hops() async throws {
-        /// Asks again where Location says, as a link for redirects would.
+        /// Repeats the request at the Location, like a redirecting link.
         struct Follow: CurlewMiddleware {
             func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
                 -> CurlewResponse

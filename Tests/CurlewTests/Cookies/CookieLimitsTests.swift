@@ -12,7 +12,7 @@ struct CookieLimitsTests {
         let uri = try CurlewURI("https://h.example/")
         for name in ["a", "b", "c"] { jar.store("\(name)=1; path=/\(name)", from: uri) }
         jar.store("x=1", from: try CurlewURI("https://other.example/"))
-        // Sending is use, asking is none.
+        // Sending a cookie is a use, looking it up is not.
         #expect(jar.cookiesToSend(to: try CurlewURI("https://h.example/a")).count == 1)
         _ = jar.cookies(for: try CurlewURI("https://h.example/b"))
         jar.store("d=1", from: uri)
@@ -35,7 +35,7 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["a", "b", "d"])
         jar.store("e=1; secure", from: uri)
         #expect(names(jar) == ["a", "d", "e"])
-        // Then it is the new one that has to go.
+        // The new cookie is evicted then.
         #expect(!jar.store("f=1", from: uri))
         #expect(names(jar) == ["a", "d", "e"])
         jar.store("g=1; secure", from: uri)

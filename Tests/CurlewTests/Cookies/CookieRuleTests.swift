@@ -57,12 +57,12 @@ struct CookieRuleTests {
         #expect(!jar.store("a=2; path=/login", from: try CurlewURI("http://x.www.h.example/")))
         #expect(!jar.store("a=2; domain=h.example; path=/login", from: try CurlewURI("http://other.h.example/")))
         #expect(try jar.field(for: "https://www.h.example/login") == "a=1")
-        // Another name, a path that is not beneath, and another host are free.
+        // Other names, paths outside the cookie's path, and other hosts are not protected.
         #expect(jar.store("b=2; path=/login", from: open))
         #expect(jar.store("a=2; path=/", from: open))
         #expect(jar.store("a=2; path=/logins", from: open))
         #expect(jar.store("a=2; path=/login", from: try CurlewURI("http://other.h.example/")))
-        // A secure connection may do it.
+        // A secure connection may replace the cookie.
         #expect(jar.store("a=3; path=/login", from: safe))
         #expect(jar.store("a=4; path=/login", from: open))
         #expect(try jar.field(for: "http://www.h.example/login") == "a=4; b=2; a=2")
@@ -136,7 +136,7 @@ struct CookieRuleTests {
         time.advance(by: 1)
         #expect(try jar.field(for: plain) == nil)
         #expect(jar.cookies.isEmpty)
-        // A clock that is set back does not bring it again.
+        // A clock that is set back does not restore the cookie.
         time.advance(by: -5)
         #expect(jar.cookies.isEmpty)
     }

@@ -131,7 +131,7 @@ struct SetCookieTests {
         jar.store("z=; path=/; max-age=0", from: uri)
         jar.store("z=7; path=/", from: uri)
         #expect(try jar.field(for: "http://h.example/") == "v=5; z=7")
-        // The same name on another path, and for all hosts beneath, is another cookie.
+        // The same name with another path, or with a domain, is another cookie.
         jar.store("z=8; path=/d", from: uri)
         jar.store("z=9; path=/; domain=h.example", from: try CurlewURI("http://a.h.example/"))
         #expect(try jar.field(for: "http://h.example/d") == "y=2; w=4; z=8; v=5; z=7; z=9")
@@ -179,7 +179,7 @@ struct SetCookieTests {
         #expect(try jar.field(for: "http://h.example\(long)") == "a=1")
         jar.store("b=1; path=\(long)p", from: uri)
         #expect(jar.cookies.last?.path == "/d")
-        // A long path of a URI is one that is not kept.
+        // An overlong path of a URI is not stored.
         #expect(!jar.store("c=1", from: try CurlewURI("http://h.example\(long)p/q")))
         #expect(jar.store("d=1" + String(repeating: ";", count: 1 << 20), from: uri))
         #expect(jar.store("e=1; x=" + String(repeating: "x", count: 1 << 20) + "; path=/", from: uri))

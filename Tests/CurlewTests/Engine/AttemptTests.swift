@@ -7,7 +7,7 @@ import Testing
 
 @Suite("An attempt without an engine")
 struct AttemptTests {
-    /// Rejections with what brings them about, and what the next attempt is like.
+    /// Rejections with their causes, and the next attempt after each.
     enum Rejected: CaseIterable, CustomTestStringConvertible {
         case strayInput, resend, expectation, misdirected, otherConnection, fullConnection, unaskedAnswer
 
@@ -224,7 +224,7 @@ struct AttemptTests {
     func proxies(_ code: CURLcode, _ status: Int, _ expected: ErrorCode) throws {
         let stage = try proxied("http://127.0.0.1:1")
         #expect(stage.end(code) { $0.tunnelStatus = status } == .failure(expected))
-        // Once the request is under way, it is the origin's.
+        // An error after the request was sent is the origin's.
         let later = try proxied("http://127.0.0.1:1")
         later.connect()
         #expect(later.end(CURLE_RECV_ERROR) == .failure(.connectionLost))

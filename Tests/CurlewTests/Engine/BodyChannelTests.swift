@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The channel of a response body")
 struct BodyChannelTests {
-    /// Everything that waits in the channel.
+    /// All chunks that wait in the channel.
     private func takeAll(_ channel: BodyChannel) -> [[UInt8]] {
         var chunks: [[UInt8]] = []
         while case .chunk(let chunk, _) = channel.take() { chunks.append(chunk) }
@@ -75,7 +75,7 @@ struct BodyChannelTests {
         async let waited: [UInt8]? = withUnsafeThrowingContinuation { waiter in
             if case .chunk(let chunk, _) = channel.wait(waiter) { waiter.resume(returning: chunk) }
         }
-        // Whichever comes first, the reader or the chunk.
+        // The reader and the chunk may come in either order.
         _ = channel.append([1, 2])
         #expect(try await waited == [1, 2])
         let both = await withTaskGroup(of: ErrorCode?.self) { group in
@@ -110,7 +110,7 @@ struct BodyChannelTests {
             return
         }
         #expect(error.code == .connectionLost)
-        // Nobody needs to be held back any more.
+        // A finished channel delays no writer.
         #expect(channel.admits(1000, pending: 0))
     }
 

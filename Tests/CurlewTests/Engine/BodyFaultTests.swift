@@ -41,7 +41,8 @@ struct BodyFaultTests {
                 [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code),
                 "\(String(describing: error))")
         } else {
-            // From 8.7 on libcurl shows nobody the marks of chunks. It skips to the end of the line, so the body is right.
+            // libcurl from 8.7 on does not expose the chunk framing. It skips the rest of the line, so the body is
+            // correct.
             #expect(try await session.fetch(server.url()) == Array("hello".utf8))
         }
         try await session.expectUsable()
@@ -58,7 +59,7 @@ struct BodyFaultTests {
     @Test("trailers that arrive before the body was read are kept apart")
     func trailersBehind() async throws {
         let part = String(repeating: "x", count: 600)
-        // In one packet: libcurl keeps what follows the first chunk, and joins the trailers.
+        // The answer is one packet: libcurl keeps the bytes after the first chunk, and joins the trailers.
         let server = try await rawAnswer(
             chunked("258\r\n\(part)\r\n258\r\n\(part)\r\n0\r\nX-Sum: 7\r\nX-Note: a\r\n\r\n"))
         let session = try makeSession { $0.bodyBufferSize = 1000 }

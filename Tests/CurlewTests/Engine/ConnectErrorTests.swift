@@ -14,10 +14,10 @@ struct ConnectErrorTests {
         let refused = try RefusedPort.unused()
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
-        // Leaves a handle behind that has met a refusal, and everything made that the session needs but a socket.
+        // The refusal leaves a used handle, and everything that the session needs except a socket.
         #expect(await curlewError { _ = try await session.get(.raw(refused.url())) }?.code == .connectionRefused)
 
-        // Of the loop alone: without any descriptor libdispatch ends the process.
+        // The fault only applies to the loop: libdispatch ends the process without a descriptor.
         curlew_arm_fault(CURLEW_FAULT_SOCKET, 0, .max)
         let error = await curlewError { _ = try await session.get(.raw(server.url())) }
         curlew_disarm_faults()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Limits on the reuse of connections", .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionLimitTests {
-    /// The ways in which connections are shared, or not.
+    /// The kinds of connections, shareable or not.
     enum Kind: CaseIterable, CustomTestStringConvertible {
         case cleartext1, tls1, cleartext2, tls2
 
@@ -48,7 +48,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    /// A server that answers with the target; what is under `/held` waits for the gate.
+    /// A server that answers with the target; paths under `/held` wait for the gate.
     private struct Stage {
         let server: MockServer
         let session: HTTPSession
@@ -86,7 +86,8 @@ struct ConnectionLimitTests {
     func inRow(_ kind: Kind, _ limit: Limit) async throws {
         let stage = try await Stage(kind) { limit.set(in: &$0) }
         for index in 0..<4 { try await stage.fetch("/\(index)") }
-        // In cleartext libcurl before 8.0 may need a second try to find out that there is nothing to join.
+        // libcurl before 8.0 may need a second attempt in cleartext, because it notices only then that no connection
+        // can be joined.
         let accepted = stage.server.connectionCounts.accepted
         #expect(kind == .cleartext2 ? accepted >= 4 : accepted == 4)
         #expect(stage.server.requestCount == 4)
@@ -108,7 +109,7 @@ struct ConnectionLimitTests {
             try await group.waitForAll()
         }
         try await stage.fetch("/last")
-        // In cleartext the others are idle, and found one by one.
+        // In cleartext the other connections are idle, and are noticed one by one.
         try await stage.server.waitForConnections { kind.isSecure ? $0.open <= 1 : $0.open < $0.accepted }
         await stage.end()
     }
@@ -128,7 +129,7 @@ struct ConnectionLimitTests {
             stage.gate.open()
             try await group.waitForAll()
         }
-        // The third has carried one request, and stays.
+        // The third connection has carried one request, and stays open.
         try await stage.server.waitForConnections(open: 1)
         for index in 0..<2 { try await stage.fetch("/\(index)") }
         #expect(stage.server.connectionCounts.accepted == 3)
@@ -145,7 +146,7 @@ struct ConnectionLimitTests {
             for index in 0..<2 { group.addTask { try await stage.fetch("/held/\(index)") } }
             try await stage.server.waitForRequests(5)
             let accepted = stage.server.connectionCounts.accepted
-            // libcurl 7.88 does not wait for a connection that is being made where it has another to the same host.
+            // libcurl 7.88 does not wait for a connection that is being opened if it has another to the same host.
             #expect((2...3).contains(accepted))
             try await stage.fetch("/another")
             #expect(stage.server.connectionCounts.accepted == accepted)
@@ -220,7 +221,7 @@ struct ConnectionLimitTests {
 
     // MARK: Probes
 
-    /// An option of the socket that is connected to the port; nil if there is none.
+    /// A socket option of the socket that is connected to the port; nil without such a socket.
     private func option(_ level: Int32, _ name: Int32, ofSocketTo port: Int) -> Int32? {
         for descriptor in Int32(0)..<1024 {
             var address = sockaddr_in()

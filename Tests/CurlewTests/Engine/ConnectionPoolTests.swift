@@ -7,7 +7,7 @@ import Testing
 @testable import Curlew
 
 extension HTTPSession {
-    /// Waits until so many exchanges wait for a connection, those included for which one is being made.
+    /// Waits until this number of exchanges waits for a connection, including those whose connection is being opened.
     fileprivate func expectWaiting(atLeast count: Int) async throws {
         try await eventually("\(count) exchanges wait") {
             guard let figures = await self.session?.figures() else { return false }
@@ -18,7 +18,7 @@ extension HTTPSession {
 
 @Suite("The connection pool", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionPoolTests {
-    /// A server that answers `/held` when the gate opens, and all else at once.
+    /// A server that answers `/held` when the gate opens, and other paths at once.
     private func server(
         _ gate: Gate, _ configuration: MockServer.Configuration = MockServer.Configuration()
     ) async throws -> MockServer {
@@ -51,7 +51,7 @@ struct ConnectionPoolTests {
         let session = try makeSession()
         let loop = try #require(session.session).eventLoop
         #expect(try await session.fetch(server.url("/first")) == Array("/first".utf8))
-        // On the loop itself the cancellation comes in the same turn as the start.
+        // On the loop itself the cancellation happens in the same turn as the start.
         await withTaskExecutorPreference(loop) {
             for number in 0..<20 {
                 let call = Task(executorPreference: loop) { try await session.fetch(server.url("/\(number)")) }
@@ -118,7 +118,7 @@ struct ConnectionPoolTests {
         #expect(server.accepted == 2)
     }
 
-    /// The descriptors of the process that are sockets.
+    /// The number of the process's descriptors that are sockets.
     private var socketCount: Int {
         let entries = (0..<4096).map { "/proc/self/fd/\($0)" }
         return entries.count { entry in
@@ -151,7 +151,7 @@ struct ConnectionPoolTests {
                 for index in 0..<80 { group.addTask { _ = try await session.fetch(server.url("/\(index)")) } }
             }
             try await server.waitForConnections { $0.open <= 2 }
-            // One idle connection, on both sides; a multi handle has sockets of its own.
+            // The rest is one idle connection with both ends, and the sockets of multi handles.
             try await eventually("the descriptors are closed") { socketCount <= before + 2 + 2 * 4 }
         }
         gate.open()
@@ -327,7 +327,8 @@ struct ConnectionPoolTests {
             for _ in 0..<20 { group.addTask { _ = try await session.fetch(server.url()) } }
             try await group.waitForAll()
         }
-        // A new connection can be shared from its first response on (Engine.sharesAfterFirstHead); until then others are made.
+        // A new connection can be shared from its first response on (Engine.sharesAfterFirstHead); until then others
+        // are opened.
         let most = Engine.sharesAfterFirstHead ? 10 : 2
         #expect((2...most).contains(server.accepted))
     }
@@ -337,7 +338,7 @@ struct ConnectionPoolTests {
         let server = try await RawServer.start { connection in
             for number in 0... {
                 _ = try await connection.readHead()
-                // The connection dies under its second request, and the others serve on and on.
+                // The first connection fails during its second request, and the others keep answering.
                 if connection.index == 0, number == 1 { return }
                 try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             }
@@ -355,7 +356,7 @@ struct ConnectionPoolTests {
             }
             try await group.waitForAll()
         }
-        // One for those that waited before it, and one of its own.
+        // One connection serves the requests that waited before it, and one the request itself.
         #expect((2...3).contains(server.accepted))
     }
 

@@ -51,7 +51,7 @@ struct RouteTests {
         let stalled = try StalledListener()
         var configuration = MockServer.Configuration()
         configuration.address = .ipv6
-        // The same port is free on the other family as a rule; where it is not, the redirection below does not need it.
+        // The same port is usually free on the other family; if it is not, the redirection below does not need it.
         let server = try await MockServer.start(configuration) { _ in MockResponse(body: "six") }
         let session = try makeSession {
             $0.route.redirections = [.init(host: "slow.test", port: 80, toHost: "127.0.0.1", toPort: stalled.port)]

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The wait for a connection", .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionWaitTests {
-    /// A server that answers `/slow` when the gate opens, and all else at once.
+    /// A server that answers `/slow` when the gate opens, and other paths at once.
     private func gatedServer() async throws -> (MockServer, AsyncStream<Void>.Continuation) {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in

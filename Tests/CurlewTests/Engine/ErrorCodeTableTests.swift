@@ -6,7 +6,7 @@ import Testing
 struct ErrorCodeTableTests {
     private let article = "DocC/Curlew.docc/ErrorCodes.md"
 
-    /// The rows of the article's tables whose first cell begins with `prefix`, as cells without their marks.
+    /// The rows of the article's tables whose first cell begins with `prefix`, as cells without markup.
     private func rows(_ prefix: String) throws -> [[String]] {
         try Repository.text(of: article).split(separator: "\n").filter { $0.hasPrefix("| \(prefix)") }.map { row in
             row.dropFirst(2).dropLast(2).split(separator: " | ").map(String.init)

@@ -12,7 +12,7 @@ struct EventLoopTests {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
         let loop = try #require(session.session).eventLoop
-        // Jobs that hand in the next one themselves keep the loop busy for as long as the requests take.
+        // Jobs that enqueue their successors keep the loop busy for the duration of the requests.
         let flood = Flood(loop: loop)
         for _ in 0..<1000 { flood.run() }
         for _ in 0..<20 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
@@ -127,7 +127,7 @@ struct EventLoopTests {
     }
 }
 
-/// Jobs that hand in their successors until they are stopped.
+/// Jobs that enqueue their successors until they are stopped.
 private final class Flood: Sendable {
     private let loop: CurlewEventLoop
     private let state = Guarded((count: 0, isStopped: false))

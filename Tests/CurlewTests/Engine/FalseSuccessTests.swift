@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Broken responses that libcurl reports as successes")
 struct FalseSuccessTests {
-    /// The rows of the article as they stand there.
+    /// The rows of the article.
     private func article() throws -> [String] {
         let text = try Repository.text(of: "DocC/Curlew.docc/Architecture.md")
         let lines = text.split(separator: "\n").map(String.init)
@@ -37,11 +37,11 @@ struct FalseSuccessTests {
     }
 }
 
-/// The table "What libcurl does, and what we do" of the article Architecture: each row has a case here, on the attempt alone
-/// where that decides, else the name of the test that shows it over a socket.
+/// The table "What libcurl does, and what we do" of the article Architecture: each row has a case here, on a simulated
+/// attempt if that suffices, otherwise the name of the test that proves it over a socket.
 enum FalseSuccess {
     struct Row: Sendable, CustomTestStringConvertible {
-        /// How the row begins.
+        /// The beginning of the row.
         let beginning: String
         let proof: Proof
 
@@ -50,11 +50,11 @@ enum FalseSuccess {
 
     enum Proof: Sendable {
         case attempt(@Sendable () throws -> Void)
-        /// A test of that name, in that file under `Tests/CurlewTests`.
+        /// A test with this name, in this file under `Tests/CurlewTests`.
         case test(String, in: String)
     }
 
-    /// Expects how an exchange ends with an answer of these lines, after which libcurl reports success.
+    /// Checks the result of an exchange whose answer has these lines, after which libcurl reports success.
     private static func expect(_ ending: AttemptStage.Ending, after lines: [String]) throws {
         let stage = try AttemptStage()
         stage.connect()

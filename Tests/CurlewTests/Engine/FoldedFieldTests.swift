@@ -67,7 +67,8 @@ struct FoldedFieldTests {
         }
     }
 
-    /// Takes lines until one is refused, and returns with which code.
+    /// Passes lines to the parser until one is rejected.
+    /// - Returns: The code of the rejection.
     @discardableResult
     private func take(_ parser: inout HeadParser, _ lines: [String]) -> ErrorCode? {
         for line in lines {

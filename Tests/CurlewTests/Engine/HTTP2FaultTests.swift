@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Faults of HTTP/2 peers", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct HTTP2FaultTests {
-    /// What a server does with the first request of a connection.
+    /// The behaviour of a server at the first request of a connection.
     typealias Script = @Sendable (RawConnection, UInt32) async throws -> Void
 
     private func run(
@@ -79,7 +79,7 @@ struct HTTP2FaultTests {
                 .response(stream: stream, status: 200),
                 .data(stream: stream, Array("hello".utf8), endStream: true)
             )
-            // A connection closed with something unread is reset, which may undo what was written.
+            // A connection that is closed with unread bytes is reset, which may destroy the sent answer.
             try await connection.closed
         }
         #expect(try whole.get() == Array("hello".utf8))
@@ -153,7 +153,8 @@ struct HTTP2FaultTests {
         let body = [UInt8](repeating: 7, count: 400_000)
         let server = try await MockServer.start(.init(protocols: [.http2])) { _ in MockResponse(body: .bytes(body)) }
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
-        // The last one: SwiftNIO takes frames of streams that it refuses after its GOAWAY for a connection error.
+        // The fault applies to the last exchange, because SwiftNIO treats frames of streams that it refuses after its
+        // GOAWAY as a connection error.
         try server.inject(Fault(.atRequestStart, .goAway(.noError)), at: .exchange(count - 1))
         let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<count { group.addTask { try await session.fetch(server.url()) } }
@@ -199,7 +200,7 @@ struct HTTP2FaultTests {
                 .response(stream: first, status: 200), .data(stream: first, [1], endStream: true))
             let upload = try await connection.readFrame { $0.kind == .data }.stream
             uploading.finish()
-            // libcurl wants to send the upload again, on the connection that another request is using.
+            // libcurl attempts to send the upload again, on the connection that another request is using.
             for await _ in heads {}
             try await connection.write(.resetStream(upload, .refusedStream))
             try await connection.closed
@@ -330,8 +331,8 @@ struct HTTP2FaultTests {
                 .response(stream: stream, status: 413, fields: [("content-length", "5")]),
                 .data(stream: stream, Array("large".utf8), endStream: true)
             )
-            // In one reading with the answer libcurl 7.88 would make the answer disappear. Its answer to a ping tells
-            // that it has read.
+            // libcurl 7.88 would lose the answer if it read the reset together with it. Its answer to a ping shows that
+            // it has read the answer.
             try await connection.write(.ping())
             _ = try await connection.readFrame { $0.kind == .ping && $0.flags.contains(.acknowledgement) }
             try await connection.write(.resetStream(stream, .noError))
@@ -374,16 +375,16 @@ struct HTTP2FaultTests {
         let (chunks, upload) = AsyncStream.makeStream(of: [UInt8].self)
         upload.yield(Array("request".utf8))
         let result = try await run(over: .post, body: .once(length: length, chunks)) { connection, stream in
-            // Its answer to a ping tells that the client has read the answer. The two come at once, as libcurl 7.88 reads no
-            // more behind a body that has its length, before the request is sent.
+            // The client's answer to a ping shows that it has read the answer. Both are sent at once, because libcurl
+            // 7.88 reads nothing after a complete body with a length until the request is sent.
             try await connection.write((answer.frames(on: stream) + [.ping()]).flatMap(\.bytes))
             _ = try await connection.readFrame { $0.kind == .ping && $0.flags.contains(.acknowledgement) }
             upload.yield(Array("request".utf8))
             upload.finish()
             try await connection.closed
         }
-        // libcurl 8.2 takes it for an error that the end of the request ends the stream; only a length then tells that the
-        // answer is whole.
+        // libcurl 8.2 treats the end of the stream by the end of the request as an error; only a length then shows that
+        // the answer is complete.
         if answer == .noLength, Engine.versionNumber >= 0x080200 {
             expectFailure(result, .connectionLost)
         } else {
@@ -404,7 +405,7 @@ struct HTTP2FaultTests {
             )
             try await connection.closed
         }
-        // libcurl 7.88 drops what it has read of a stream when it reads the reset, before anybody has seen it.
+        // libcurl 7.88 discards unread bytes of a stream when it reads the reset.
         if Engine.versionNumber < 0x080E00 {
             expectFailure(result, .http2Failed)
         } else {

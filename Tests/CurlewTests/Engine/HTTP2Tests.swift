@@ -119,7 +119,8 @@ struct HTTP2Tests {
     func trailers() async throws {
         let name = HTTPField.Name("x-sum")!
         let (server, session) = try await tlsServer { _ in
-            // Without Content-Length: libcurl stops reading a stream once it has the promised bytes.
+            // The response has no Content-Length, because libcurl stops reading a stream once it has the announced
+            // bytes.
             var response = MockResponse(body: .stream { try await $0.write("body") })
             response.trailers = [name: "7"]
             response.interim = [.init(status: HTTPResponse.Status(code: 103), fields: [name: "early"])]

@@ -37,7 +37,7 @@ struct HeadFaultTests {
         try await expect(.invalidResponse, for: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
     }
 
-    // libcurl before 8.1.0 joins such a line to one of the handle's previous answer, whose memory is free by then.
+    // libcurl before 8.1.0 joins such a line to one of the handle's previous answer, whose memory is freed by then.
     @Test("a folded first field line is refused on a reused handle")
     func foldedAfterAnother() async throws {
         let honest = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")

@@ -23,7 +23,7 @@ struct HeadTimeoutTests {
             if request.path == "/silent" { try await untilCancelled() }
             return MockResponse(body: "ok")
         }
-        // The connection is a kept one the second time.
+        // The third request uses a pooled connection.
         for path in ["/silent", "/", "/silent"] {
             var options = RequestOptions()
             options.headTimeout = path == "/" ? nil : .milliseconds(150)
@@ -49,7 +49,7 @@ struct HeadTimeoutTests {
             try await connection.write(answers[Int(number)!])
             try await connection.closed
         }
-        // The limits are long, so that a busy machine answers in time; the requests wait side by side.
+        // The limits are long, so that a busy machine answers in time; the requests wait concurrently.
         let session = try session(head: .seconds(5), idle: .seconds(7))
         let codes = await withTaskGroup(of: (Int, ErrorCode?).self) { group in
             for index in answers.indices {
@@ -76,7 +76,7 @@ struct HeadTimeoutTests {
             try await connection.closed
         }
         let session = try session(head: .milliseconds(400), idle: .milliseconds(400))
-        // On a kept connection libcurl has no timers, of which one would have it read.
+        // libcurl has no timers on a pooled connection, and so none that would make it read.
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         let loop = try #require(session.session?.eventLoop)
         let fetch = Task { try await session.fetch(server.url()) }
@@ -196,7 +196,7 @@ struct HeadTimeoutTests {
         let response = try await session.get(.raw(server.url()), options: options)
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
         #expect(response.attempts == 2)
-        // What is not idempotent may have been acted on.
+        // A request that is not idempotent may have been processed.
         let other = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.closed

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// A caller's thread starts an exchange on a loop that sleeps, and leaves the rest to the loop's thread.
+/// A caller's thread starts an exchange on a sleeping loop, and leaves the rest to the loop's thread.
 @Suite("Running a sleeping loop on a caller's thread", .keepsToPool, .endsServers, .noLeaks, .timeLimit(.minutes(1)))
 struct LoopEntryTests {
     /// Answers with the request's path; `/silent` gets no answer.

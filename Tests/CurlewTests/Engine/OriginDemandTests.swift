@@ -13,7 +13,7 @@ struct OriginDemandTests {
     }
 
     private static let rows = [
-        // One connection for each exchange of HTTP/1.1 that waits, those being made included.
+        // HTTP/1.1 needs one connection per waiting exchange, including those being opened.
         Row(sharing: .exclusive, waiting: 0, newcomers: 0, pending: 0, count: 0, limit: 64, wanted: 0),
         Row(sharing: .exclusive, waiting: 5, newcomers: 0, pending: 0, count: 0, limit: 64, wanted: 5),
         Row(sharing: .exclusive, waiting: 5, newcomers: 2, pending: 3, count: 3, limit: 64, wanted: 2),
@@ -21,11 +21,11 @@ struct OriginDemandTests {
         // The limit counts all connections.
         Row(sharing: .exclusive, waiting: 100, newcomers: 0, pending: 0, count: 60, limit: 64, wanted: 4),
         Row(sharing: .exclusive, waiting: 1, newcomers: 0, pending: 0, count: 64, limit: 64, wanted: 0),
-        // One connection for all that may share it.
+        // One connection suffices for exchanges that can share it.
         Row(sharing: .unknown, waiting: 100, newcomers: 0, pending: 0, count: 0, limit: 64, wanted: 1),
         Row(sharing: .unknown, waiting: 100, newcomers: 0, pending: 1, count: 1, limit: 64, wanted: 0),
         Row(sharing: .shared, waiting: 3, newcomers: 0, pending: 0, count: 1, limit: 64, wanted: 1),
-        // An exchange that needs a new connection gets one of its own.
+        // An exchange that needs a new connection gets a separate one.
         Row(sharing: .shared, waiting: 3, newcomers: 2, pending: 0, count: 1, limit: 64, wanted: 3),
         Row(sharing: .shared, waiting: 2, newcomers: 2, pending: 1, count: 1, limit: 64, wanted: 1),
         Row(sharing: .shared, waiting: 1, newcomers: 1, pending: 0, count: 1, limit: 1, wanted: 0),

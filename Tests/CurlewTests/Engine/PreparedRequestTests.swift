@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A checked request, without a session")
 struct PreparedRequestTests {
-    /// The field lines that libcurl is given, and those for a proxy.
+    /// The field lines for libcurl, and those for a proxy.
     private func lines(_ list: FieldList?) -> [String] {
         var lines: [String] = []
         var node = list?.head

@@ -4,14 +4,14 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-/// A byte a second lets one piece of what is received pass, and then hours go by before the next.
+/// A limit of one byte a second allows one received piece, and the next one hours later.
 @Suite(
     "Rate limits of transfers",
     .noLeaks, .noLongTurns, .timeLimit(.minutes(2))
 )
 struct RateLimitTests {
     private static let nearlyNothing = RateLimit(sending: 1, receiving: 1)
-    /// The largest piece in which bytes are received.
+    /// The largest piece of received bytes.
     private static let piece: Int64 = 16 << 10
     /// More bytes than the seconds that a test may take.
     private static let sentAtMost: Int64 = 200
@@ -81,7 +81,7 @@ struct RateLimitTests {
         var configuration = SessionConfiguration()
         configuration.rateLimit = RateLimit(receiving: 1)
         var servers: [MockServer] = []
-        // Enough hosts for both loops to have some.
+        // The number of hosts suffices for both loops to get some.
         for _ in 0..<6 {
             servers.append(try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) })
         }
@@ -115,7 +115,7 @@ struct RateLimitTests {
         let task = try #require(held.task)
         expectPattern(try await session.fetch(server.url()))
         #expect(await task.currentProgress.received.wire <= Self.piece)
-        // Free of its own limit, under the session's; then the reverse.
+        // The task first has only the session's limit, then only its own.
         actor.setRateLimit(RateLimit(receiving: 1))
         task.setRateLimit(RateLimit(receiving: 1_000_000_000))
         try await settle(task)
@@ -124,7 +124,7 @@ struct RateLimitTests {
         expectPattern(try await held.body.collect(upTo: .mebibytes(4)))
     }
 
-    /// Lets the task's loop take some turns.
+    /// Lets the task's loop run some turns.
     private func settle(_ task: TaskActor) async throws {
         for _ in 0..<100 { _ = await task.state }
     }

@@ -56,7 +56,7 @@ struct TokenBucketTests {
         var bucket = TokenBucket(1, at: start)
         _ = bucket.reserve(16_384, at: start)
         bucket.change(to: 163_840, at: start)
-        // 16,384 bytes at ten times as many a second are a tenth of a second, which may be spent ahead.
+        // The debt of 16,384 bytes is a tenth of a second at the new rate, which may be used in advance.
         #expect(bucket.reserve(163_840, at: start) == start)
         bucket.change(to: 1, at: start)
         let moment = bucket.reserve(1, at: start)
@@ -76,13 +76,13 @@ struct TokenBucketTests {
     @Test("transfers with a shared limit get equal parts, in any order of requests")
     func fair() {
         let rate = SharedRate(RateLimit(receiving: 1_000_000))
-        // What may pass at once is gone.
+        // The initial allowance is used up.
         _ = rate.reserve(100_000, .receiving, at: start)
         var moments = (0..<50).map { _ in start }
         var counts = Array(repeating: 0, count: 50)
         var now = start
         while now < seconds(10) {
-            // The one whose moment is next passes, and asks again at once.
+            // The transfer with the next moment gets its bytes, and reserves again at once.
             let index = moments.indices.min { moments[$0] < moments[$1] } ?? 0
             now = max(now, moments[index])
             counts[index] += 1
@@ -90,7 +90,7 @@ struct TokenBucketTests {
         }
         #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 2)
         let total = counts.reduce(0, +) * 10_000
-        // Ten seconds, a tenth of one ahead, and the first piece of each.
+        // The total is ten seconds, a tenth of one in advance, and the first piece of each.
         #expect(total >= 9_900_000)
         #expect(total <= 10_650_000)
         #expect(rate.reserve(.max, .sending, at: now) == now)
@@ -99,7 +99,7 @@ struct TokenBucketTests {
 
 @Suite("The rate limiter of a transfer", .timeLimit(.minutes(1)))
 struct RateLimiterTests {
-    /// Runs on a loop, as limiters do.
+    /// Runs a closure on a loop, like a limiter.
     private func onLoop<Result: Sendable>(_ body: @escaping @Sendable (LoopCore) -> Result) async throws -> Result {
         let loop = try CurlewEventLoop(name: "curlew-test")
         return await withCheckedContinuation { done in
@@ -112,7 +112,8 @@ struct RateLimiterTests {
         let (sent, received) = try await onLoop { core in
             let shared = SharedRate(RateLimit(sending: 1000, receiving: 1_000_000))
             let limiter = RateLimiter(core: core, limit: RateLimit(receiving: 1000), shared: shared) { _ in }
-            // A tenth of a second's bytes, and at most as many on credit: the shared limit is as old as the loop's clock at best.
+            // A tenth of a second's bytes are allowed, and at most as many in advance, because the shared limit may lag
+            // behind the loop's clock.
             let sent = (0..<3).map { _ in limiter.allowance(for: 5000, .sending) }
             let received = [100, 100, 1].map { limiter.admits($0, .receiving) }
             limiter.release()
@@ -165,7 +166,7 @@ struct RateLimiterTests {
             guard limiter.admits(1 << 20, .sending) else { return Duration.seconds(100) }
             return core.now.duration(to: shared.reserve(1, .sending, at: core.now))
         }
-        // Only the 200 bytes that have passed are owed; 100 of them may be.
+        // Only the 200 passed bytes are a debt, of which 100 are allowed.
         #expect(wait <= .milliseconds(110))
     }
 }

@@ -41,7 +41,7 @@ struct ResponseHeadCacheTests {
     @Test("a head gives the same fields, framing and errors, whichever heads preceded it")
     func sameAsFresh() {
         let memory = ResponseHeadCache()
-        // Twice, so that every head also meets what the last ones have left.
+        // The list is repeated, so that every head also meets the memory of all others.
         for head in Self.heads + Self.heads {
             #expect(outcome(of: head, memory) == outcome(of: head, ResponseHeadCache()), "\(head)")
         }
@@ -87,7 +87,7 @@ struct ResponseHeadCacheTests {
         }
     }
 
-    /// What the parser makes of a head, in words.
+    /// The parser's result of a head as text.
     private func outcome(of head: String, _ memory: ResponseHeadCache, fieldCount: Int = 100) -> String {
         var limits = CurlewResponse.Limits()
         limits.fieldCount = fieldCount

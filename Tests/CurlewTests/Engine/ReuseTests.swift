@@ -40,7 +40,7 @@ struct ReuseTests {
             while true {
                 let head = try await connection.readHead()
                 if head.contains("Content-Length: 4") { _ = try await connection.readExactly(4) }
-                // The server obeys later than the next request is sent.
+                // The server closes the connection later than the next request is sent.
                 try await connection.write(Self.ok)
             }
         }
@@ -85,7 +85,7 @@ struct ReuseTests {
     func misdirectedOnce() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
-            // The body has begun: one that has not could go over another connection.
+            // The first byte shows that the body is being sent: an unsent request could use another connection.
             _ = try await connection.readExactly(1)
             try await connection.write("HTTP/1.1 421 No\r\nContent-Length: 4\r\n\r\nelse")
             _ = try await connection.drain()
@@ -105,11 +105,11 @@ struct ReuseTests {
         let (strayed, signal) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
-            // The chunked body ends in an empty line too.
+            // The chunked body ends with an empty line too.
             if connection.index > 0 { _ = try await connection.readHead() }
             try await connection.write(Self.ok)
             if connection.index == 0 {
-                // The client has read its answer when it asks for this one.
+                // The client has read its answer when it requests this one.
                 for await _ in strayed { break }
                 try await connection.write(stray)
                 try await connection.flush()
@@ -121,7 +121,7 @@ struct ReuseTests {
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         signal.yield()
         for await _ in written { break }
-        // A one-shot body survives as well: nothing of it had left.
+        // A single-use body is sent too, because no byte of it had been read.
         let body = CurlewRequest.Body.once(
             AsyncStream<[UInt8]> {
                 $0.yield([1, 2, 3])
@@ -130,9 +130,9 @@ struct ReuseTests {
         let response = try await session.post(.raw(server.url()), .body(body))
         #expect(response.status == .ok)
         #expect(server.accepted == 2)
-        // An attempt is measured when it has ended.
+        // The metrics of an attempt are complete when it has ended.
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
-        // Such a connection is not even tried.
+        // The closed connection is not tried.
         #expect(await response.task?.metrics.attempts.count == 1)
     }
 
@@ -141,7 +141,7 @@ struct ReuseTests {
 
     init() { (written, signalWritten) = AsyncStream.makeStream(of: Void.self) }
 
-    /// Serves the first request of a connection and ends it with the second one's head unanswered.
+    /// A server that answers the first request of a connection and closes it after the head of the second.
     private func dyingServer() async throws -> RawServer {
         try await RawServer.start { connection in
             _ = try await connection.readHead()

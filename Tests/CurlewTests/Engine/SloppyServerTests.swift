@@ -120,7 +120,7 @@ struct SloppyServerTests {
         let fields = ["Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n"]
         let head = "HTTP/1.1 200 OK\r\n" + (isLengthFirst ? fields : fields.reversed()).joined() + "\r\n"
         let server = try await RawServer.start { connection in
-            // Whatever comes on it, a second request too.
+            // Every request on the connection gets the answer, a second one too.
             while true {
                 _ = try await connection.readHead()
                 try await connection.write(head + "5\r\nhello\r\n0\r\n\r\n")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Time limits and their errors", .timeLimit(.minutes(2)))
 struct TimeoutTests {
-    /// Answers so much of an exchange, then stalls for ever.
+    /// A server that sends the beginning of an answer, then stalls.
     private func stalling(after answer: String, readingHead: Bool = true) async throws -> RawServer {
         try await RawServer.start { connection in
             if readingHead { _ = try await connection.readHead() }
@@ -40,7 +40,7 @@ struct TimeoutTests {
                 try await clock.sleep(for: .milliseconds(60))
             }
         }
-        // Forty-three bytes at 60 ms take 2.6 s: longer than the limit, though no pause comes near it.
+        // Forty-three bytes at 60 ms take 2.6 s: longer than the limit, with much shorter pauses.
         let session = try makeSession { $0.timeouts.idle = .seconds(2) }
         #expect(try await session.fetch(server.url()) == Array("slow".utf8))
     }

@@ -93,7 +93,7 @@ struct TransferClockTests {
         }
         let abandoned = position(.receiving, .reader, isClaimed: false)
         #expect(clock().expiry(at: Instant(nanoseconds: 150), abandoned) == .idle)
-        // A body that the caller does not produce is no reason.
+        // A producer that delays the request's body does not stop the clock.
         #expect(clock().expiry(at: Instant(nanoseconds: 150), position(.exchanging, .body)) == .idle)
     }
 }

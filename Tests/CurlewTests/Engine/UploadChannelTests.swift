@@ -101,12 +101,12 @@ struct UploadChannelTests {
         #expect(await channel.write([]) == false)
     }
 
-    /// A file whose reads end as is said, one after the other; then nothing of it is cached.
+    /// A file with a scripted result of each read; then no part of it is cached.
     private final class ScriptedFile: CachedFile {
         let bytes: [UInt8]
         private let outcomes: Guarded<[CachedRead]>
 
-        /// - Parameter outcomes: The most bytes that a read brings, or why it brings none.
+        /// - Parameter outcomes: The maximum number of bytes of a read, or the reason why it returns none.
         init(_ bytes: [UInt8], _ outcomes: [CachedRead]) {
             self.bytes = bytes
             self.outcomes = Guarded(outcomes)
@@ -168,7 +168,7 @@ struct UploadChannelTests {
                 ScriptedFile(Self.bytes, [.bytes(4), .bytes(9), outcome]), 0..<100, by: 50, from: channel)
             #expect(received == Array(Self.bytes.prefix(13)))
             #expect(read?.position == 13 && read?.outcome == expected)
-            // Then the producer goes on.
+            // The producer continues after the read.
             #expect(await channel.write([9]))
             #expect(self.read(8, from: channel).bytes == [9])
         }

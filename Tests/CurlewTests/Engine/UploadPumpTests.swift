@@ -7,7 +7,7 @@ import Testing
 struct UploadPumpTests {
     private static let part = CurlewRequest.Body.filePart
 
-    /// Takes chunks, and of a file what `reads` says, one element after the other; then nothing more.
+    /// A sink that accepts chunks, reads from files as scripted by `reads`, and then stops.
     private final class Sink: UploadSink {
         struct State {
             var bytes: [UInt8] = []
@@ -81,7 +81,7 @@ struct UploadPumpTests {
         #expect(outcome.bytes == Self.bytes && outcome.chunks == 1)
 
         let changed = try await pumped(Self.bytes, [(.max, .completed)]) { path in
-            // Longer by a byte after it was looked at.
+            // The file grows by a byte after its length was read.
             let file = try #require(fopen(path, "a"))
             fputc(1, file)
             fclose(file)

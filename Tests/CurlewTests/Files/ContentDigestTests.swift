@@ -7,7 +7,7 @@ import Testing
 @Suite("Digests of content")
 struct ContentDigestTests {
     static let empty256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    /// The same as in a field.
+    /// The digest in the form of a field.
     private let coded = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
     @Test("hexadecimal digits are read in either case, and only in the full length")

@@ -61,7 +61,7 @@ struct FullDiskTests {
         #expect(error?.code == .diskFull && error?.response?.status == .ok)
         #expect(disk.folder.names == [])
         try await session.expectUsable()
-        // Waits for the task, which has a gibibyte to come, unless it was ended.
+        // The scope waits for the task, which would receive a gibibyte if it had not ended.
     }
 
     @Test("a disk without room for one more file is full")

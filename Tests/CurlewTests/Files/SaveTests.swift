@@ -208,7 +208,7 @@ extension Destination {
     }
 }
 
-/// A body after whose last chunk something happens.
+/// A body with an action after its last chunk.
 private struct Interrupted: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error

@@ -3,7 +3,7 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-// As a user has it, without the inside of the library: a link of one's own with an option of its own.
+// The code uses only the public interface, like a user's link with its own option.
 
 extension RequestOptions {
     private enum TenantKey: Key { static let defaultValue: String? = nil }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// RFC 3986 §3.2.3: `port = *DIGIT`. Zeros before a number do not change it, and no server listens at port 0 (RFC 6335 §6).
+/// RFC 3986 §3.2.3: `port = *DIGIT`. Leading zeros do not change a port, and no server listens on port 0 (RFC 6335 §6).
 private let ports: [(text: String, port: Int?)] = [
     ("80", 80), ("1", 1), ("65535", 65_535), ("0080", 80), ("000080", 80), ("0000000000000000000008080", 8080),
     ("0065535", 65_535), ("0", nil), ("00000", nil), ("000000", nil), ("65536", nil), ("99999", nil), ("100000", nil),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Chains of links", .endsServers, .timeLimit(.minutes(1)))
 struct ChainTests {
-    /// Answers with what it was asked, without a network.
+    /// A transport that answers with a description of the request, without a network.
     struct Stub: Transport {
         func send(_ request: CurlewRequest) async throws -> CurlewResponse {
             var fields = request.fields
@@ -15,7 +15,7 @@ struct ChainTests {
         }
     }
 
-    /// Adds its name on the way in and on the way out.
+    /// A link that records its name before and after the rest of the chain.
     struct Mark: CurlewMiddleware {
         let name: String
 
@@ -49,7 +49,7 @@ struct ChainTests {
         }
     }
 
-    /// Turns text into a request and the response into a number: the types change on the way.
+    /// A link that changes the types: text becomes a request, and the response becomes a number.
     struct LengthOf: CurlewMiddleware {
         func intercept(_ path: String, next: Next<CurlewRequest, CurlewResponse>) async throws -> Int {
             let response = try await next(try CurlewRequest(.get, "http://stub.test/\(path)"))

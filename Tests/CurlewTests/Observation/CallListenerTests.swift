@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// A listener that keeps its events.
+/// A listener that stores its events.
 private final class Notes: CallListener {
     private let kept = Guarded<[CallEvent]>([])
     private let onEvent: @Sendable (CallEvent) -> Void
@@ -15,7 +15,7 @@ private final class Notes: CallListener {
 
     var events: [CallEvent] { kept.withLock { $0 } }
 
-    /// The kinds, each with the number of its attempt.
+    /// The kinds of events, each with the number of its attempt.
     var kinds: [String] { events.map { "\($0.kind) \($0.attempt)" } }
 
     func receive(_ event: CallEvent) {

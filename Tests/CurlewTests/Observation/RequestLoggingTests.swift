@@ -76,7 +76,7 @@ struct RequestLoggingTests {
         #expect(!log.text.contains("secret"))
     }
 
-    /// A session whose first link, if that is asked for, shows the queries.
+    /// A session whose first link shows the queries on request.
     private func querySession(_ stub: StubTransport, showsQueries: Bool) throws -> HTTPSession {
         let logger = log.logger(.trace)
         return try HTTPSession(transport: stub, chain: .bare) {
@@ -132,7 +132,7 @@ struct RequestLoggingTests {
                 }
             }
             let session = try querySession(stub, showsQueries: showsQueries)
-            // A stub does not know the option.
+            // A stub's own error does not follow the option.
             for path in ["/absent", "/loop"] + (showsQueries ? [] : ["/lost"]) {
                 let error = await curlewError {
                     _ = try await session.get(.raw("http://a.test\(path)?token=secret"), as: .text)

@@ -14,7 +14,7 @@ struct AddressBalancingTests {
         _ addresses: [String] = ["127.0.0.1", "127.0.0.2", "127.0.0.3"], tls: ServerTLS? = nil,
         _ handler: @escaping Handler = { _, _ in MockResponse(body: "ok") }
     ) async throws -> [MockServer] {
-        // Another process may have the port that the first one got at another address.
+        // The port of the first server may be taken by another process at another address.
         for _ in 0..<20 {
             var servers: [MockServer] = []
             for (index, address) in addresses.enumerated() {
@@ -145,7 +145,7 @@ struct AddressBalancingTests {
         try await eventually("the long exchange has ended") { await session.session?.tasks().isEmpty == true }
         try await requests(3, besides: 0)
         #expect(servers.map(\.requestCount) == [2, 3, 3])
-        // A body that is dropped counts no longer, either.
+        // A dropped body does not count any more.
         do { _ = try await session.get(.raw("http://birds.test:\(port)/long")) }
         try await eventually("the dropped exchange has ended") { await session.session?.tasks().isEmpty == true }
         try await requests(3, besides: 0)
@@ -164,7 +164,7 @@ struct AddressBalancingTests {
         }
         #expect(servers.map(\.requestCount) == [0, 3, 0])
         #expect(servers.map(\.connectionCounts.accepted) == [0, 1, 0])
-        // Requests with another policy have all three.
+        // Requests with another policy use all three addresses.
         for _ in 0..<3 { try await get(session, servers[0].port) }
         #expect(servers.map(\.requestCount) == [1, 4, 1])
     }
@@ -307,7 +307,7 @@ struct AddressPoolTests {
         #expect(picked(pool) == ["10.0.0.1", "10.0.0.2", "10.0.0.1"])
         answer("10.0.0.3", "10.0.0.1")
         #expect(pool.hasAddresses(of: "h") && Set(picked(pool)) == ["10.0.0.1", "10.0.0.3"])
-        // Ten lifetimes later nobody knows whose addresses they are.
+        // The addresses expire after ten lifetimes without a refresh.
         clock.advance(by: .seconds(301))
         #expect(!pool.hasAddresses(of: "h") && begun == 1)
         answer()

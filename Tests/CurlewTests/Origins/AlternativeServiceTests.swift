@@ -79,7 +79,7 @@ struct AlternativeServiceTests {
         try await fetch(session, origin)
         #expect(alternative.requestCount == 1 && origin.requestCount == 0)
         #expect(cache.figures.hits == 1 && cache.figures.stored == 1)
-        // A response that a caller's own route has brought is kept apart.
+        // A response over a caller's own route is stored separately.
         var options = RequestOptions()
         options.route = ConnectionRoute(redirections: [.init(toHost: "127.0.0.1", toPort: origin.port)])
         try await fetch(session, origin, options)
@@ -168,7 +168,7 @@ struct AlternativeServiceTests {
         let response = try await session(store).post(.raw(uri.description), .body(.string("once")))
         #expect(response.status == .ok)
         #expect(await origin.takeRequest()?.text == "once")
-        // The engine asks once more over a fresh connection, as after any 421.
+        // The engine repeats the request over a new connection, as after any 421.
         try await alternative.waitForRequests(2)
         #expect(alternative.requestCount == 2 && origin.requestCount == 1)
         #expect(store.service(for: uri) { _ in true } == nil)
@@ -314,7 +314,7 @@ struct AlternativeServiceStoreTests {
                 ])
         #expect(noted("h2=\":2\"; persist=2") == ["h2 h.example 2 86400"])
         #expect(noted("h2=\":3\"; ma=99999999999999999999999") == ["h2 h.example 3 2592000"])
-        // RFC 7838 §3 takes the port of RFC 3986 §3.2.3.
+        // RFC 7838 §3 uses the port syntax of RFC 3986 §3.2.3.
         #expect(noted("h2=\":000443\"") == ["h2 h.example 443 86400"])
     }
 

@@ -144,7 +144,7 @@ struct StrictTransportTests {
         _ = try await session.get(.raw(from))
         let uri = try #require(seen.withLock { $0 })
         #expect(uri.description == to)
-        // The parts are where they should be.
+        // Each part of the URI is where it belongs.
         let again = try CurlewURI(to).withUserInformation(uri.userInformation)
         #expect(uri == again)
     }

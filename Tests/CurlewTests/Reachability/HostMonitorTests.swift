@@ -125,7 +125,7 @@ struct HostMonitorTests {
         let late = await resolver.next()
         gone.cancel()
         #expect(await gone.value == .unknown)
-        // A listener that comes before the monitor has stopped would go on with what is under way.
+        // A listener that starts before the monitor has stopped would continue the running look-up.
         try await waitUntil { await !monitor.isWatching }
         var updates = monitor.updates.makeAsyncIterator()
         let answer = await resolver.next()

@@ -48,7 +48,7 @@ struct MonitorFailureTests {
         let monitor = try { () throws -> ReachabilityMonitor in
             var source = NetworkSource()
             source.times.failureWait = 1_000_000
-            // A socket of another kind takes the requests and never answers.
+            // A socket of another kind accepts the requests and never answers.
             source.opening.socket = { _ in
                 var pair: [Int32] = [0, 0]
                 let kind = Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)

@@ -114,7 +114,7 @@ struct NetlinkMessageTests {
         for message in [link, route] {
             for count in 0..<message.count {
                 #expect(read(Array(message.prefix(count))).isEmpty)
-                // The same, but with a length that says that it is whole.
+                // The truncated message declares its actual length here.
                 guard count >= 16 else { continue }
                 let cut = Text.bytes(UInt32(count)) + message[4..<count]
                 #expect(read(Array(cut)).count == 1)

@@ -83,7 +83,7 @@ struct NetworkChangeTests {
         try network.plugIn()
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next()?.path?.families == .both)
-        // Preferred by their metrics; one that throws lets nothing after it in its table be asked.
+        // The routes are preferred by their metrics; a route of kind throw ends the look-up in its table.
         try network.ip("route add \(kind) default metric 1")
         #expect(await updates.next()?.path?.families == .ipv6)
         try network.ip("route add \(kind) ::/0 metric 1")
@@ -111,13 +111,13 @@ struct NetworkChangeTests {
     @Test("an IPv6 network is reachable once its address is no longer tentative")
     func onlyIPv6() async throws {
         let network = try NetworkNamespace()
-        // Loopback's address must not be taken for one to send from.
+        // The loopback address must not be used as a source.
         try network.ip(
             "link set lo up", "link add eth0 type veth peer name far0", "link set far0 up",
             "link set eth0 addrgenmode none", "link set eth0 up", "route add ::/0 dev eth0")
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next() == .notReachable)
-        // Whether another has the address is asked for a second.
+        // Duplicate address detection takes a second.
         try network.ip("addr add 2001:db8::10/64 dev eth0")
         let path = await wait(&updates) { $0.isReachable }.path
         #expect(path?.families == .ipv6 && path?.localAddresses == ["2001:db8::10"] && path?.gateways == [])
@@ -206,7 +206,7 @@ struct NetworkChangeTests {
     }
 }
 
-/// A tunnel whose program this process is.
+/// A tunnel whose program is this process.
 struct Tunnel {
     /// A descriptor; a negative error number if there is none.
     let descriptor: Int32
@@ -217,7 +217,7 @@ struct Tunnel {
             descriptor = -errno
             return
         }
-        // struct ifreq: the name in 16 bytes, then IFF_TUN | IFF_NO_PI.
+        // The request is a struct ifreq: the name in 16 bytes, then IFF_TUN | IFF_NO_PI.
         var request = Array(name.utf8) + [UInt8](repeating: 0, count: 40 - name.utf8.count)
         request[16] = 0x01
         request[17] = 0x10

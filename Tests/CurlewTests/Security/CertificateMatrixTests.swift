@@ -15,7 +15,7 @@ struct CertificateMatrixTests {
         return options
     }
 
-    /// Serves a leaf under the root, or under an intermediate of its own, and says why it is refused.
+    /// The code of a client's refusal of a leaf under the root, or under its own intermediate; nil if it is accepted.
     private func code(
         _ options: Options, under intermediate: Options? = nil, strict: Bool = false
     ) async throws -> ErrorCode? {
@@ -102,7 +102,7 @@ struct CertificateMatrixTests {
         let stage = try await TrustStage([HeldCertificate.localhost(issuedBy: weakRoot)])
         #expect(try await stage.code(weakRoot.anchor) == .weakCertificate)
         await stage.end()
-        // A root's own signature proves nothing, so its hash does not matter.
+        // The hash of a root does not matter, because its own signature proves nothing.
         let oldRoot = try HeldCertificate(
             Options(commonName: "Old Root", signatureHash: .sha1, authority: .authority()))
         let fine = try await TrustStage([HeldCertificate.localhost(issuedBy: oldRoot)])

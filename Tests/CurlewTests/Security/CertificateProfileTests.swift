@@ -19,7 +19,7 @@ struct CertificateProfileTests {
         Options(commonName: "Issuer", authority: .authority(), otherExtensions: extensions)
     }
 
-    /// Serves a leaf under the root, or under an intermediate of its own, and says why it is refused.
+    /// The code of a client's refusal of a leaf under the root, or under its own intermediate; nil if it is accepted.
     private func code(
         _ options: Options, under intermediate: Options? = nil, _ adjust: (inout SecurityPolicy) -> Void = { _ in }
     ) async throws -> ErrorCode? {
@@ -95,7 +95,7 @@ struct CertificateProfileTests {
         issuer.nameConstraints = constraint.constraints
         let expected: ErrorCode? = constraint.isRefused ? .unsuitableCertificate : nil
         #expect(try await code(options, under: issuer) == expected)
-        // Constraints of an authority further up, and of the anchor, hold as well.
+        // The constraints of a higher authority, and of the anchor, apply too.
         let top = try HeldCertificate(issuer)
         let middle = try HeldCertificate(.authority("Middle"), issuer: top)
         let deep = try HeldCertificate(options, issuer: middle)
@@ -108,7 +108,7 @@ struct CertificateProfileTests {
             ("neither list", [0x30, 0x00], .unsuitableCertificate),
             ("two empty lists", [0x30, 0x04, 0xA0, 0x00, 0xA1, 0x00], .unsuitableCertificate),
             ("one empty list", [0x30, 0x02, 0xA1, 0x00], .unsuitableCertificate),
-            // What OpenSSL cannot read it does not take for an issuer.
+            // OpenSSL does not use an unparsable certificate as an issuer.
             ("no sequence", [0x05, 0x00], .unknownIssuer), ("half a tag", [0x30], .unknownIssuer),
         ]
         for (what, bytes, expected) in cases {
@@ -156,7 +156,7 @@ struct CertificateProfileTests {
             #expect(try await code(options) == .unsuitableCertificate, "\(what)")
             #expect(try await code(options) { $0.allowsAuthorityAsServer = true } == withLeave, "\(what)")
         }
-        // The test server does not serve what only signs certificates.
+        // The test server refuses to serve a certificate that only signs certificates.
         let signing = try HeldCertificate(
             leaf {
                 $0.authority = .authority()
@@ -171,7 +171,7 @@ struct CertificateProfileTests {
         #expect(try await code(leaf()) { $0.allowsAuthorityAsServer = true } == nil)
         let signer = leaf { $0.keyUsage = ["digitalSignature", "keyCertSign"] }
         #expect(try await code(signer) { $0.allowsAuthorityAsServer = true } == .unsuitableCertificate)
-        // An anchor needs no leave: it is trusted itself.
+        // An anchor needs no permission: it is trusted itself.
         let own = leaf {
             $0.authority = .authority()
             $0.keyUsage = ["digitalSignature", "keyCertSign"]
@@ -203,7 +203,7 @@ struct CertificateProfileTests {
         #expect(try await TrustStage.code(of: [deep, second, first], by: policy) == .unsuitableCertificate)
     }
 
-    // MARK: Others
+    // MARK: Other rules
 
     @Test("an invalid authority information access is refused, wherever in the chain")
     func informationAccess() async throws {

@@ -19,7 +19,7 @@ struct CertificateReadingTests {
             let error = #expect(throws: CurlewError.self, "\(index)") { try CurlewCertificate(der: bytes) }
             #expect(error?.code == .invalidTLSSetting)
         }
-        // Every byte turned over: an error or another certificate, never a trap.
+        // Every changed byte gives an error or another certificate, never a trap.
         for index in good.indices {
             var spoilt = good
             spoilt[index] ^= 0xFF
@@ -105,7 +105,7 @@ struct CertificateReadingTests {
         let leaf = try #require(response.security?.chain.first)
         let (start, end) = (try #require(try leaf.details().notBefore), try #require(try leaf.details().notAfter))
         let root = try TestChain.root.get().certificate.details()
-        // The root may be a moment older than what it signed.
+        // The root may be slightly older than the certificates that it signed.
         let last = min(end, try #require(root.notAfter))
         for (date, expected) in [
             (start, nil), (start - 1, ErrorCode.certificateNotYetValid), (last, nil), (end + 1, .certificateExpired),
@@ -113,7 +113,7 @@ struct CertificateReadingTests {
             policy.validationDate = date
             #expect(try await stage.code(policy) == expected, "\(date)")
         }
-        // A `Date` can be anything that a `Double` is.
+        // A `Date` can have any value of a `Double`.
         for interval in [-Double.infinity, -1e300, .infinity, 1e300, .nan] {
             policy.validationDate = Date(timeIntervalSince1970: interval)
             let expected = interval < 0 ? ErrorCode.certificateNotYetValid : .certificateExpired

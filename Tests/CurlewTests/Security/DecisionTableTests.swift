@@ -5,12 +5,12 @@ import Testing
 
 @Suite("AFNetworking's decision table", .endsServers, .timeLimit(.minutes(2)))
 struct DecisionTableTests {
-    /// AFNetworking's modes.
+    /// The pinning modes of AFNetworking.
     enum Mode: Sendable {
         case none, publicKey, certificate
     }
 
-    /// A policy over our own root, as AFNetworking's is over the system's.
+    /// A policy over the test root, like AFNetworking's over the system's roots.
     private func policy(
         _ mode: Mode, _ pins: [HeldCertificate], allowsInvalid: Bool = false,
         validatesName: Bool = true,
@@ -91,7 +91,7 @@ struct DecisionTableTests {
         }
         #expect(try await stage.code(policy(.certificate, [unknown()])) == .pinMismatch)
         #expect(try await stage.code(policy(.certificate, [])) == .pinMismatch)
-        // Searched from the root's end.
+        // The pinned certificates are compared from the root's end.
         let both = try await stage.fetch(policy(.certificate, [leaf, root]))
         #expect(try both.security?.matchedPin == root.pin)
     }
@@ -136,7 +136,7 @@ struct DecisionTableTests {
     @Test("6: a pinned certificate that an impostor appends to its chain is ignored")
     func borrowed() async throws {
         let pinned = try TestChain.root.get()
-        // It bears the pinned authority's name as its issuer, and another key's signature.
+        // The impostor has the name of the pinned authority, and another key.
         let impostor = try HeldCertificate(.authority(pinned.commonName))
         let forged = try HeldCertificate.localhost(issuedBy: impostor)
         for chain in [[forged, pinned], [forged, impostor, pinned], [try TestChain.selfSigned.get(), pinned]] {

@@ -116,7 +116,7 @@ struct IdentityTests {
     }
 }
 
-/// PKCS #12 bags and encrypted keys, by OpenSSL.
+/// PKCS #12 bags and encrypted keys, created by OpenSSL.
 enum PKCS12Maker {
     private static func read(_ held: HeldCertificate) throws -> (certificate: OpaquePointer, key: OpaquePointer) {
         let certificate = held.certificateDER.withUnsafeBufferPointer { buffer in

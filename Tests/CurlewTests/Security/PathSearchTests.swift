@@ -8,7 +8,7 @@ import Testing
 struct PathSearchTests {
     private typealias Options = HeldCertificate.Options
 
-    /// An authority that two others vouch for, and a server that it vouches for.
+    /// An authority with certificates of two issuers, and a server certificate under it.
     ///
     ///     leaf → shared → constrained → first root
     ///          → shared            → second root
@@ -33,7 +33,7 @@ struct PathSearchTests {
             leaf = try HeldCertificate.localhost(issuedBy: sharedBelowConstrained)
         }
 
-        /// Everything, what leads to the constraint before the rest.
+        /// All certificates, those of the constrained path first.
         var sent: [HeldCertificate] { [leaf, sharedBelowConstrained, constrained, sharedBelowSecond] }
 
         func policy(_ anchors: [HeldCertificate]) throws -> SecurityPolicy {
@@ -58,9 +58,9 @@ struct PathSearchTests {
     @Test("an authority's certificate without a valid issuer does not hide the one that leads to an anchor")
     func deadEnd() async throws {
         let graph = try Graph()
-        // Nobody knows the constrained authority's issuer here.
+        // The issuer of the constrained authority is unknown here.
         #expect(try await TrustStage.code(of: graph.sent, by: graph.policy([graph.secondRoot])) == nil)
-        // What is weak or over on one path says nothing of the other.
+        // A weak or expired certificate on one path does not affect the other.
         for adjust in [{ $0.signatureHash = .sha1 }, { $0.validity = .expired }] as [(inout Options) -> Void] {
             let second = try Graph(adjust)
             let wide = try HeldCertificate(
@@ -83,7 +83,7 @@ struct PathSearchTests {
         let both = SecurityPolicy.anchors([try old.certificate, try new.certificate])
         #expect(try await TrustStage.code(of: [leaf, cross], by: both) == nil)
         #expect(try await TrustStage.code(of: [leaf, cross], by: old.anchor) == .unsuitableCertificate)
-        // An anchor that is sent along is the anchor that it is, constraint and all.
+        // An anchor that is sent along keeps its constraints.
         #expect(try await TrustStage.code(of: [leaf, old], by: both) == .unsuitableCertificate)
     }
 
@@ -93,7 +93,7 @@ struct PathSearchTests {
         let policy = try graph.policy([graph.firstRoot])
         #expect(try await TrustStage.code(of: graph.sent, by: policy) == .unsuitableCertificate)
         let forged = try Graph()
-        // It has the name of the second root's authority, and another's signature.
+        // The forged certificate has the name of the second root's authority, and another's signature.
         let sent = [graph.leaf, graph.sharedBelowConstrained, graph.constrained, forged.sharedBelowSecond]
         let both = try graph.policy([graph.firstRoot, graph.secondRoot])
         #expect(try await TrustStage.code(of: sent, by: both) == .unsuitableCertificate)
@@ -159,9 +159,9 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: [leaf, bad, good], by: policy) == nil)
     }
 
-    // MARK: Bounds
+    // MARK: Search limits
 
-    /// What a search has spent that found no path.
+    /// The cost of a search without a result.
     private func spent(
         leaf: HeldCertificate, sent: [HeldCertificate], anchors: [HeldCertificate]
     ) throws -> (paths: Int, signatures: Int, steps: Int) {
@@ -199,7 +199,7 @@ struct PathSearchTests {
             #expect(signatures <= PathSearch.signatureLimit && steps <= PathSearch.stepLimit)
             #expect(anchors == [stranger] ? paths == 0 : paths > 0)
         }
-        // OpenSSL's own path has become too long, or ends nowhere.
+        // OpenSSL's own path is too long, or has no end.
         let code = try await TrustStage.code(of: sent, by: stranger.anchor)
         #expect([.unknownIssuer, .unsuitableCertificate].contains(code))
         #expect(try await TrustStage.code(of: sent, by: authorities[7].anchor) == nil)
@@ -209,7 +209,7 @@ struct PathSearchTests {
     func decoys() throws {
         let root = try TestChain.root.get()
         let issuer = try HeldCertificate(.authority("Popular"), issuer: root)
-        // Without key identifiers only a signature tells one from another.
+        // Only a signature distinguishes them without key identifiers.
         let leaf = try HeldCertificate(
             Options(alternativeNames: HeldCertificate.loopbackNames, namesAuthorityKey: false), issuer: issuer)
         let decoys = try (0..<100).map { _ in try HeldCertificate(.authority("Popular"), issuer: root) }

@@ -8,7 +8,7 @@ import Testing
 struct PathValidationTests {
     private typealias Options = HeldCertificate.Options
 
-    /// Validates what a peer has sent, its own certificate first.
+    /// Validates the certificates of a peer, its own first.
     private func validate(
         _ sent: [HeldCertificate], trusting anchors: [HeldCertificate], at moment: Int64 = CertificateTime.now,
         _ adjust: (inout PathValidation.Rules) throws -> Void = { _ in }

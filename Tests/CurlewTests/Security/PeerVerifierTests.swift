@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The verdict on a peer", .timeLimit(.minutes(1)))
 struct PeerVerifierTests {
-    /// Pins of a policy, by the mode that looks at them.
+    /// The pins of a policy, by pinning mode.
     private enum Pinned: CaseIterable, CustomTestStringConvertible {
         case nothing, leafCertificate, rootCertificate, otherCertificate, leafKey, otherKey, expiredKey
 

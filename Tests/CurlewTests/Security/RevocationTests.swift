@@ -132,7 +132,7 @@ struct RevocationTests {
     func renegotiation() async throws {
         let peer = try StaplingPeer(TestChain.sent(), highest: TLS1_2_VERSION, renegotiates: true)
         let session = try makeSession { $0.security = (try? TestChain.root.get().anchor) ?? .system }
-        // OpenSSL's server goes on without one; no other certificate ever counts.
+        // OpenSSL's server continues without a renegotiation; a second certificate is never accepted.
         do {
             #expect(try await session.get(.raw(peer.url)).security?.chain.count == 3)
         } catch let error as CurlewError {

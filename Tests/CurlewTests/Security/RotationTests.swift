@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Rotating identities and anchors", .noLeaks, .timeLimit(.minutes(2)))
 struct RotationTests {
-    /// The interval of the tests' rotations, on a clock that the test turns.
+    /// The interval of the tests' rotations, on a clock that the test sets.
     private static let interval = Duration.seconds(10)
 
     private static func client(_ name: String, validity: HeldCertificate.Validity = .usual) throws -> HeldCertificate {
@@ -48,7 +48,7 @@ struct RotationTests {
             try Data(text.utf8).write(to: URL(filePath: "\(folder.path)/\(name)"))
         }
 
-        /// Has the files looked at, and waits until that has been done.
+        /// Triggers a check of the files, and waits for it.
         func look() async throws {
             try await clock.waitForSleepers(1)
             clock.advance(by: interval)
@@ -146,7 +146,7 @@ struct RotationTests {
         await server.shutdown()
     }
 
-    /// Where the rotating policy is.
+    /// The place of the rotating policy.
     enum Place: CaseIterable { case session, request, host, handshakeAlone }
 
     @Test("anchors rotate in the policy of a session, of a request and of a host", arguments: Place.allCases)
@@ -193,7 +193,7 @@ struct RotationTests {
 
     // MARK: Files
 
-    /// The ways in which files are replaced.
+    /// The ways of replacing files.
     enum Replacement: CaseIterable { case rename, inPlace, symbolicLink }
 
     @Test("replaced files are detected", arguments: Replacement.allCases)
@@ -202,7 +202,7 @@ struct RotationTests {
         let manager = FileManager.default
         let usesLink = replacement == .symbolicLink
         if usesLink {
-            // As Kubernetes has it: the folder is a link, and another takes its name.
+            // The folder is a symbolic link that is replaced, as in Kubernetes.
             for name in ["one", "two"] {
                 try manager.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: false)
             }
@@ -233,7 +233,7 @@ struct RotationTests {
         #expect(files.rotation.version == version)
     }
 
-    /// What may be wrong with files.
+    /// The faults of files.
     enum Damage: CaseIterable {
         case brokenCertificate, halfCertificate, otherKey, noKey, emptyCertificate, folderInstead
     }
@@ -260,7 +260,7 @@ struct RotationTests {
         #expect(error.code == .invalidTLSSetting)
         #expect(files.rotation.material.identity?.chain.first?.der == files.first.certificateDER)
         #expect(files.rotation.version == 1)
-        // Each reload throws it.
+        // Each reload throws the error.
         let rotation = files.rotation
         await #expect(throws: CurlewError.self) { try await rotation.reload() }
         #expect(log.lines.count == 1)
@@ -391,7 +391,7 @@ struct RotationTests {
         #expect(rotation.version == 2)
     }
 
-    // MARK: Its life
+    // MARK: Lifecycle
 
     @Test("a rotation without references ends its task, its provider's wait and its updates")
     func dropped() async throws {

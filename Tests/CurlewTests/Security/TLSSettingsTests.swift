@@ -162,7 +162,8 @@ struct TLSSettingsTests {
 
     @Test("a server that announces 10 MiB of certificates is disconnected at once")
     func hugeCertificate() async throws {
-        // A ServerHello of TLS 1.2 (ECDHE-RSA-AES128-GCM-SHA256, renegotiation info), then a Certificate message's head.
+        // The bytes are a ServerHello of TLS 1.2 (ECDHE-RSA-AES128-GCM-SHA256, renegotiation info), then the head of a
+        // Certificate message.
         let random = [UInt8](repeating: 7, count: 32)
         let hello = [0x02, 0, 0, 45, 3, 3] + random + [0, 0xC0, 0x2F, 0, 0, 5, 0xFF, 0x01, 0, 1, 0]
         let certificate: [UInt8] = [0x0B, 0xA0, 0, 0, 0x9F, 0xFF, 0xFD] + [UInt8](repeating: 0x30, count: 1000)
@@ -205,7 +206,7 @@ struct TLSSettingsTests {
     }
 }
 
-/// A version that the library does not offer, as a stored policy might name it.
+/// A version that the library does not offer, as in a stored policy.
 enum TLSVersionText {
     static func decode(_ text: String) -> SecurityPolicy.TLSVersion {
         struct Box: Codable { var description: String }

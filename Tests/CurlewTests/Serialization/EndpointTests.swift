@@ -8,7 +8,7 @@ import Testing
 struct EndpointTests {
     struct User: Codable, Sendable, Equatable { var name: String }
 
-    /// Turns a user into a request: what a request serializer does.
+    /// A request serializer that turns a user into a request.
     struct UserSerializer: CurlewMiddleware {
         func intercept(_ call: ParameterizedRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
             -> CurlewResponse
@@ -20,7 +20,7 @@ struct EndpointTests {
         }
     }
 
-    /// Adds a letter to a field on the way in.
+    /// A link that appends a letter to a field of the request.
     struct Mark: CurlewMiddleware {
         let letter: String
 

@@ -80,7 +80,7 @@ struct ValidationTests {
         #expect(typed?.code == .unacceptableStatus)
         #expect(typed?.parsedBody as? Problem == Problem(title: "gone"))
         #expect(typed?.underlying == nil)
-        // A body that fits the model of success is that model, and can still be read as another.
+        // A body that matches the success model is decoded as that model, and can still be decoded as another.
         let fitting = await curlewError {
             _ = try await users.serialize(stubResponse(.conflict, #"{"name": "a", "title": "b"}"#))
         }

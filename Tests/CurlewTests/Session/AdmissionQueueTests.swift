@@ -6,7 +6,7 @@ import Testing
 struct AdmissionQueueTests {
     private let never = Instant.distantFuture
 
-    /// A queue that is full, and the places of those that wait.
+    /// A full queue, and the positions of the waiting elements.
     private func queue(limit: Int, waiting: Range<Int>) -> (AdmissionQueue<Int>, [Int]) {
         var queue = AdmissionQueue<Int>(limit: limit)
         while queue.beginAtOnce() {}
@@ -46,7 +46,7 @@ struct AdmissionQueueTests {
         queue.noteEnd()
         while let next = queue.next() {
             order.append(next)
-            // Others come and go meanwhile.
+            // Other elements arrive and leave meanwhile.
             let place = queue.append(next + 10_000, .normal, until: never)
             queue.withdraw(at: place)
             queue.noteEnd()

@@ -176,7 +176,7 @@ struct DeadlineTests {
     }
 }
 
-/// A link that notes the time limit of each request.
+/// A link that records the time limit of each request.
 private struct LimitNote: CurlewMiddleware {
     let note: @Sendable (Duration?) -> Void
 

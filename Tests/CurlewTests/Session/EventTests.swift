@@ -23,7 +23,7 @@ struct EventTests {
         }
     }
 
-    /// All events up to the session's end.
+    /// The remaining events up to the session's end.
     private func rest(_ iterator: AsyncStream<SessionEvent>.AsyncIterator) async -> [SessionEvent] {
         var iterator = iterator
         var events: [SessionEvent] = []
@@ -162,7 +162,7 @@ struct EventTests {
         for server in servers { await server.shutdown() }
     }
 
-    /// resumed, suspended and resumed by turns, completed once, and then serialized at most.
+    /// Expects the order: resumed, suspended and resumed alternately, completed once, and then at most one serialized.
     private func expectOrder(_ kinds: [SessionEvent.Kind]) {
         let end = kinds.firstIndex(of: .completed) ?? kinds.endIndex
         for (index, kind) in kinds[..<end].enumerated() {
@@ -268,7 +268,7 @@ struct EventTests {
                 let response = try await session.get(.raw(server.url("/")))
                 _ = try await response.body.collect(upTo: 100)
                 for await progress in try #require(response.task).progress where progress.isFinished {}
-                // The end is told in the same turn of the loop as the last of the progress.
+                // The end is published in the same turn of the loop as the last progress.
                 _ = await response.task?.state
             }
             return listener

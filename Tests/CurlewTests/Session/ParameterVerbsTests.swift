@@ -57,7 +57,7 @@ struct ParameterVerbsTests {
         }
     }
 
-    /// Says what it was asked for, and how.
+    /// A server that describes the request in its answer.
     private func echo() async throws -> MockServer {
         try await MockServer.start { request in
             let body = String(decoding: try await request.body.collect(), as: UTF8.self)

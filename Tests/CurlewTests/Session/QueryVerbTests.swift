@@ -130,7 +130,7 @@ struct QueryVerbTests {
         #expect(response.status == .notModified)
     }
 
-    /// Fields, and the types that they list; nil where the field cannot be read (RFC 10008 §3, RFC 9651 §4.2.1).
+    /// Fields and the types that they list; nil if the field is invalid (RFC 10008 §3, RFC 9651 §4.2.1).
     static let fields: [([String], [String]?)] = [
         (
             [#""application/jsonpath", application/sql;charset="UTF-8""#],

@@ -9,7 +9,7 @@ import Testing
 struct SecretScopeTests {
     private static let apiKey = HTTPField.Name("X-API-Key")!
 
-    /// Adds a bearer token to every request, as links do that know nothing of origins.
+    /// A link that adds a bearer token to every request, without regard to its origin.
     private static let bearer = Link { request, next in
         var request = request
         request.fields[.authorization] = "Bearer secret"

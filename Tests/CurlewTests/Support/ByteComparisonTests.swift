@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// Two texts that Unicode takes for equivalent, and no server does: é in one scalar and in two.
+/// The first of two texts that are equivalent in Unicode but different for servers: é as one scalar and as two.
 private let composed = "caf\u{E9}"
 private let decomposed = "cafe\u{301}"
 
@@ -30,7 +30,7 @@ struct ByteComparisonTests {
         #expect(
             HTTPCache.Entry.Selector(name: "a", value: composed)
                 != HTTPCache.Entry.Selector(name: "a", value: decomposed))
-        // The sign of Kelvin is equivalent to a letter of ASCII.
+        // The Kelvin sign is equivalent to an ASCII letter.
         #expect(HTTPCache.Entry.Key(uri: "K") != HTTPCache.Entry.Key(uri: "\u{212A}"))
     }
 
@@ -107,7 +107,7 @@ struct ByteComparisonTests {
             }
         }
         try await server.waitForRequests(2)
-        // Equivalent names are one name in a dictionary of Swift's.
+        // Equivalent names are one key in a Swift dictionary.
         #expect(limiter.figures.count == 1)
         gate.open()
         for task in tasks { #expect(try await task.value == Array("ok".utf8)) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Waits by a clock")
 struct TimekeeperTests {
-    /// A clock that notes how long it was to sleep, and does not.
+    /// A clock that records the requested sleeps, and returns at once.
     private struct NotingClock: Clock {
         let asked = Guarded<[Duration]>([])
 

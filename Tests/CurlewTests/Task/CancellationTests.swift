@@ -171,7 +171,7 @@ struct CancellationTests {
     }
 }
 
-/// Sends a body without end as fast as it is taken.
+/// A server that sends an endless body as fast as the client reads.
 func endlessServer() async throws -> RawServer {
     try await RawServer.start { connection in
         _ = try await connection.readHead()
@@ -182,7 +182,7 @@ func endlessServer() async throws -> RawServer {
 }
 
 extension BytePattern {
-    /// Chunks without end.
+    /// Endless chunks.
     static var endless: AsyncThrowingStream<[UInt8], any Error> {
         AsyncThrowingStream { BytePattern.bytes(count: 65_536) }
     }

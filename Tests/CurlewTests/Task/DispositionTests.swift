@@ -77,7 +77,7 @@ struct DispositionTests {
         for await progress in task.progress { last = progress }
         #expect(last?.received.wire == 1 << 20)
         #expect(await task.metrics.last?.receivedBodyBytes == 1 << 20)
-        // The task has its options, and with them the closure that holds this.
+        // The task has its options, and with them the closure that holds this list.
         seen.withLock { $0 = [] }
     }
 
@@ -138,7 +138,7 @@ struct DispositionTests {
                 task.resume()
                 return 5
             }
-            // Who comes too late to wait is told so.
+            // A caller that comes too late to wait gets an error.
             while let result = await group.nextResult() {
                 switch result {
                 case .success(let size): #expect(size == 5)

@@ -21,7 +21,7 @@ struct FileUploadTests {
         arguments: FileChange.allCases)
     func beforeStart(_ change: FileChange) async throws {
         let server = try await RawServer.start { [count] connection in
-            // libcurl 8.14 may ask for the body before the head has left; then nothing at all arrives.
+            // libcurl 8.14 may read the body before the head was sent; then no byte arrives.
             guard (try? await connection.readHead()) != nil else {
                 count.yield(0)
                 return
@@ -51,7 +51,7 @@ struct FileUploadTests {
             count.yield(try await connection.drain() + 1)
         }
         let folder = try ScratchFolder()
-        // More than the sockets on the way can hold.
+        // The size exceeds the buffers of the sockets.
         let size = 64 << 20
         let path = try folder.sparse("f", size: size)
         let session = try makeSession()
@@ -65,7 +65,7 @@ struct FileUploadTests {
 
     enum Again: String, CaseIterable, Sendable { case redirect, retry }
 
-    /// Refuses the first sending so that there is a second, and lets `meanwhile` happen between them.
+    /// Refuses the first transfer so that there is a second, and calls `meanwhile` between them.
     private func twice(
         _ again: Again, meanwhile: @escaping @Sendable () throws -> Void
     ) async throws -> (MockServer, HTTPSession) {

@@ -181,7 +181,7 @@ struct SuspensionTests {
         #expect(await task.state == .suspended)
         try await session.letTurnsPass()
         let before = await task.currentProgress.received.wire
-        // What had come before may be read, and no more comes for it.
+        // The bytes received before can be read, and no more follow.
         while bytes.count < before { bytes += try #require(try await body.next()) }
         try await session.letIdleLimitPass()
         #expect(await task.currentProgress.received.wire == before)
@@ -220,7 +220,7 @@ struct SuspensionTests {
         var count = 0
         let error = await curlewError { for try await chunk in response.body { count += chunk.count } }
         #expect(error?.code == .totalTimeout, "after \(count) bytes")
-        // What had come before, as far as buffers go.
+        // The bytes are those received before, up to the size of the buffers.
         #expect(count < 2 << 20)
         try await session.expectUsable()
     }

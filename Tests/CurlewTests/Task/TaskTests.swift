@@ -30,10 +30,10 @@ struct TaskTests {
         let task = try #require(response.task)
         task.suspend()
         #expect(await task.state == .suspended)
-        // What had been read when it was suspended is counted at the end of the loop's turn.
+        // Bytes read at the suspension are counted at the end of the loop's turn.
         try await session.letTurnsPass()
         let before = await task.currentProgress.received.wire
-        // Two requests that stall, one after the other, show how long the limit is.
+        // Two consecutive requests that stall show that the limit has elapsed.
         let stalled = try await RawServer.start { connection in try await connection.closed }
         for _ in 0..<2 {
             #expect(await curlewError { _ = try await session.get(.raw(stalled.url())) }?.code == .idleTimeout)

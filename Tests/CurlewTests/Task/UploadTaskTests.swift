@@ -114,7 +114,7 @@ struct UploadTaskTests {
         #expect(kinds == [.upload])
     }
 
-    /// Redirects, then fails, then takes it.
+    /// A server that redirects, then fails, then accepts.
     private func reluctant() async throws -> (MockServer, HTTPSession) {
         let server = try await MockServer.start { request in
             let count = try await request.body.collect().count
@@ -154,7 +154,7 @@ struct UploadTaskTests {
                 }
                 last = step
             }
-            // The credential is known after the first call, and then sent without being asked for.
+            // The credential is known after the first call, and then sent without a challenge.
             #expect(last?.attempt == expected)
             expected = 3
             #expect(last?.progress.isFinished == true)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The length and the repetition of sent bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct UploadTests {
-    /// A server that takes any upload and answers with its length.
+    /// A server that accepts any upload and answers with its length.
     private func counter(_ configuration: MockServer.Configuration = .init()) async throws -> MockServer {
         try await MockServer.start(configuration) { request in
             var count = 0
@@ -169,7 +169,7 @@ struct UploadTests {
                 })
         }
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
-        // Each chunk is sent only after the one before it has come back.
+        // Each chunk is sent only after the previous one was returned.
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
         feed.yield([0])
         let response = try await session.post(.raw(server.url()), .body(.once(stream)))
@@ -214,7 +214,7 @@ struct UploadTests {
             ),
         ])
     func answeredEarly(_ framing: String, _ answer: String, _ ends: Bool) async throws {
-        // From 8.7 on nobody can see whether what ended was the last chunk.
+        // libcurl from 8.7 on does not expose the last chunk.
         if framing == "an end after chunks", !Engine.showsRawBody { return }
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -256,7 +256,7 @@ struct UploadTests {
     }
 }
 
-/// A file of zeros that goes with its owner.
+/// A file of zeros that is deleted with this object.
 final class TemporaryFile: Sendable {
     let path: String
 

@@ -57,7 +57,7 @@ struct AddressEnforcementTests {
         }
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         let accepted = server.connectionCounts.accepted + proxy.connectionCounts.accepted
-        // The port that is forbidden is one where somebody listens.
+        // The forbidden port has a listener.
         let port = await curlewError { _ = try await session.fetch("http://127.0.0.1:\(proxy.port)/") }
         #expect(port?.code == .addressForbidden && port?.stage == .preparing)
         #expect(port?.message == "the address policy forbids port \(proxy.port) for 127.0.0.1")
@@ -153,7 +153,7 @@ struct AddressEnforcementTests {
         let second = try await session.post(.raw(url), .body(.string("once")), options: options)
         _ = try await second.body.collect(upTo: 10)
         #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
-        // It is recorded when its body has arrived, which may be after the answer.
+        // The request is recorded when its body has arrived, which may be after the answer.
         try await server.waitForRequests(2)
         #expect(server.requestCount == 2)
     }
@@ -185,7 +185,7 @@ struct AddressEnforcementTests {
         options.addressPolicy = .publicOnly.allowing([try IPNetwork("127.0.0.0/8")])
         #expect(try await session.fetch(server.url(), options: options) == Array("ok".utf8))
         #expect(try await session.fetch("http://[::ffff:127.0.0.1]:\(server.port)/", options: options).count == 2)
-        // The connection that is kept is no way in.
+        // The pooled connection does not bypass the policy.
         #expect(await curlewError { _ = try await session.fetch(server.url()) }?.code == .addressForbidden)
     }
 

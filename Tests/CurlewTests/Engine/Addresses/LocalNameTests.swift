@@ -27,7 +27,7 @@ struct LocalNameTests {
         server.enqueue(MockResponse())
         let response = try await makeSession().get("http://\(raw: host):\(raw: "\(server.port)")/")
         #expect(response.status == .ok)
-        // The field has the name that the caller wrote.
+        // The field has the name as the caller wrote it.
         #expect(await server.takeRequest()?.fields[.init("Host")!] == "\(host):\(server.port)")
     }
 
@@ -49,7 +49,7 @@ struct LocalNameTests {
             server.enqueue(MockResponse())
             let port = server.port
             let session = try makeSession {
-                // The name is looked for at a port that nobody listens at.
+                // The override for the name uses a port without a listener.
                 $0.route.hosts = [.init(host: host, port: 1, addresses: ["127.0.0.1"])]
                 $0.route.redirections = [.init(host: "localhost.", port: 1, toHost: "127.0.0.1", toPort: port)]
             }
@@ -80,7 +80,7 @@ struct LocalNameTests {
     @Test("cookies and HSTS treat a local name with a dot like the name without the dot")
     func stores() throws {
         #expect(CookieHost("localhost.")?.name == "localhost" && CookieHost("A.localhost.")?.name == "a.localhost")
-        // Other names keep it, as in browsers.
+        // Other names keep the dot, as in browsers.
         #expect(CookieHost("a.test.")?.name == "a.test.")
         #expect(OriginHost.name("localhost.") == "localhost")
     }

@@ -18,7 +18,7 @@ extension Connecting {
 
         private func after(_ milliseconds: Int64) -> Instant { start.advanced(by: milliseconds * 1_000_000) }
 
-        /// Begins the attempt that is due.
+        /// Starts the attempt that is due.
         private func begin(_ race: inout AddressRace, at now: Instant) -> SocketAddress? {
             guard case .begin(let address) = race.next(at: now) else { return nil }
             race.noteStart(of: address, at: now)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-/// The dials of a test. Touched on the loop alone.
+/// The dials of a test. They are only used on the loop.
 private final class Dials: @unchecked Sendable {
     var all: [Dial] = []
 }
@@ -127,7 +127,7 @@ extension Connecting {
             let outcome = await bench.outcome(of: .init(.addresses(hosts, port: good.port)))
             let socket = try outcome.socket()
             #expect(socket.peer == good.address)
-            // Twenty delays are four seconds.
+            // Twenty delays would be four seconds.
             #expect(socket.connected < .seconds(3))
             outcome.close()
         }
@@ -207,7 +207,7 @@ extension Connecting {
             let outcome = await bench.outcome(of: .init(place), makeSocket: { _ in descriptor })
             guard case .connect(ECONNREFUSED, _)? = outcome.failure else { return #expect(Bool(false)) }
             guard case .ip(_, let port) = place else { return }
-            // The port is free at once.
+            // The port is free again at once.
             _ = try Listener(port: port)
         }
 
@@ -346,9 +346,9 @@ extension Connecting {
             outcome.close()
         }
 
-        // MARK: The end
+        // MARK: Cancellation and completion
 
-        /// Starts a dial on the loop, calls `end` with it, and expects that it was not answered and holds nothing.
+        /// Starts a dial on the loop, calls `end` with it, and expects no answer and no open socket.
         private func expectSilence(
             _ plan: Dial.Plan, _ resolver: NameResolver = .shared, sockets: Int,
             _ location: SourceLocation = #_sourceLocation, end: @escaping @Sendable (inout Dial?) -> Void
@@ -381,7 +381,7 @@ extension Connecting {
             let (silent, filler) = try Listener.crowded()
             await expectSilence(.init(silent.address), sockets: 1, end: end)
             withExtendedLifetime(filler) {}
-            // The result is there at once, and waits for the next turn.
+            // The result is available at once, and is delivered in the next turn.
             var late = Dial.Plan(silent.address)
             late.deadline = Instant(nanoseconds: 0)
             await expectSilence(late, sockets: 0, end: end)
@@ -449,7 +449,7 @@ extension SocketAddress {
     }
 }
 
-/// A folder for a test, removed with all files of one level.
+/// A folder for a test, deleted with its files (one level).
 final class Folder: Sendable {
     let path: String
 

@@ -10,7 +10,7 @@ extension Connecting {
 
         init() throws { bench = try DialBench() }
 
-        /// A resolver that knows one host of this machine.
+        /// A resolver with one local host.
         private let resolver = NameResolver { query in
             guard query.name == Array("here.test".utf8) else { return .failure(NameFailure(.notFound, "unknown")) }
             return .success([HostAddress(IPAddress(ipv6: 1)), HostAddress(IPAddress(ipv4: 0x7F00_0003))])

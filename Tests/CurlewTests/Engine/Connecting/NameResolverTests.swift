@@ -46,7 +46,7 @@ extension Connecting {
             func texts(_ name: String, _ family: ConnectionRoute.AddressFamily) throws -> [String] {
                 try NameLookUp.addresses(of: NameQuery(name, family)).get().map(\.description)
             }
-            // The file of hosts and numbers need no name server.
+            // The hosts file and numeric addresses need no name server.
             #expect(try texts("LocalHost", .ipv4) == ["127.0.0.1"])
             #expect(try texts("fe80::1%lo", .any) == ["fe80::1%1"])
             #expect(try texts("127.0.0.9", .any) == ["127.0.0.9"])
@@ -194,7 +194,7 @@ extension Connecting {
             let resolver = NameResolver { _ in .success([HostAddress(IPAddress(ipv4: 1))]) }
             for number in 0..<20 {
                 _ = await answer("\(number).test", by: resolver)
-                // A thread that has answered is not idle yet.
+                // A thread that has just answered is not idle yet.
                 while resolver.load.idle == 0 { await Task.yield() }
             }
             #expect(resolver.load.threads == 1)
@@ -218,7 +218,7 @@ extension Connecting {
                 setrlimit(__rlimit_resource_t(7), &limit)
                 let answer = NameLookUp.addresses(of: NameQuery("name.invalid", .ipv4))
                 guard case .failure(let failure) = answer, failure.kind == .system(EMFILE) else { _exit(1) }
-                // Not `exit`: AddressSanitizer then looks for leaks, and has no descriptor for it.
+                // `_exit` replaces `exit`, in which AddressSanitizer would search for leaks and need a descriptor.
                 _exit(7)
             }
         }

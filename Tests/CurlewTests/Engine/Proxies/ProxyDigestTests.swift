@@ -9,7 +9,7 @@ import Testing
 struct ProxyDigestTests {
     private let heads = Guarded<[String]>([])
 
-    /// Asks for a digest and answers what has one, of whatever value, with the body that it was sent.
+    /// A proxy that requires Digest, accepts any Digest answer, and echoes the body.
     private func proxy(accepting isAccepting: Bool = true) async throws -> RawServer {
         try await RawServer.start { connection in
             while true {
@@ -82,7 +82,7 @@ struct ProxyDigestTests {
             #expect(response.status == (user == "user" ? .ok : .proxyAuthenticationRequired))
             _ = try await response.body.collect(upTo: 10)
         }
-        // Each was challenged anew: one request without an answer to it, and one with the user's own.
+        // Each request was challenged again: one without an answer to a challenge, and one with the user's own.
         let heads = heads.withLock { $0 }
         #expect(heads.count == 8)
         for (index, head) in heads.enumerated() {

@@ -184,7 +184,7 @@ struct ProxyFaultTests {
         let session = try session(digest, connect: .milliseconds(500))
         let tunnel = await curlewError { _ = try await session.fetch("https://origin.test/") }
         #expect([ErrorCode.proxyAuthenticationRequired, .connectTimeout].contains(tunnel?.code))
-        // In absolute form the answer that libcurl does not answer any more is the response.
+        // In absolute form a challenge that libcurl does not answer any more is the response.
         do {
             #expect(try await session.get("http://origin.test/").status == .proxyAuthenticationRequired)
         } catch let error as CurlewError {

@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// libcurl keeps with a connection whether its first host was an IPv6 address, and writes the Host field accordingly.
+/// libcurl stores with a connection whether its first host was an IPv6 address, and writes the Host field accordingly.
 @Suite("The Host field through a proxy", .noLeaks, .timeLimit(.minutes(1)))
 struct ProxyHostTests {
     private static let urls = [

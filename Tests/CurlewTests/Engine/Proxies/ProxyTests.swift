@@ -75,7 +75,7 @@ struct ProxyTests {
         #expect(try proxy == Proxy("http://proxy.test:3128").authenticated(user: "user", password: "\u{301}pw"))
     }
 
-    // libcurl before 8.8.0 decodes what it is given, and for these it has to be given them.
+    // libcurl before 8.8.0 percent-decodes its credentials, and these characters require the affected option.
     @Test(
         "credentials that libcurl would decode are refused before they are sent",
         .enabled(if: Engine.versionNumber < 0x080800, "this libcurl leaves them alone"),

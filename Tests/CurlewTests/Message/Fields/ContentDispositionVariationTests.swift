@@ -3,7 +3,8 @@ import Testing
 
 @testable import Curlew
 
-/// RFC 6266 §4.1 over RFC 2616's implied white space, RFC 8187 §3.2: one field in all the forms that the grammars allow.
+/// RFC 6266 §4.1 with the implied white space of RFC 2616, and RFC 8187 §3.2: one field in all notations of the
+/// grammars.
 @Suite("Content-Disposition in every notation")
 struct ContentDispositionVariationTests {
     private static let spaces = ["", " ", "\t", " \t "]

@@ -9,7 +9,7 @@ struct AuthenticationTests {
     private static let basic = "Basic dXNlcjpwYXNz"
     private let password = Credential.password(user: "user", password: "pass")
 
-    /// Lets in who sends one of the values, and challenges everybody else with these fields.
+    /// A server that accepts the given values, and answers other requests with a challenge in these fields.
     private func server(
         _ challenges: [String] = ["Basic realm=\"birds\""], accepting values: [String] = [basic]
     ) async throws -> MockServer {

@@ -9,7 +9,7 @@ struct CredentialStoreTests {
         var number: Int
     }
 
-    /// Renews to the number of the renewal; each waits for its result.
+    /// A source of credentials: the number of the renewal, available when the test releases it.
     private actor Renewer {
         private typealias Outcome = Result<Void, Failed>
 
@@ -17,7 +17,7 @@ struct CredentialStoreTests {
         private var early: [Outcome] = []
         private var waiting: AsyncStream<Outcome>.Continuation?
         private let started: AsyncStream<Void>.Continuation
-        /// An element for each renewal that has begun.
+        /// An element for each started renewal.
         let starts: AsyncStream<Void>
 
         init() { (starts, started) = AsyncStream.makeStream() }
@@ -35,7 +35,7 @@ struct CredentialStoreTests {
             throw CancellationError()
         }
 
-        /// Lets the newest renewal end, or the next one if none is under way.
+        /// Ends the newest renewal, or the next one if none is running.
         func finishOne(failing number: Int? = nil) {
             let outcome: Outcome = number.map { .failure(Failed(number: $0)) } ?? .success(())
             guard let waiting else { return early.append(outcome) }

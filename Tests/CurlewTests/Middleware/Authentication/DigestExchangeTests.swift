@@ -113,7 +113,7 @@ struct DigestExchangeTests {
         let server = try await server(guardian)
         let session = try HTTPSession(configuration: SessionConfiguration(), chain: .bare) { ChallengeAuthentication() }
         #expect(try await session.get("http://user:pass%20word@127.0.0.1:\(raw: "\(server.port)")/x").status == .ok)
-        // For that request alone: neither somebody else nor nobody gets in with it.
+        // The credential of the URI applies only to its request: other users, and requests without one, are refused.
         #expect(try await session.get("http://127.0.0.1:\(raw: "\(server.port)")/x").status == .unauthorized)
         #expect(try await session.get("http://other:pass@127.0.0.1:\(raw: "\(server.port)")/x").status == .unauthorized)
     }

@@ -80,7 +80,7 @@ struct DigestTests {
             "Digest realm=\"a\\\"b\\\\c\", nonce=n, qop=auth", user: "q\"u", password: "p", clientNonce: "c")
         #expect(parameters["realm"] == "a\"b\\c")
         #expect(parameters["username"] == "q\"u")
-        // A mark that combines with what stands before it hides neither.
+        // A combining mark does not hide the character before it.
         let combining = try await response(
             "Digest realm=\"a\\\"\u{313}b\\\\\u{313}\", nonce=n, qop=auth", user: "q\"\u{313}u", password: "p",
             clientNonce: "c")

@@ -20,7 +20,7 @@ struct ConnectivityWaitTests {
         }
     }
 
-    /// A session over a stub that fails so often, and what tells of the network.
+    /// A session over a stub that fails a given number of times, and a source of network updates.
     private struct Stage {
         let stub: StubTransport
         let clock = TestClock()
@@ -28,7 +28,7 @@ struct ConnectivityWaitTests {
         let tell: AsyncStream<ReachabilityStatus>.Continuation
         let waits: AsyncStream<ErrorCode>
         let session: HTTPSession
-        /// How much time the attempts had in all.
+        /// The total timeouts of the attempts.
         let totals = Guarded<[Duration?]>([])
 
         init(_ failures: StubAnswer..., limit: Duration = .seconds(60)) throws {
@@ -46,6 +46,7 @@ struct ConnectivityWaitTests {
         }
 
         /// Returns once a request waits.
+        /// - Returns: The error code that the wait reports.
         func waitForWait() async throws -> ErrorCode? {
             let code = await waits.first { _ in true }
             try await clock.waitForSleepers()

@@ -164,7 +164,7 @@ struct CircuitBreakerTests {
         let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
         let session = try makeSession { breaker }
         let actor = try #require(session.session)
-        // Others over the same connections, such as one for each tenant.
+        // The other sessions use the same connections, such as one session per tenant.
         let others = try (0..<5).map { _ in try HTTPSession(transport: actor, chain: .bare) { breaker } }
         #expect(breaker.core.publisherCount == 1)
         var events = actor.events.makeAsyncIterator()

@@ -9,7 +9,7 @@ struct CircuitMachineTests {
         failureRate: 0.5, minimumCalls: 4, window: .seconds(10), firstWait: .seconds(5), longestWait: .seconds(15),
         probes: 2)
 
-    /// Sends a call, if it may, and takes what came of it.
+    /// Sends a call if permitted, and records its result.
     @discardableResult
     private func call(
         _ machine: inout CircuitMachine, _ result: CircuitMachine.Result, at now: Int64, duration: Int64 = 0
@@ -64,7 +64,7 @@ struct CircuitMachineTests {
         let two = try #require(second)
         #expect(machine.take(.success, one, duration: 0, at: 6 * self.second) == nil)
         #expect(machine.take(.success, two, duration: 0, at: 6 * self.second)?.to == .closed)
-        // It begins anew: what opened it does not count any more.
+        // A reopened circuit starts empty: earlier failures do not count any more.
         for _ in 0..<3 { #expect(call(&machine, .failure, at: 6 * self.second) == nil) }
     }
 
@@ -171,7 +171,7 @@ struct CircuitMachineTests {
         let inBounds = policy.inBounds
         #expect(inBounds.failureRate == 0 && inBounds.slowRate == 1)
         #expect(inBounds.minimumCalls == 1 && inBounds.probes == 1 && inBounds.window == .milliseconds(1))
-        // Also where they are set later: with no probe it would never close.
+        // A later invalid setting is corrected too: without a probe the circuit would never close.
         var changed = CircuitBreaker.Policy(minimumCalls: 1, firstWait: .seconds(1))
         changed.probes = 0
         var probed = CircuitMachine(changed)

@@ -54,7 +54,7 @@ struct ConcurrencyMachineTests {
         }
         #expect(machine.arrive(.normal, remaining: second / 2, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: second, now: 0) == .goes)
-        // Behind the one under way: two seconds for that, and one for the own answer.
+        // The time is two seconds for the running request before it, and one for its own answer.
         #expect(machine.arrive(.normal, remaining: 3 * second - 1, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: 3 * second, now: 0) == .waits(1, dropping: nil))
     }
@@ -80,7 +80,7 @@ struct ConcurrencyMachineTests {
         #expect(limit.current == 12)
         for _ in 0..<50 { limit.take(.init(latency: 1, isOverload: true), inFlight: 12, now: second) }
         #expect(limit.current == 10)
-        // Sent together, and refused one after the other: one overload.
+        // Requests sent together that are refused one after another count as one overload.
         for step in 1...40 {
             let now = second + Int64(step) * second / 20
             limit.take(.init(latency: now - second / 2, isOverload: true), inFlight: 12, now: now)

@@ -24,7 +24,7 @@ struct RateMachineTests {
         #expect(machine.wait(at: 0) == second / 10)
         #expect(machine.next(at: second / 10 - 1)?.number == nil)
         #expect(machine.next(at: second / 10)?.number == waiting)
-        // A long pause brings the burst back, and no more.
+        // A long pause restores the burst, and no more.
         for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 100 * second) == .goes(0)) }
         #expect(number(machine.arrive(.normal, remaining: nil, now: 100 * second)) != nil)
     }
@@ -37,7 +37,7 @@ struct RateMachineTests {
         #expect(number(machine.arrive(.normal, remaining: 2 * second, now: 0)) != nil)
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) != nil)
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .isTooLate(wait: 3 * second))
-        // Nobody is ahead of what is critical.
+        // A critical request has no other before it.
         #expect(number(machine.arrive(.critical, remaining: nil, now: 0)) != nil)
     }
 
@@ -154,7 +154,7 @@ struct RateMachineTests {
         var machine = machine(nil)
         for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
         machine.take(.init(status: 200, quota: ServerQuota(remaining: 3, reset: .seconds(10))), of: 0, now: 0)
-        // Two of the three are under way.
+        // Two of the three are running.
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) == 1)
         #expect(machine.wait(at: 0) == 10 * second)
@@ -206,7 +206,7 @@ struct RateMachineTests {
         let stopped = number(machine.arrive(.normal, at: "hostile", remaining: nil, now: 0))
         #expect(stopped != nil)
         for _ in 0..<4 { #expect(machine.arrive(.normal, at: "good", remaining: nil, now: 0) == .goes(0)) }
-        // The rate of our own is one for all, and not slowed down.
+        // The local rate is common to all servers, and not reduced.
         let limited = number(machine.arrive(.normal, at: "good", remaining: nil, now: 0))
         #expect(machine.wait(at: 0) == second / 10)
         #expect(machine.next(at: second / 10)?.number == limited)

@@ -18,7 +18,7 @@ struct RequestRateLimiterTests {
         let calls = (0..<2).map { _ in Task { try await session.fetch(server.url()) } }
         for count in 1...2 {
             try await eventually("\(3 - count) wait") { limiter.waiting == 3 - count }
-            // Waits without a limit do not sleep on the clock: what sleeps there waits for the next turn.
+            // Waits without a limit do not sleep on the clock: the sleeper is the wait for the next turn.
             try await clock.waitForSleepers()
             clock.advance(by: .seconds(1))
             try await server.waitForRequests(2 + count)
@@ -45,7 +45,7 @@ struct RequestRateLimiterTests {
         let calls = (0..<50).map { _ in Task { try await session.fetch(server.url()) } }
         try await eventually("all wait") { limiter.waiting == 50 }
         #expect(server.requestCount == 1)
-        // A waiter has the time that the queue allows; only the time that the server asked for is let pass.
+        // A waiter may wait as long as the queue allows, so only the server's wait elapses.
         for _ in 0..<20 {
             try await clock.waitForSleepers(51)
             clock.advance(by: .seconds(1))
@@ -121,7 +121,7 @@ struct RequestRateLimiterTests {
         for waiter in waiters { #expect(await curlewError { _ = try await waiter.value }?.code == .cancelled) }
         #expect(limiter.waiting == 0)
         try await eventually("nothing sleeps") { clock.sleeperCount == 0 }
-        // Those who left took no turn.
+        // Cancelled waiters have taken no turn.
         clock.advance(by: .seconds(10))
         #expect(try await session.get("http://a.test/").status == .ok)
     }
@@ -143,7 +143,7 @@ struct RequestRateLimiterTests {
             try await session.get("http://a.test/high", options: RequestOptions().setting(\.priority, to: .high))
         }
         try await eventually("two wait") { limiter.waiting == 2 }
-        // Each turn is seen at the server before the next is given: two calls let go at once race there.
+        // Each request arrives at the server before the next turn: two calls that are released at once would race.
         for received in [2, 3] {
             try await clock.waitForSleepers()
             clock.advance(by: .seconds(1))

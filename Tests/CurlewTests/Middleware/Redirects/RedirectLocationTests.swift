@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The target of a Location", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectLocationTests {
-    /// The URI that a redirect from `start` leads to.
+    /// The target URI of a redirect from `start`.
     private func target(of location: String, from start: String) async throws -> String {
         let stub = StubTransport()
         stub.enqueue(.response(.found, fields: [.location: location]), .response(.ok))

@@ -13,7 +13,8 @@ struct RedirectMethodTests {
         }
     }
 
-    /// Sends a request to a server that redirects it once, and returns what came the second time.
+    /// Sends a request to a server that redirects it once.
+    /// - Returns: The second request.
     private func second(
         _ status: Int, _ request: (String) throws -> CurlewRequest, _ link: Redirects = Redirects()
     ) async throws -> RecordedRequest {

@@ -38,7 +38,7 @@ struct RedirectOriginTests {
         #expect(told.fields[.host] == "public.example")
         let seen = try #require(await other.takeRequest())
         for secret in secrets {
-            // What is for a proxy goes to no server at all.
+            // A field for a proxy is sent to no server.
             #expect(told.fields[secret.name] == (secret.name == .proxyAuthorization ? nil : secret.value))
             #expect(seen.fields[secret.name] == nil)
         }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Following redirects within limits", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectTests {
-    /// Counts down: `/3` leads to `/2`, and `/0` is there.
+    /// A server that counts down: `/3` redirects to `/2`, and `/0` exists.
     private func countdown() async throws -> MockServer {
         try await MockServer.start { request in
             guard let number = Int(request.path.dropFirst()), number > 0 else { return MockResponse(body: "there") }

@@ -114,7 +114,7 @@ struct HedgingTests {
         #expect(attempts == 2 && body == Array("SELECT 1".utf8))
     }
 
-    /// What a server does to a connection instead of answering.
+    /// The action of a server instead of an answer.
     enum Fault: CaseIterable { case close, halfHead, reset }
 
     @Test(

@@ -7,7 +7,8 @@ import Testing
 
 @Suite("The wait before a retry", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryWaitTests {
-    /// Sends a GET over a stub that answers so, and returns the waits and the response.
+    /// Sends a GET over a stub with these answers.
+    /// - Returns: The waits and the response.
     private func waits(
         _ answers: [StubAnswer], options: RequestOptions = RequestOptions(), adjust: (inout Retry) -> Void = { _ in }
     ) async throws -> ([Duration], CurlewResponse) {

@@ -9,7 +9,7 @@ import Testing
 struct CurlCommandTests {
     private static var hasCurl: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/curl") }
 
-    /// Runs a command in a shell, with this for its input.
+    /// Runs a command in a shell, with this input.
     private func run(_ command: String, input: [UInt8] = []) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")

@@ -199,7 +199,7 @@ struct RequestSerializerTests {
 }
 
 extension CurlewRequest {
-    /// The body, of a request that has bytes for one.
+    /// The bytes of the request's body.
     func bytes(sourceLocation: SourceLocation = #_sourceLocation) throws -> [UInt8] {
         guard case .bytes(let bytes) = body.source else {
             Issue.record("the body is not made of bytes", sourceLocation: sourceLocation)

@@ -15,7 +15,7 @@ struct WireTests {
             defaultFields: [.userAgent: "importer (Linux 6.1.0)", .acceptLanguage: "en;q=1, fr;q=0.9"])
     }
 
-    /// All that `call` sends, with `PORT` in place of the server's port.
+    /// The bytes that `call` sends, with `PORT` in place of the server's port.
     private func wire(_ call: (HTTPSession) async throws -> CurlewResponse) async throws -> String {
         let (requests, report) = AsyncStream.makeStream(of: String.self)
         let server = try await RawServer.start { connection in
@@ -24,7 +24,7 @@ struct WireTests {
             let body = try await connection.readExactly(length)
             report.yield(head + String(decoding: body, as: UTF8.self))
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            // Nothing may follow.
+            // No further bytes may arrive.
             #expect(try await connection.drain() == 0)
         }
         var api = try makeSession(baseURL: server.url("/v1"))

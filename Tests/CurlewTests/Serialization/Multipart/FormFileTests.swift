@@ -37,7 +37,7 @@ struct FormFileTests {
         let folder = try ScratchFolder()
         var path = try folder.write("secret", [1])
         chmod(path, 0)
-        // The rights of files do not bind root, but for those that the kernel itself gives to nobody.
+        // File permissions do not apply to root, except in files that the kernel itself makes unreadable.
         if geteuid() == 0 { path = "/proc/sys/vm/compact_memory" }
         var form = try MultipartFormData.test()
         #expect(code { try form.append(file: path, name: "f") } == .bodyFailed)
@@ -97,7 +97,7 @@ struct FormFileTests {
         case .replaced: rename(try folder.write("other", Array(0..<10)), path)
         case .overwritten:
             let descriptor = open(path, O_WRONLY)
-            // Within the clock's tick the time of modification might be the same.
+            // The modification time might be unchanged within the clock's resolution, so it is set.
             var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
             #expect(pwrite(descriptor, "x", 1, 0) == 1)
             futimens(descriptor, &times)

@@ -19,11 +19,11 @@ struct LargeFormTests {
         }
     }
 
-    /// The most memory that the process has had since the last call, in bytes.
+    /// The peak memory of the process since the last call, in bytes.
     private func peak() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
-        // Sets the mark back to what is in use now.
+        // Resets the peak to the current memory.
         try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
         return try #require(Int(line.split(whereSeparator: \.isWhitespace)[1])) << 10
     }

@@ -7,7 +7,7 @@ import Testing
 struct MultipartParserTests {
     typealias Event = MultipartParser.Event
 
-    /// The events of bytes that come in pieces, with pieces of bodies put together.
+    /// The events of bytes that arrive in chunks, with adjacent body pieces joined.
     private func events(
         _ text: String, boundary: String = "B",
         limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits(),
@@ -168,7 +168,7 @@ struct MultipartParserTests {
             "\u{0}", with: ";")
         let expected: HTTPFields = [.init("A")!: "x", .init("B")!: "", .init("C")!: "1 2 3", .init("D")!: "é:;"]
         #expect(try events(text).first == .head(expected))
-        // Not all the world is UTF-8: the bytes stay what they are.
+        // The bytes are not UTF-8, and stay unchanged.
         var parser = try MultipartParser(boundary: "B")
         parser.append(Array("--B\r\nA: ".utf8) + [0xE9, 13, 10, 13, 10])
         guard case .head(let fields)? = try parser.next() else { throw CurlewError(.decodingFailed, "no head") }
@@ -247,7 +247,7 @@ struct MultipartParserTests {
 
     @Test("the search is fast for every boundary", arguments: ["-", "a"])
     func slowBoundaries(_ end: String) throws {
-        // Every place looks like the boundary but for its end, or its start.
+        // Every position resembles the boundary except for its end, or its start.
         let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 1 << 20)
         for boundary in [String(repeating: "-", count: 200) + end + "-", String(repeating: "-", count: 201)] {
             var parser = try MultipartParser(boundary: boundary)

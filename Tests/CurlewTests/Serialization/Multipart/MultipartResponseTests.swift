@@ -128,7 +128,7 @@ struct MultipartResponseTests {
         let part = try #require(try await parts.next())
         var chunks = part.body.makeAsyncIterator()
         #expect(try await chunks.next() == [0x78])
-        // Whichever comes first waits for bytes; the other is refused at once.
+        // One of the two tasks waits for bytes; the other is refused at once.
         let outcome = await withTaskGroup(of: ErrorCode?.self) { group in
             for _ in 0..<2 {
                 group.addTask {
@@ -181,7 +181,7 @@ struct MultipartResponseTests {
         #expect(try await parts.next() == nil)
         for await _ in written {}
         if let task = response.task { for await _ in task.progress {} }
-        // The epilogue was read too, so the connection serves again.
+        // The epilogue was read too, so the connection is reusable.
         _ = try await api.get("x").multipart().makeAsyncIterator().reader.nextPart()
         #expect(server.connectionCounts.accepted == 1)
     }

@@ -130,7 +130,7 @@ struct SpoolTests {
 
     @Test("a full disk is an error, and no file is left")
     func full() async throws {
-        // A file may be no larger than this; SIGXFSZ would end the process.
+        // The limit is the maximum size of a file; SIGXFSZ would end the process.
         let previous = signal(SIGXFSZ, SIG_IGN)
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)

@@ -16,7 +16,7 @@ struct ThrottleTests {
         let clock = TestClock()
         let body = try CurlewRequest.Body.bytes(Array(0..<10)).throttled(throttle(4, clock))
         #expect(body.length == 10 && body.isReplayable)
-        // Twice: the pace is the same for a second sending.
+        // The second transfer is throttled like the first.
         for _ in 0..<2 {
             let reading = Task {
                 var packets: [[UInt8]] = []
@@ -49,7 +49,7 @@ struct ThrottleTests {
             async let response = api.post("x", .multipart(paced))
             var left = length
             while left > 0 {
-                // The next packet does not go out before the clock is turned, and this one is whole at the server by then.
+                // The next packet is not sent before the clock advances, and this one has arrived completely by then.
                 var packet = 0
                 while packet < min(400, left) { packet += try #require(await arrivals.next()) }
                 #expect(packet == min(400, left))
@@ -113,7 +113,7 @@ struct ThrottleTests {
 }
 
 extension MultipartFormData {
-    /// The whole body without its pace.
+    /// The complete body without its throttle.
     fileprivate func plainBytes() async throws -> [UInt8] {
         var form = self
         form.throttle = nil

@@ -115,7 +115,7 @@ struct ParameterValueTests {
         for level in 0..<100 { tree = .set([tree, .string("level-\(level)")]) }
         let form = try RequestParameters.Style().form(["k": tree])
         #expect(form.split(separator: "&").count == 101)
-        // Brackets come before letters.
+        // Brackets sort before letters.
         #expect(form.hasPrefix("k=leaf&k=level-0&k=level-1&") && form.hasSuffix("&k=level-99"))
         let json = try tree.json()
         #expect(try JSONValue(parsing: json).arrayValue?.count == 2)

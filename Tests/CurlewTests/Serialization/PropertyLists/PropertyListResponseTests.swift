@@ -64,7 +64,7 @@ struct PropertyListResponseTests {
         }
         #expect(try await fault(nested(100_000))?.contains("nested") == true)
         #expect(throws: CurlewError.self) { try PropertyListCheck.check(nested(513), options: .init()) }
-        // A key stands one level below its dictionary.
+        // A key is one level below its dictionary.
         try PropertyListCheck.check(nested(element.contains("key") ? 511 : 512), options: .init())
     }
 
@@ -175,7 +175,7 @@ struct PropertyListResponseTests {
         #expect(areRead)
     }
 
-    /// Takes any list.
+    /// A type that decodes from any list.
     struct Empty: Decodable, Sendable {
         init(from decoder: any Decoder) throws {}
     }

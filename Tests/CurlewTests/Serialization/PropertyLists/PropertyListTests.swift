@@ -31,7 +31,7 @@ struct PropertyListTests {
     @Test("the XML equals that of Foundation's encoder")
     func asFoundation() throws {
         var sample = Sample()
-        // Foundation writes single precision with digits that it does not have.
+        // Foundation writes single precision with excess digits.
         sample.small = 1.5
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml

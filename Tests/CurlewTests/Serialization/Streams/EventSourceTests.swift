@@ -8,7 +8,7 @@ import Testing
 struct EventSourceTests {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 
-    /// An event in a word.
+    /// An event as a word.
     private func word(_ event: EventSource.Event?) -> String {
         switch event {
         case .open: "open"
@@ -31,7 +31,7 @@ struct EventSourceTests {
             lastEventID: lastEventID, clock: clock)
     }
 
-    /// What happens to a source, in words, as another task iterates it.
+    /// The events of a source as words, while another task iterates it.
     private func follow(_ source: EventSource) -> (words: AsyncStream<String>, task: Task<Void, Never>) {
         let (words, report) = AsyncStream.makeStream(of: String.self)
         let task = Task {
@@ -247,7 +247,7 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
-    /// What happens to a source of a request, in words, until it ends; it must not wait to connect again.
+    /// The events of a request's source as words, until it ends without a reconnection.
     private func words(
         _ request: CurlewRequest, reconnection: ServerSentEvent.ReconnectionPolicy = .init()
     ) async throws -> [String] {
@@ -415,7 +415,7 @@ struct EventSourceTests {
             await task.value
             var messages = 0
             for await word in words where word.hasPrefix("message") { messages += 1 }
-            // That of the open one has been taken above.
+            // The message of the open source has been read above.
             #expect(messages == (path == "waiting" ? 1 : 0))
         }
     }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Curlew
 
-/// The labels of each encoding of the WHATWG Encoding Standard, from its encodings.json (2024-2026), but for `replacement`.
+/// The labels of each encoding of the WHATWG Encoding Standard, from its encodings.json (2024-2026), except
+/// `replacement`.
 private let labels: [(name: String, labels: String)] = [
     ("UTF-8", "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8"),
     ("IBM866", "866 cp866 csibm866 ibm866"),
@@ -55,17 +56,17 @@ private let labels: [(name: String, labels: String)] = [
     ("x-user-defined", "x-user-defined"),
 ]
 
-/// Samples of bytes, the same as the ones that the digests were made of.
+/// Samples of bytes, equal to the sources of the digests.
 private enum Sample: String {
     /// Each byte once.
     case bytes
-    /// Each pair of bytes whose first is 0x80 or more, with a line feed behind it.
+    /// Each pair of bytes whose first is 0x80 or more, followed by a line feed.
     case pairs
     /// 60,000 bytes, of the kinds that the encoding treats differently.
     case random
     /// Each character of three bytes in EUC-JP.
     case triples
-    /// Each pair behind a shift to JIS X 0208 in ISO-2022-JP.
+    /// Each pair after a shift to JIS X 0208 in ISO-2022-JP.
     case shifted
     /// Each code of four bytes in the basic plane of GB 18030, and those at the borders beyond it.
     case quadruples
@@ -113,8 +114,8 @@ private enum Sample: String {
     }
 }
 
-/// The first half of the SHA-256 of each sample's text in UTF-8. The texts were made by the standard's decoders, written word for word
-/// in another language over its index files, with U+FFFD for errors.
+/// The first half of the SHA-256 of each sample's text in UTF-8. The texts come from the standard's decoders,
+/// implemented literally in another language over its index files, with U+FFFD for errors.
 private let digests: [(name: String, samples: [(Sample, String)])] = [
     ("IBM866", [(.bytes, "3c8cc5cb485f93d2")]),
     ("ISO-8859-2", [(.bytes, "a5871b0f978b840b")]),
@@ -211,7 +212,7 @@ struct CharsetTests {
                 }
             }
         }
-        // All 228 of the standard, but for the six of its encoding `replacement`.
+        // The standard has 228 labels, six of them for its encoding `replacement`.
         #expect(count == 222)
     }
 
@@ -258,7 +259,7 @@ struct CharsetTests {
     @Test(
         "a text in a legacy encoding is decoded",
         arguments: [
-            // By the codecs of Python, but for the euro sign of GBK, which is the standard's.
+            // The results are those of Python's codecs, except the euro sign of GBK, which is the standard's.
             ("windows-1251", "cff0e8e2e5f2", "Привет"), ("koi8-r", "f0d2c9d7c5d4", "Привет"),
             ("iso-8859-15", "a4bdbe", "€œŸ"), ("iso-8859-7", "c3e5e9dc", "Γειά"),
             ("windows-1256", "e3d1cde8c7", "مرحèا"),
@@ -275,7 +276,7 @@ struct CharsetTests {
     @Test(
         "invalid bytes are one error each, and never consume an ASCII byte",
         arguments: [
-            // By the decoders of the standard.
+            // The results are those of the standard's decoders.
             ("shift_jis", "8122", "\u{FFFD}\""), ("shift_jis", "81fd41", "\u{FFFD}A"), ("shift_jis", "81", "\u{FFFD}"),
             ("shift_jis", "a0ff", "\u{FFFD}\u{FFFD}"), ("euc-kr", "ff413c", "\u{FFFD}A<"),
             ("euc-kr", "c93c", "\u{FFFD}<"),

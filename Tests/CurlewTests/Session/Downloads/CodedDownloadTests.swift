@@ -10,7 +10,7 @@ import Testing
 struct CodedDownloadTests {
     private static let plain = Array(repeating: Array("curlews whistle. ".utf8), count: 2000).flatMap { $0 }
 
-    /// A file that is served with a coding, though none was asked for.
+    /// A file that is served with a coding without being asked.
     private func bench(_ coding: String = "gzip", ignores: Bool = false) async throws -> DownloadBench {
         let bytes = DownloadBench.bytes(300_000)
         return try await DownloadBench { _, request in
@@ -111,7 +111,7 @@ struct CodedDownloadTests {
         }
     }
 
-    /// The value of a field with a digest (RFC 9530 §2).
+    /// The value of a digest field (RFC 9530 §2).
     private func field(_ digest: ContentDigest) -> String {
         "sha-256=:\(Data(digest.bytes).base64EncodedString()):"
     }

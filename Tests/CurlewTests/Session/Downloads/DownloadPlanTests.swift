@@ -11,7 +11,7 @@ struct DownloadPlanTests {
 
     private func plan(segments: Int = 1) -> Plan { Plan(segments: segments, smallestSegment: 10) }
 
-    /// A plan whose whole has begun to come.
+    /// A plan whose full response has begun.
     private func begun(
         _ length: Int64? = 100, fields: HTTPFields = fit, isDecoded: Bool = false, segments: Int = 1
     ) -> Plan {
@@ -25,7 +25,7 @@ struct DownloadPlanTests {
         plan.receive(count, in: plan.open(at: start).number)
     }
 
-    /// A plan that goes on where another process has stopped.
+    /// A plan that continues the download of another process.
     private func restored(_ ranges: [Range<Int64>], total: Int64? = 100, segments: Int = 1) throws -> Plan {
         let token = try ResumeToken(
             uri: CurlewURI("http://a.test/f"), finalURI: nil, validator: try #require(Self.validator), total: total,
@@ -255,7 +255,7 @@ struct DownloadPlanTests {
         #expect(begun().request(for: 0..<10) != nil)
     }
 
-    // MARK: Beginning anew
+    // MARK: Restarts
 
     @Test(
         "a download restarts from zero after a rejected answer, with one segment",

@@ -95,7 +95,7 @@ struct InterruptedDownloadTests {
         #expect(try folder.bytes("f") == Array("01234".utf8))
     }
 
-    /// Why the rest of a representation cannot be asked for.
+    /// The reason why the rest of a representation cannot be requested.
     enum Unresumable: CaseIterable {
         case hasNoValidator, hasAWeakEntityTag, wasModifiedThisSecond, takesNoRanges
     }

@@ -45,7 +45,7 @@ struct PartFileTamperingTests {
         let token = try await bench.brokenOff(after: 100_000)
         let name = try part(bench)
         let foreign = DownloadBench.bytes(200_000, seed: 5)
-        // So that the new file does not get the number of the old one.
+        // The old file is kept, so that the new one gets another inode number.
         try bench.folder.rename(name, to: "kept")
         switch kind {
         case 0: try bench.folder.write(name, foreign)

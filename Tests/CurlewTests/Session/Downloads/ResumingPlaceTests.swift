@@ -10,7 +10,7 @@ struct ResumingPlaceTests {
         _ bench: DownloadBench, _ token: ResumeToken, to destination: Destination? = nil
     ) async -> CurlewError? {
         let error = await curlewError { _ = try await bench.session.download(resuming: token, to: destination) }
-        // Found out before the rest has come, and nothing is lost.
+        // The error comes before the rest is transferred, and nothing is lost.
         #expect(error?.file == nil && error?.resumeToken?.receivedCount == 100_000)
         return error
     }

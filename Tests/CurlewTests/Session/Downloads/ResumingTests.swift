@@ -181,7 +181,7 @@ struct ResumingTests {
         #expect(error?.code == .diskFull && bench.server.requestCount == 1)
         let token = try #require(error?.resumeToken)
         #expect(token.receivedCount > 0 && token.receivedCount <= 1 << 20)
-        // MS_REMOUNT.
+        // The flag is MS_REMOUNT.
         #expect(mount("tmpfs", disk.path, "tmpfs", 32, "size=\(16 << 20)") == 0)
         _ = try await bench.session.download(resuming: token)
         #expect(try disk.folder.bytes("file.bin") == bench.expected)

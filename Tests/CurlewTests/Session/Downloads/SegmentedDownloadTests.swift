@@ -34,7 +34,7 @@ struct SegmentedDownloadTests {
         try bench.expectWhole()
     }
 
-    /// Why a server is not fit for several connections.
+    /// The property of a server that prevents several connections.
     enum Unfit: CaseIterable {
         case takesNoRanges, hasOnlyAWeakValidator, saysNoLength, sendsTheWholeForARange, sendsSeveralPartsForARange
 

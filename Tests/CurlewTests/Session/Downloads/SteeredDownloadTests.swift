@@ -139,7 +139,7 @@ struct SteeredDownloadTests {
 
     @Test("a suspended download receives no bytes, and its idle timeout is stopped")
     func suspended() async throws {
-        // Some seconds' worth, so that it does not end before it is suspended.
+        // The transfer takes seconds, so that it does not end before it is suspended.
         let bench = try await DownloadBench(
             4_000_000, adjust: { $0.throttle = .init(bytes: 100_000, every: .milliseconds(50)) })
         var options = RequestOptions()
@@ -152,7 +152,7 @@ struct SteeredDownloadTests {
         #expect(task.state == .suspended)
         let attempt = try #require(await bench.session.session?.tasks(.download).first)
         try await eventually("the attempt is suspended") { await attempt.state == .suspended }
-        // Another request, begun later, runs into its idle timeout: this one's would have been over by then.
+        // A later request reaches its idle timeout, so this one's would have expired by then.
         let silent = try await DownloadBench()
         try silent.server.inject(Fault(.atResponseStart, .stall))
         let error = await curlewError { _ = try await silent.session.get(.raw(silent.server.url()), options: options) }

@@ -42,7 +42,7 @@ struct TokenFileTests {
         try bench.expectWhole()
     }
 
-    /// The token that a file has as soon as it tells of so many bytes: the last checkpoint may still be under way.
+    /// The token in a file as soon as it covers this number of bytes: the last checkpoint may be pending.
     private func token(at path: String, of count: Int64) async throws -> ResumeToken {
         var token = try await ResumeToken(contentsOf: path)
         try await eventually("the token knows of \(count) bytes") {
@@ -52,7 +52,7 @@ struct TokenFileTests {
         return token
     }
 
-    /// What a killed process leaves: its token's file, and a part file that has got further.
+    /// The files of a killed process: its token file, and a part file with more bytes.
     private func leftovers(of bench: DownloadBench, segments: Int) async throws -> ResumeToken {
         let task = try bench.task(options(bench, segments: segments))
         task.resume()
@@ -90,7 +90,7 @@ struct TokenFileTests {
         await task.received(500_000)
         let token = try #require(await task.cancel())
         #expect(!(await token.isFinished))
-        // What the process would have done next.
+        // The token is completed as the process would have done.
         let part = bench.folder.names.first { $0.hasSuffix(".part") }
         let bytes = try bench.folder.bytes(try #require(part))
         try bench.folder.write("file.bin", bytes + [UInt8](repeating: 0, count: 100_000))
@@ -188,13 +188,13 @@ struct TokenFileTests {
         let token = try #require(await task.cancel())
         let path = bench.folder.file("token")
         try await token.write(to: path)
-        // The end of the process after the file had got its name, and before the token's file was removed.
+        // The process ended after the file got its name, and before the token file was removed.
         let part = try #require(bench.folder.names.first { $0.hasSuffix(".part") })
         try bench.folder.rename(part, to: "file.bin")
         #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
         let destination = Destination.file(bench.folder.file("file.bin"))
         let (uri, wrong) = (URIReference.uri(token.uri), String(repeating: "0", count: 64))
-        // A file that is not as it should be is none of this download's, and stands in its way.
+        // A file with other contents does not belong to this download, and blocks it.
         let refusals: [(IntegrityRequirement, ErrorCode)] = [
             (try .sha256(wrong), .fileExists), (IntegrityRequirement(length: 5), .lengthMismatch),
         ]
@@ -227,7 +227,7 @@ struct TokenFileTests {
     }
 }
 
-/// The digest of bytes as `sha256sum` writes it.
+/// The digest of bytes in the format of `sha256sum`.
 private enum MessageDigestText {
     static func sha256(_ bytes: [UInt8]) -> String {
         let digest = try? MessageDigest(.sha256)

@@ -13,7 +13,7 @@ private final class PartServer: Sendable {
         var whole: [UInt8]?
         var log: [String] = []
         var heads: [HTTPFields] = []
-        /// Of each kind of request, what comes of the first ones.
+        /// The first answers to each kind of request.
         var answers: [String: [MockResponse?]] = [:]
         var signature = 0
         var upload = 0
@@ -32,7 +32,7 @@ private final class PartServer: Sendable {
 
     func shutdown() async { await server.withLock { $0 }?.shutdown() }
 
-    /// URLs with a signature that is good once.
+    /// URLs whose signatures are valid once.
     var multipart: MultipartUpload {
         var multipart = MultipartUpload { [self] step in
             let signature = state.withLock { state in

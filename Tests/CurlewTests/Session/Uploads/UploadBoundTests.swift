@@ -16,7 +16,7 @@ struct UploadBoundTests {
 
     private func choice(_ dialect: UploadServer.Dialect) -> ResumableUpload.Dialect { dialect == .tus ? .tus : .ietf }
 
-    // MARK: Wasted bytes
+    // MARK: Repeated bytes
 
     @Test(
         "a server that keeps too little of each request gets the file at most ten times",
@@ -24,7 +24,7 @@ struct UploadBoundTests {
     func trickle(dialect: UploadServer.Dialect, kept: Int) async throws {
         var faults = UploadServer.Faults()
         let requests = Guarded(0)
-        // The upload ends at last, should nothing else end it.
+        // The server accepts the upload in the end, so that the test terminates if the limit fails.
         faults.keeps = { count in
             let number = requests.withLock { number in
                 number += 1
@@ -68,7 +68,7 @@ struct UploadBoundTests {
         let length = 4_000_000
         try source.write(BytePattern.bytes(count: length))
         var faults = UploadServer.Faults()
-        // Enough to be progress each time.
+        // Each request makes enough progress.
         faults.keeps = { count in max(count / 40, min(count, 1024)) }
         let server = try await UploadServer.start(.tus, faults)
         let http = try HTTPSession(chain: .bare)

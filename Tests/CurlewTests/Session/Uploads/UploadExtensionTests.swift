@@ -17,7 +17,8 @@ struct UploadExtensionTests {
 
     init() throws { source = try UploadSource(count: 3_000_000) }
 
-    /// Uploads, and returns the file as the server has it, with the requests that it got.
+    /// Uploads a file.
+    /// - Returns: The file on the server, and the received requests.
     private func upload(
         _ dialect: UploadServer.Dialect, _ faults: UploadServer.Faults, _ options: ResumableUpload.Options,
         _ choice: ResumableUpload.Dialect = .automatic
@@ -143,7 +144,7 @@ struct UploadExtensionTests {
         var options = quick
         let tokens = Guarded<[UploadToken]>([])
         options.keepToken = { token in tokens.withLock { $0.append(token) } }
-        // It learns the limit from the first answer that has it.
+        // The client learns the limit from the first answer that contains it.
         faults.fields = ["Upload-Limit: max-append-size=700000, max-age=3600"]
         let (files, log) = try await upload(.draft(6), faults, options)
         #expect(files == [bytes])
@@ -227,7 +228,7 @@ struct UploadExtensionTests {
         await server.shutdown()
     }
 
-    /// The error of an upload, and the requests that came of it.
+    /// The error of an upload, and its requests.
     private func failure(
         _ dialect: UploadServer.Dialect, _ faults: UploadServer.Faults, _ options: ResumableUpload.Options,
         _ choice: ResumableUpload.Dialect
@@ -262,7 +263,7 @@ struct UploadExtensionTests {
             (.draft(6), 201, ["Upload-Complete: ?0", "Upload-Offset: 3000000"]),
         ])
     func early(dialect: UploadServer.Dialect, status: Int, fields: [String]) async throws {
-        // More than the buffers of two sockets hold.
+        // The file exceeds the buffers of two sockets.
         let large = (0..<24_000_000).map { UInt8(truncatingIfNeeded: $0 >> 7) }
         try source.write(large)
         var faults = UploadServer.Faults()

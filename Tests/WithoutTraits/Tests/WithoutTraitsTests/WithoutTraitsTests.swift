@@ -54,7 +54,7 @@ struct WithoutTraitsTests {
     }
 }
 
-/// Answers with a body that is in some coding, and expects what can be decoded to have been announced.
+/// A transport that answers with an encoded body, and expects the decodable codings to be announced.
 private struct CodedTransport: Transport {
     let coding: String
     var body = Array("coded".utf8)
