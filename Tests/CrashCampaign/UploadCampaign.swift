@@ -50,7 +50,7 @@ final class UploadCampaign {
             while true {
                 guard ContinuousClock.now < deadline else { throw Finding("the uploads took too long") }
                 let child = try ChildProcess(["upload", server.url, folder, dialect])
-                // An upload is completed after some kills.
+                // An upload may run to its end after ten kills.
                 let life = ownKills < 10 ? 20 + Int(random.next() % 300) : 20_000
                 let end = await child.end(within: .milliseconds(life))
                 guard server.files.allSatisfy({ $0 == bytes }) else {

@@ -231,7 +231,7 @@ struct SoakServer: Sendable {
         if usesTLS { effects.append(.truncatedTLS) }
         if isHTTP2 { effects += [.goAway(.noError), .resetStream(.cancel), .resetStream(.refusedStream)] }
         let effect = effects[Int(random.next() % UInt64(effects.count))]
-        // Not every effect is possible at every trigger. Unused faults are removed first.
+        // Pending faults are removed first. An effect that is impossible at this trigger is skipped.
         mock.removeFaults()
         try? mock.inject(Fault(trigger, effect))
     }

@@ -79,7 +79,7 @@ public struct GalleryService: Service {
                     try await writer.finish(nil)
                 })
         }
-        // Graceful shutdown does not wait for clients that have stopped reading; there are only a few.
+        // Clients that stop reading are disconnected, and the number of clients is limited.
         let application = Application(
             router: router, server: .http1(configuration: HTTP1Channel.Configuration(idleTimeout: .seconds(60))),
             configuration: ApplicationConfiguration(

@@ -77,7 +77,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Sen
             return state.methods.isEmpty ? nil : state.methods.removeFirst()
         }
         guard method == .head else { return context.write(data, promise: promise) }
-        // The empty buffer keeps the promise in order.
+        // The empty buffer fulfils the promise in order.
         context.write(wrapOutboundOut(.body(ByteBuffer())), promise: promise)
     }
 }

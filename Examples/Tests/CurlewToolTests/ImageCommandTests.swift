@@ -71,7 +71,7 @@ struct ImageCommandTests {
         open.finish()
         let end = await tool.end()
         #expect(end.status == 0)
-        // The text after the line is empty, because the line was cleared.
+        // The sequence that clears the line follows each occurrence of its text.
         let parts = end.output.components(separatedBy: text)
         #expect(parts.dropFirst().allSatisfy { $0.hasPrefix("\r\u{1B}[K") })
         #expect(end.output.contains("png, 8 × 8"))

@@ -266,7 +266,7 @@ struct PostgresFaultTests {
         try postgres.run("DELETE FROM \"\(schema)\".transfer")
         #expect(try add("one") == "f\n")
         #expect(try await store.counts().isEmpty)
-        // A repetition is impossible after a day, so the row is deleted.
+        // A repetition is not expected after a day, so the row is deleted.
         try postgres.run("UPDATE \"\(schema)\".enqueuing SET moment = 0")
         #expect(try add("two") == "t\n")
         #expect(try postgres.run("SELECT call FROM \"\(schema)\".enqueuing") == "two\n")

@@ -28,7 +28,7 @@ struct SQLiteTransferStoreTests {
         let store = try await open()
         let other = try await open()
         try await store.enqueue([newTransfer()])
-        // SQLite in another process: the locks of this process show if it takes itself for the last user.
+        // SQLite in another process checks the locks of this process before it considers itself the last user.
         let path = folder.file("queue/q.queue")
         let command = """
             import sqlite3

@@ -150,7 +150,7 @@ struct CacheValidationTests {
             }())
         #expect(sent.fields[values: .ifNoneMatch] == ["\"a\""])
         #expect(!sent.fields.contains(.ifModifiedSince))
-        // The HEAD has updated the stored response.
+        // The 304 has refreshed the stored response.
         #expect(try await scene.get() == "200 1 hit")
     }
 
@@ -341,7 +341,7 @@ struct CacheValidationTests {
             _ = try await scene.get()
             scene.clock.advance(age)
             #expect(try await scene.get(policy: policy) == expected)
-            // The request shows the stored response, and if the policy has stored one.
+            // This request shows the stored response, and so if the policy has replaced it.
             let after = try await scene.get(policy: .onlyIfCached)
             #expect(after.hasPrefix(policy == .reload ? "200 2" : "200 1"))
             if policy == .reload {

@@ -21,7 +21,7 @@ func pad(_ text: String, _ width: Int) -> String {
 }
 
 extension Units {
-    /// A duration in the format of a clock: `0:07`, `12:34`, `3:02:01`; empty beyond a hundred hours.
+    /// A duration in the format of a clock: `0:07`, `12:34`, `3:02:01`; a dash from a hundred hours on.
     static func clock(seconds: Double) -> String {
         guard seconds.isFinite, seconds < 360_000 else { return "–" }
         let whole = max(0, Int(seconds.rounded(.up)))

@@ -45,7 +45,7 @@ struct RequestRateLimiterTests {
         let calls = (0..<50).map { _ in Task { try await session.fetch(server.url()) } }
         try await eventually("all wait") { limiter.waiting == 50 }
         #expect(server.requestCount == 1)
-        // A waiter may wait as long as the queue allows, so only the server's wait elapses.
+        // The waiters sleep for the queue's time limit, and the clock only advances by the server's wait.
         for _ in 0..<20 {
             try await clock.waitForSleepers(51)
             clock.advance(by: .seconds(1))
