@@ -47,7 +47,7 @@ final class Campaign {
         await server.shutdown()
     }
 
-    /// One download, restarted after each kill until it is complete.
+    /// A download, restarted after each kill until it is complete.
     /// - Returns: The number of kills.
     private func download(_ url: String, segments: Int, upTo limit: Int) async throws -> Int {
         let folder = "/tmp/curlew-crash-\(UInt64.random(in: 0...UInt64.max))"

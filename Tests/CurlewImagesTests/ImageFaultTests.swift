@@ -41,7 +41,7 @@ struct ImageFaultTests {
         var jpeg = try Fixture.bytes("plain.jpg")
         let frame = try #require(jpeg.indices.first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
         jpeg.replaceSubrange((frame + 5)..<(frame + 9), with: [0xFF, 0xDC, 0xFF, 0xDC])
-        // One TIFF declares 50,000 × 50,000, the other a single strip of 4 GB.
+        // The first TIFF declares 50,000 × 50,000, the second a single strip of 4 GB.
         let tiff = grayTIFF([(256, 3, 1, 50_000), (257, 3, 1, 50_000), (262, 3, 1, 1), (273, 4, 1, 8), (279, 4, 1, 1)])
         var webp = try Fixture.bytes("moving.webp")
         webp.replaceSubrange(24..<30, with: [0x7F, 0x3E, 0, 0x7F, 0x3E, 0])

@@ -2,7 +2,7 @@ import Curlew
 import CurlewTesting
 import Testing
 
-/// One fault at one kind of server, and its expected effect on a client.
+/// A fault at a kind of server, and its expected effect on a client.
 struct FaultCase: Sendable, CustomTestStringConvertible {
     /// The protocol between client and server.
     enum Wire: String, Sendable, CaseIterable {

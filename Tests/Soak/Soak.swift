@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import SeededNumbers
 
-/// One session, servers of both versions of HTTP that fail occasionally, and as many requests as the time allows.
+/// A session, servers of both versions of HTTP that fail occasionally, and as many requests as the time allows.
 final class Soak: Sendable {
     private let mode: SoakMode
     private let seed: UInt64

@@ -14,7 +14,7 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
     case mixed
     /// Streams are refused, and connections announce their end.
     case refusing
-    /// One stream of each connection is served at a time, and others are refused.
+    /// A single stream per connection is served at a time, and others are refused.
     case oneStream = "one-stream"
     /// Uploads are answered before they have been read.
     case early

@@ -335,7 +335,7 @@ struct ContentDecodingTests {
         "a decoder reads only as much of a body as its reader needs, and returns small chunks",
         arguments: CodedBodies.codings)
     func backPressure(_ coding: ContentCoding) async throws {
-        // One chunk decodes to many pieces, and the next chunk is requested only after all of them were read.
+        // A single chunk decodes to many pieces, and the next chunk is requested only after all of them were read.
         let source = Source(chunk: try coding.encode(Array(repeating: 0, count: 1 << 20)))
         let body = CurlewResponse.Body.stream(
             DecodedChunks(

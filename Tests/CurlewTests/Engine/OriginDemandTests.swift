@@ -21,7 +21,7 @@ struct OriginDemandTests {
         // The limit counts all connections.
         Row(sharing: .exclusive, waiting: 100, newcomers: 0, pending: 0, count: 60, limit: 64, wanted: 4),
         Row(sharing: .exclusive, waiting: 1, newcomers: 0, pending: 0, count: 64, limit: 64, wanted: 0),
-        // One connection suffices for exchanges that can share it.
+        // A single connection suffices for exchanges that can share it.
         Row(sharing: .unknown, waiting: 100, newcomers: 0, pending: 0, count: 0, limit: 64, wanted: 1),
         Row(sharing: .unknown, waiting: 100, newcomers: 0, pending: 1, count: 1, limit: 64, wanted: 0),
         Row(sharing: .shared, waiting: 3, newcomers: 0, pending: 0, count: 1, limit: 64, wanted: 1),

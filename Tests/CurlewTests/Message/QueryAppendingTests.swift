@@ -5,7 +5,7 @@ import Testing
 @Suite("Appending parameters to a query")
 struct QueryAppendingTests {
     @Test(
-        "one separator precedes the appended parameters",
+        "a single separator precedes the appended parameters",
         arguments: [
             ("/p", "/p?a=1"), ("/p?", "/p?a=1"), ("/p?x=2", "/p?x=2&a=1"), ("/p?x=2&", "/p?x=2&a=1"),
             ("/p?x=2&&", "/p?x=2&&a=1"), ("/p?&", "/p?&a=1"), ("/p?x", "/p?x&a=1"), ("/p?x=", "/p?x=&a=1"),

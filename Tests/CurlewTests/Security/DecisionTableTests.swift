@@ -114,7 +114,7 @@ struct DecisionTableTests {
         #expect(try await other.code(policy(.certificate, [wrong], allowsInvalid: true, validatesName: false)) == nil)
     }
 
-    @Test("6: one pinned key of the chain suffices, wherever it is")
+    @Test("6: a single pinned key of the chain suffices, wherever it is")
     func lineSix() async throws {
         let stage = try await TrustStage(TestChain.sent())
         for pin in [try TestChain.root.get(), try TestChain.intermediate.get(), try TestChain.leaf.get()] {

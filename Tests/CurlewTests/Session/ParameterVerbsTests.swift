@@ -130,7 +130,7 @@ struct ParameterVerbsTests {
         #expect(unwritten?.uri?.path == "/x")
     }
 
-    @Test("one serializer serves a hundred concurrent calls, each with its own parameters and options")
+    @Test("a single serializer serves a hundred concurrent calls, each with its own parameters and options")
     func sharedSerializer() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())

@@ -16,7 +16,8 @@ enum Demo {
     static let downloadSize = 64 << 20
     static let uploadSize = 32 << 20
 
-    /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download, a form.
+    /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download
+    /// and a form.
     static func tour() async throws {
         let server = try DemoServer()
         let session = try HTTPSession(baseURL: server.url)

@@ -82,7 +82,7 @@ struct ProxyDigestTests {
             #expect(response.status == (user == "user" ? .ok : .proxyAuthenticationRequired))
             _ = try await response.body.collect(upTo: 10)
         }
-        // Each call was challenged anew: its first request has no answer, and its second has the user's own.
+        // Each call was challenged again: its first request has no answer, and its second has the user's own.
         let heads = heads.withLock { $0 }
         #expect(heads.count == 8)
         for (index, head) in heads.enumerated() {

@@ -82,7 +82,7 @@ struct CredentialStoreTests {
         #expect(try await store.current().value == 1)
     }
 
-    @Test("one renewal serves all waiting callers, and those whose credential was refused before it")
+    @Test("a renewal serves all waiting callers, and those whose credential was refused before it")
     func shared() async throws {
         let renewer = Renewer()
         let store = store(renewer, initial: 7)

@@ -18,7 +18,7 @@ struct DigestExchangeTests {
         try await MockServer.start { try await guardian.answer($0) }
     }
 
-    @Test("one challenge serves many requests with rising counts on one connection")
+    @Test("a single challenge serves many requests with rising counts on one connection")
     func counting() async throws {
         let guardian = DigestGuard()
         let server = try await server(guardian)

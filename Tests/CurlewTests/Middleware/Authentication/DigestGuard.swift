@@ -7,7 +7,7 @@ import HTTPTypes
 actor DigestGuard {
     /// The server's policy for new nonces.
     enum Habit: Sendable {
-        /// One nonce forever.
+        /// A single nonce without an end.
         case keeps
         /// A nonce serves this number of requests; then it is stale.
         case expires(after: Int)

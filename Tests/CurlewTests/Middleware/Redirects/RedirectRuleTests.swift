@@ -159,7 +159,7 @@ struct RedirectTrailTests {
         #expect(error?.code == .tooManyRedirects && error?.message.contains("again") == true)
     }
 
-    @Test("one redirect more than the policy allows is an error")
+    @Test("a redirect beyond the policy's limit is an error")
     func limit() throws {
         let (a, b) = (try CurlewURI("https://one.test/a"), try CurlewURI("https://one.test/b"))
         var trail = RedirectTrail()

@@ -128,7 +128,7 @@ struct MultipartResponseTests {
         let part = try #require(try await parts.next())
         var chunks = part.body.makeAsyncIterator()
         #expect(try await chunks.next() == [0x78])
-        // One of the two tasks waits for bytes; the other is refused at once.
+        // The first task waits for bytes; the second is refused at once.
         let outcome = await withTaskGroup(of: ErrorCode?.self) { group in
             for _ in 0..<2 {
                 group.addTask {

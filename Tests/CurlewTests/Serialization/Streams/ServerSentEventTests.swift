@@ -40,7 +40,7 @@ struct ServerSentEventTests {
         #expect(try parser.consume(Array("\ndata: b\n\n".utf8)) == [message("b")])
     }
 
-    @Test("one byte order mark at the beginning is removed", arguments: 1...4)
+    @Test("a single byte order mark at the beginning is removed", arguments: 1...4)
     func mark(size: Int) throws {
         #expect(try events("\u{FEFF}data: a\n\n", cutAt: size) == [message("a")])
         #expect(try events("\u{FEFF}\u{FEFF}data: a\n\n", cutAt: size) == [])
