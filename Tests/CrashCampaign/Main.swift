@@ -2,9 +2,9 @@
 import Glibc
 import PostgresServer
 
-/// Kills a downloading process repeatedly, and checks that the next one completes the file from the remaining bytes;
-/// then a process with a disk cache, checking the remaining entries; then two workers of a queue of transfers, and four
-/// of one in PostgreSQL; finally a process that uploads.
+/// Kills processes repeatedly, and checks that the next ones complete the work with the remaining data. The killed
+/// processes are in turn: one with downloads, one with a disk cache, two workers of a queue of transfers, four workers
+/// of a queue in PostgreSQL, and one with uploads.
 ///
 ///     crash-campaign [SEED]
 ///

@@ -152,7 +152,7 @@ struct ContentDecoderTests {
                 #expect(try CodedBodies.decode(coded, [.deflate], pieces: 1) == body)
             }
         }
-        // A stored block is accepted too, although zlib data cannot begin like this.
+        // A raw stored block begins with other bytes than zlib data.
         #expect(try CodedBodies.decode([1, 1, 0, 0xFE, 0xFF, 0x78], [.deflate]) == [0x78])
         // The stream requires an unknown dictionary.
         #expect(throws: CurlewError.self) { try CodedBodies.decode([0x78, 0xBB, 1, 2, 3, 4, 5], [.deflate]) }

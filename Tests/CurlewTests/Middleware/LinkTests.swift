@@ -105,7 +105,7 @@ struct LinkTests {
     }
 
     @Test(
-        "a request without its secrets has no known or marked secret fields and no user information, and is otherwise equal"
+        "a request without its secrets lacks secret fields, known and marked, and user information, and is otherwise equal"
     )
     func removingSecrets() throws {
         let own = try #require(HTTPField.Name("X-Own"))
