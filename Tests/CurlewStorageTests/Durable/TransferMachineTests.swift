@@ -6,7 +6,7 @@ import Testing
 struct TransferMachineTests {
     private typealias State = DurableTransfer.State
 
-    @Test("each state of a running transfer changes only as the table of transitions allows")
+    @Test("each state of a transfer changes only as the table of transitions allows")
     func table() {
         let table: [State: [TransferTrigger: State]] = [
             .waiting: [.claim: .running, .suspend: .suspended, .cancel: .cancelled, .miss: .failed],

@@ -189,7 +189,7 @@ struct AttemptTests {
         }
     }
 
-    @Test("an answer after the full request is valid only after a failed send, and only with all its bytes")
+    @Test("an error after the full request keeps the answer only if the send failed and the answer is complete")
     func wholeAnswer() throws {
         for (code, status, bytes, expected) in [
             (CURLE_SEND_ERROR, 200, 5, AttemptStage.Ending.success), (CURLE_SEND_ERROR, 204, 0, .success),

@@ -180,7 +180,7 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("again".utf8))
     }
 
-    @Test("an upload that must not be repeated closes the connection on which libcurl would repeat it")
+    @Test("an upload that must not be repeated does not disturb the connection on which libcurl would repeat it")
     func refusedUpload() async throws {
         let certificate = try HeldCertificate.localhost()
         let (uploads, uploading) = AsyncStream.makeStream(of: Void.self)

@@ -82,8 +82,8 @@ struct TruncationTests {
     func broken(_ index: Int, count: Int) async throws {
         for usesTLS in [false, true] {
             let codes = try await codes(of: count, usesTLS: usesTLS, after: Self.breaks[index])
-            // libcurl before 8.2 may report the error to a single one of several transfers: see the table of versions in
-            // the article Architecture.
+            // libcurl before 8.2 may report the error to a single one of several transfers: see the table of versions
+            // in the article Architecture.
             #expect(codes.count { $0 == nil } <= (Engine.hidesConnectionErrors ? count - 1 : 0), "TLS: \(usesTLS)")
         }
     }

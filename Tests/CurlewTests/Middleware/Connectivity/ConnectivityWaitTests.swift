@@ -174,7 +174,7 @@ struct ConnectivityWaitTests {
         #expect(stage.clock.sleeperCount == 0)
     }
 
-    @Test("the end of the updates does not prolong the wait")
+    @Test("the end of the updates ends the wait with the first error")
     func ended() async throws {
         let stage = try Stage(.failure(.hostNotFound))
         stage.tell.yield(.notReachable)

@@ -170,7 +170,7 @@ struct ConcurrencyLimiterTests {
         _ = await first.result
     }
 
-    @Test("a bulkhead reserves the slots of one tag, and requests without a scope are unlimited")
+    @Test("a bulkhead separates the slots of its tags, and requests without a scope are unlimited")
     func scopes() async throws {
         let stub = StubTransport { request in request.path == "/stall" ? .stall : .response(.ok) }
         let bulkhead = ConcurrencyLimiter(.fixed(1), per: .tag, queue: .none)

@@ -120,7 +120,7 @@ struct RateMachineTests {
         #expect(machine.wait(at: now) == 0)
     }
 
-    @Test("a Retry-After of zero still enforces a pause after a refusal")
+    @Test("repeated refusals with a Retry-After of zero enforce a pause")
     func zero() {
         var machine = machine(nil)
         var now: Int64 = 0

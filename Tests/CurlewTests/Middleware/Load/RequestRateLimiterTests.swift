@@ -56,7 +56,7 @@ struct RequestRateLimiterTests {
         await server.shutdown()
     }
 
-    @Test("a Retry-After beyond the queue's limit fails the waiting calls")
+    @Test("a Retry-After beyond the queue's limit fails later calls at once")
     func tooLong() async throws {
         let stub = StubTransport { _ in .response(.tooManyRequests, fields: [.retryAfter: "9223372036854775808"]) }
         let limiter = RequestRateLimiter(clock: TestClock())
@@ -72,7 +72,7 @@ struct RequestRateLimiterTests {
         #expect(try await session.get("http://b.test/").status == .tooManyRequests)
     }
 
-    @Test("a Retry-After of an hour stops requests to its server, but not to others with the same rate")
+    @Test("a quota reset in an hour stops requests to its server, but not to others with the same rate")
     func hostileServer() async throws {
         let stub = StubTransport { request in
             request.request.uri.host == "hostile.test"

@@ -87,7 +87,7 @@ struct RetryTests {
     }
 
     @Test(
-        "a POST is retried without a valid Retry-After, or after another status, only if it is marked",
+        "a POST is not retried without a valid Retry-After, after another status, or if marked as not idempotent",
         arguments: [
             (503, nil, nil), (429, nil, nil), (503, "soon", nil), (500, "0", nil), (408, "0", nil), (502, "0", nil),
             (503, "0", false),
