@@ -66,7 +66,7 @@ struct CertificateMatrixTests {
         #expect(try await code(leaf { _ in }, under: over) == .certificateExpired)
     }
 
-    @Test("a self-issued certificate, or one with an unknown, missing or false issuer, is refused")
+    @Test("a self-signed certificate, or one with an unknown, missing or false issuer, is refused")
     func issuers() async throws {
         let policy = try root().anchor
         let cases: [([HeldCertificate], ErrorCode)] = [

@@ -223,7 +223,7 @@ struct DownloadPlanTests {
         #expect(found == verdict)
     }
 
-    @Test("a part of 64 KiB is accepted, even if it is shorter than requested")
+    @Test("a part of 64 KiB is large enough, even if it is shorter than requested")
     func largeEnough() throws {
         var plan = try restored([0..<20], total: 1_000_000)
         let wanted = try #require(plan.request(for: 20..<1_000_000))

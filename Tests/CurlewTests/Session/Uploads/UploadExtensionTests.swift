@@ -272,7 +272,7 @@ struct UploadExtensionTests {
         #expect(error != nil && files == 0 && log.count < 40, "\(log)")
     }
 
-    @Test("a server that names one version after another gets one query in each")
+    @Test("a server that names one version after another gets one request in each")
     func versions() async throws {
         let server = try await MockServer.start { request in
             _ = try await request.body.collect()
