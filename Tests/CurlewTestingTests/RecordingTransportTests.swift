@@ -275,7 +275,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("a folder without write access is an error that names the file, and an existing file stays")
+    @Test("an unwritable path is an error that names it, and existing files stay")
     func unwritable() async throws {
         let folder = try ScratchFolder()
         try folder.write("file", "dear to me")

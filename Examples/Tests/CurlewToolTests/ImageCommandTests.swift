@@ -79,7 +79,7 @@ struct ImageCommandTests {
     }
 
     @Test(
-        "an invalid command is refused before any request",
+        "an invalid command line is refused",
         arguments: [["--resize", "0x5", "a"], ["--resize", "5", "a"], ["-o", "a.gif", "u"], []])
     func refused(_ words: [String]) {
         #expect(throws: (any Error).self) { _ = try ImageCommand.parse(words) }
