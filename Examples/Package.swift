@@ -12,7 +12,7 @@ var settings: [SwiftSetting] = [
 // The settings of a package that `swift package init` makes.
 var userSettings: [SwiftSetting] = []
 
-// As in the package above.
+// The setting equals that of the package above.
 if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
     settings.append(.treatAllWarnings(as: .error))
     userSettings.append(.treatAllWarnings(as: .error))

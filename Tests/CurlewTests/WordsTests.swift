@@ -78,7 +78,7 @@ struct WordsTests {
             "\(found.count) instead of \(kind.limit), some of them new: \(found.suffix(20).joined(separator: "\n"))")
     }
 
-    @Test("a beginning without a noun is told from one that has a noun")
+    @Test("a beginning without a noun is distinguished from one with a noun")
     func judgement() {
         for text in [" What follows is read", "Whoever waits", "where it stands", "one waits"] {
             #expect(Self.beginsWithoutNoun(text), "\(text)")

@@ -62,7 +62,7 @@ private struct WrongCall: Sendable {
             #"_ = try await api.get("users/\(path: text)")"#,
             "'appendInterpolation(path:)' is unavailable: a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
         ),
-        // What comes out: `as: User.self`, `as: .text`.
+        // The result: `as: User.self`, `as: .text`.
         WrongCall(
             #"_ = try await api.get("users/7", as: Plain.self)"#,
             "instance method 'get(_:parameters:encoding:query:as:fields:credential:timeout:options:)' requires that 'Plain' conform to 'Decodable'"
@@ -82,7 +82,7 @@ private struct WrongCall: Sendable {
             #"let done: Bool = try await api.delete("users/7", as: .nothing)"#,
             "cannot convert value of type '()' to specified type 'Bool'"),
         WrongCall(#"_ = try await api.head("users", as: .text)"#, "extra argument 'as' in call"),
-        // What goes in: `.json(user)`, `parameters: .encoding(user)`.
+        // The content: `.json(user)`, `parameters: .encoding(user)`.
         WrongCall(
             #"_ = try await api.post("users", user)"#,
             "cannot convert value of type 'User' to expected argument type 'CurlewRequest.Content'"),
