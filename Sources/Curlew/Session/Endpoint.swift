@@ -41,6 +41,7 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
     /// A call whose response is decoded from JSON, as by `as:` with a type on a verb.
     /// - Parameters:
     ///   - method: The method.
+    ///   - type: The type of the decoded response.
     ///   - fields: The fields.
     ///   - options: The options.
     ///   - request: Makes the reference and the content of the request from the argument.
