@@ -49,7 +49,9 @@ extension HTTPSession {
     /// Downloads into a file. Cancelling the calling task cancels the download.
     ///
     /// ```swift
-    /// let file = try await api.download("disc.iso", to: .folder("/tmp"), integrity: .sha256(published), attempts: 6) { progress in
+    /// let file = try await api.download(
+    ///     "disc.iso", to: .folder("/tmp"), integrity: .sha256(published), attempts: 6
+    /// ) { progress in
     ///     bar.show(progress.received.fraction)
     /// }
     /// print(file.path, file.size)

@@ -24,7 +24,8 @@ public enum ResumableUpload {
         /// Keeps the newest token, before and after each request that sends bytes. An error of the closure ends the
         /// upload.
         public var keepToken: (@Sendable (UploadToken) async throws -> Void)?
-        /// Metadata of the file, such as its name, by key: tus's Upload-Metadata. A key is ASCII without spaces and commas.
+        /// Metadata of the file, such as its name, by key: tus's Upload-Metadata. A key is ASCII without spaces and
+        /// commas.
         public var metadata: [String: String] = [:]
         /// True if each request has a digest of its bytes, so that the server rejects damaged bytes. The field is
         /// Upload-Checksum for tus, if the server has that extension, and Content-Digest (RFC 9530) for the draft.
