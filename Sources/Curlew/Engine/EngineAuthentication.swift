@@ -73,7 +73,8 @@ extension Proxy {
         return "Proxy-Authorization: Basic \(credentials)"
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl cannot use, or would change.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl cannot use, or would
+    ///   change.
     func checkSupport() throws {
         guard authentication != .negotiate || Engine.hasNegotiate else {
             throw CurlewError(.unsupported, "this libcurl was built without GSS-API")
