@@ -72,12 +72,12 @@ final class Connection: LoopTimer, SocketHandler {
     var owesReset = false
     /// True if Curlew has shut the socket down; no request may use the connection.
     @exclusivity(unchecked) var isGivenUp = false
-    /// True if requests over the connection timed out, and no byte has arrived since. The connection may be dead, so no
-    /// other request may use it.
+    /// True if requests have waited on the connection without any input, and no byte has arrived since. The connection
+    /// may be dead, so no other request may use it.
     @exclusivity(unchecked) var isSilent = false
     /// True if a transfer has ended with an error of the HTTP/2 connection.
     var hasFailed = false
-    /// True if libcurl has probably read a GOAWAY from the connection.
+    /// True if a message of libcurl has reported a GOAWAY on the connection.
     var hasGoAway = false
     /// True if the bytes are counted that libcurl writes in reply to input.
     var watchesOutput = false

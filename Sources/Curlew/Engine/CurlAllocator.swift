@@ -22,7 +22,7 @@ enum CurlAllocator {
         return take(size) ?? aligned_alloc(alignment, (size + alignment - 1) & -alignment)
     }
 
-    /// Frees a block. libcurl frees a hundred times per request, usually nil or small blocks: both paths are short.
+    /// Frees a block. libcurl frees a hundred times per request, usually nil: both usual paths are short.
     static let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = { block in
         guard let block else { return }
         guard Int(bitPattern: block) & 4095 == 0 else { return free(block) }

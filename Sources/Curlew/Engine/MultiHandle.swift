@@ -231,7 +231,7 @@ final class MultiHandle: @unchecked Sendable {
         connections.leave(connection)
     }
 
-    /// True if no exchange uses the connection.
+    /// True if libcurl has the connection and no exchange uses it.
     func mayEnd(_ connection: Connection) -> Bool { knows(connection) && connection.users == 0 }
 
     // MARK: Shutdown

@@ -10,7 +10,8 @@ final class ChainEnd: Sendable {
     let session: SessionActor?
     let home: SecretHome
     let connectivity: SessionConnectivity
-    /// The default route, proxy and policies of the session's connections; nil without a session.
+    /// The session's settings of route, proxy, addresses and trust; nil for the default settings, and without a
+    /// session.
     let connectionDefaults: ConnectionDefaults?
     /// The longest wait for the network, unless a request has its own limit.
     private let usualWait: Duration?

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension EventSource {
-    /// Connects, and yields the events.
+    /// Opens the connection, and yields the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Phase {
             case connecting

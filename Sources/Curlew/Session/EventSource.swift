@@ -29,7 +29,7 @@ public struct EventSource: AsyncSequence, Sendable {
     public enum Event: Sendable {
         /// The stream is open.
         case open
-        /// An event has come.
+        /// An event has arrived.
         case message(ServerSentEvent)
         /// The stream has ended, or could not be opened. If it is closed, no event follows.
         case error(CurlewError, isClosed: Bool)

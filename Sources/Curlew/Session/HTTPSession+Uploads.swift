@@ -17,13 +17,12 @@ extension HTTPSession {
     ///   - method: The method.
     ///   - fields: Fields of this call; they replace defaults of the same name.
     ///   - credential: The credential of this call.
-    ///   - timeout: A deadline over the whole call.
+    ///   - timeout: A deadline over the call, including redirects and retries.
     ///   - options: Options of this call; an option that is nil is the session's.
     ///   - progress: Called with the newest progress, over all attempts of the call, on an unspecified executor. The
-    ///     last value comes before the call returns.
+    ///     last value comes before the call returns; none follows.
     /// - Throws: ``CurlewError``; ``ErrorCode/bodyNotReplayable``, ``ErrorCode/bodyFailed`` and
-    ///   ``ErrorCode/bodyLengthMismatch`` for a body that cannot be repeated, cannot be read, or has changed its
-    ///   length.
+    ///   ``ErrorCode/bodyLengthMismatch`` for a body that cannot be repeated, cannot be read, or has changed.
     public func upload(
         _ reference: URIReference, _ content: CurlewRequest.Content, method: HTTPRequest.Method = .post,
         fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,

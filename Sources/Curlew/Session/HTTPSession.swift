@@ -52,7 +52,7 @@ public struct HTTPSession: Sendable {
         }
     }
 
-    /// Makes a client with a session of its own.
+    /// Makes a client with a new session.
     /// - Parameters:
     ///   - baseURL: The base of relative references. A slash is added to its path if it lacks one.
     ///   - configuration: The configuration of the session.

@@ -11,7 +11,7 @@ extension SessionActor {
         public internal(set) var streams = 0
         /// The connections that tasks use.
         public internal(set) var activeConnections = 0
-        /// The connections that are kept for another request.
+        /// The idle connections, kept for another request.
         public internal(set) var idleConnections = 0
         /// The connections that are being opened, counted in sockets. A task may open several, as with two families of
         /// addresses.

@@ -78,7 +78,7 @@ public struct StandardChain: CurlewMiddleware {
         ///
         /// ```swift
         /// var options = StandardChain.Options.singleUser
-        /// options.cookies = CookieHandling(jar)  // a loaded jar, or a jar that sessions of the same user share
+        /// options.cookies = CookieHandling(jar)  // a loaded jar, or one that sessions of the same user share
         /// ```
         public static var singleUser: Options {
             var options = Options()

@@ -321,9 +321,9 @@ private final class DialAlarm: LoopTimer {
     override func fire() { dial?.alarmRang() }
 }
 
-/// The way of an answer back to its dial.
+/// A weak reference by which the answer of a look-up finds its dial.
 ///
-/// `@unchecked Sendable`: threads of the resolver only carry the weak reference; it is followed on the dial's loop.
+/// `@unchecked Sendable`: threads of the resolver only pass the reference on; it is used on the dial's loop.
 private struct WayBack: @unchecked Sendable {
     weak var dial: Dial?
 

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension DialFailure {
-    /// True if the system has no descriptor for another socket.
+    /// True if the process or the system has no descriptor for another socket.
     var isLackOfDescriptors: Bool {
         if case .noDescriptor(let number) = self { number == EMFILE || number == ENFILE } else { false }
     }

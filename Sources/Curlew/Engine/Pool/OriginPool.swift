@@ -29,7 +29,7 @@ final class OriginPool {
     /// The TLS sessions of its connections.
     let tickets: SessionTickets
     @exclusivity(unchecked) var waiting = WaitingLine<Transfer>()
-    /// The number of waiting exchanges that need a connection newer than their wait.
+    /// The number of waiting exchanges (*newcomers*) that need a connection newer than their previous one.
     @exclusivity(unchecked) var newcomers = 0
     /// The number of newcomers that cannot share a connection.
     var loners = 0

@@ -2,7 +2,7 @@
 struct PoolKey: Hashable {
     /// The use of a connection.
     enum Use: Hashable {
-        /// An exchange at a time: HTTP/1.1.
+        /// A single exchange at a time: HTTP/1.1.
         case exclusive
         /// The protocol that ALPN negotiates.
         case negotiated

@@ -1,4 +1,4 @@
-/// The check of a request that joins an idle HTTP/2 connection: its server may permit no stream at present
+/// The check of a request that joins an idle HTTP/2 connection. The server may permit no stream at present
 /// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113 §6.5.2). libcurl then holds the request until a stream is permitted,
 /// without reporting it. The number of bytes written to the connection reveals it.
 struct HeldBackWatch {

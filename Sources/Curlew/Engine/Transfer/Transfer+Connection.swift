@@ -53,8 +53,8 @@ extension Transfer {
         }
     }
 
-    /// The reason of libcurl's repetition, as far as it can be determined: a kept connection ended before a byte of a
-    /// response, or the server refused the stream. libcurl has no error text for either, but has one for other
+    /// The reason of libcurl's repetition, as far as it can be determined. Either a kept connection ended before a byte
+    /// of a response, or the server refused the stream. libcurl has no error text for either, but has one for other
     /// failures.
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
         if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }

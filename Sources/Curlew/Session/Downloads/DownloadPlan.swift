@@ -13,7 +13,7 @@ struct DownloadPlan: Sendable {
         case askForRanges([Range<Int64>], atATime: Int)
         /// Request the last byte: an earlier run has received all bytes, but the server may have another file now.
         case verify(RangeRequest)
-        /// Discard what has been received, and call ``DownloadPlan/restart()``.
+        /// Discard the received bytes, and call ``DownloadPlan/restart()``.
         case restart
         /// Check the file and name it: all of its bytes are there. The value is their number.
         case finish(Int64)

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// draft-ietf-httpbis-resumable-upload, of the interop versions 3 (draft 01), 5 (03, 04) and 6 (05).
+/// The protocol draft-ietf-httpbis-resumable-upload, with the interop versions 3 (draft 01), 5 (03, 04) and 6 (05).
 struct DraftDialect: UploadDialect {
     let interop: Int
 

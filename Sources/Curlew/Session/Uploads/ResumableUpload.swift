@@ -7,7 +7,7 @@ public enum ResumableUpload {
         /// The IETF's draft (draft-ietf-httpbis-resumable-upload, interop versions 6, 5 and 3). Its first request
         /// contains the file, so a server without support accepts it as a plain upload.
         case ietf
-        /// tus 1.0 (tus.io).
+        /// The protocol tus 1.0 (tus.io).
         case tus
         /// The server is asked by OPTIONS. A server that declares tus gets tus, another one the IETF's draft, which
         /// falls back to a plain upload.
