@@ -93,7 +93,8 @@ extension SocketAddress {
     /// The longest path that the system accepts.
     static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-    /// Calls `body` with the address as a `sockaddr`. A path that is too long is truncated.
+    /// Calls `body` with the address as a `sockaddr`. A path that is too long is truncated; ``Dialler``
+    /// refuses it before.
     func withSystemForm<Value>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Value) -> Value {
         switch self {
         case .ip(let host, let port) where host.ip.isIPv6: Self.pass(Self.ipv6(host, port), to: body)
