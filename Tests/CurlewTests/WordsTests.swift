@@ -13,9 +13,9 @@ struct WordsTests {
         /// The number of beginnings without a noun that is left. A change may lower it and never raises it.
         var limit: Int {
             switch self {
-            case .innerComment: 216
-            case .docComment: 709
-            case .testName: 69
+            case .innerComment: 7
+            case .docComment: 19
+            case .testName: 0
             }
         }
     }

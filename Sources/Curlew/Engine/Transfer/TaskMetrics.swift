@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// The timings and byte counts of a task, one entry per attempt. There are several attempts if a reused connection
+/// The timings and byte counts of a task, one entry per attempt. A task has several attempts if a reused connection
 /// proved to be dead.
 public struct TaskMetrics: Sendable, Hashable {
     /// The attempts, in order. Empty until the first has ended.
