@@ -32,6 +32,36 @@ struct CallOptionTests {
         #expect(stub.received.map { $0.fields[Self.key] } == ["own"])
     }
 
+    @Test("events, lines and pages send the credential of the call, pages to the first origin only")
+    func streamCredentials() async throws {
+        let stub = StubTransport { request in
+            request.path == "/users"
+                ? .response(fields: [.link: #"<http://b.test/2>; rel="next""#], body: "[1]") : .response(body: "[2]")
+        }
+        let session = try HTTPSession(transport: stub, chain: .bare)
+        let credential = Credential.bearer("t0ken")
+        for try await _ in session.events(
+            "http://a.test/events", credential: credential, reconnection: .init(attempts: 0))
+        {}
+        for try await _ in session.lines("http://a.test/lines", credential: credential) {}
+        let pages = session.pages(
+            "http://a.test/users", as: [Int].self, allowsOtherOrigins: true, credential: credential)
+        var elements: [Int] = []
+        for try await element in pages { elements.append(element) }
+        #expect(elements == [1, 2])
+        #expect(stub.received.map { $0.fields[.authorization] } == Array(repeating: "Bearer t0ken", count: 3) + [nil])
+    }
+
+    @Test("an endpoint of two or three values is called with the values")
+    func endpointArguments() async throws {
+        let stub = StubTransport { .response(body: "\"\($0.path)\"") }
+        let session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
+        let pair = Endpoint(.get, as: String.self) { (owner: String, name: String) in "repos/\(owner)/\(name)" }
+        #expect(try await session.call(pair, "octo", "hello") == "/repos/octo/hello")
+        let triple = Endpoint(.get, as: String.self) { (a: Int, b: Int, c: Int) in "\(a)/\(b)/\(c)" }
+        #expect(try await session.call(triple, 1, 2, 3) == "/1/2/3")
+    }
+
     @Test("random keys are different")
     func randomKeys() {
         #expect(Set((0..<100).map { _ in RequestOptions.IdempotencyKey.random }).count == 100)

@@ -55,6 +55,18 @@ struct AuthenticatorTests {
         func open() async { await gate.open() }
     }
 
+    @Test("a bearer token is sent in the field Authorization, and renewed")
+    func bearer() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.unauthorized), .response(.ok))
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            try CredentialRenewal(
+                for: "http://a.test", initial: "old", bearer: { (token: String) in token }, renew: { _ in "new" })
+        }
+        #expect(try await session.get("http://a.test/").status == .ok)
+        #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer new"])
+    }
+
     private static func fields(_ token: String, _ request: inout CurlewRequest) {
         request.fields[.authorization] = "Bearer \(token)"
     }

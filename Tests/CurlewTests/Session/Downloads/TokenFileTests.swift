@@ -163,6 +163,28 @@ struct TokenFileTests {
         #expect(bench.server.requestCount == 2 && bench.folder.names == ["f"])
     }
 
+    @Test("an existing file with the required digest is returned without a request")
+    func downloadedBefore() async throws {
+        let bench = try await DownloadBench(300_000)
+        let destination = Destination.file(bench.folder.file("file.bin"))
+        let (uri, path) = (URIReference.raw(bench.server.url()), bench.folder.file("token"))
+        let first = try await bench.session.download(uri, to: destination, tokenFile: path)
+        let digest = MessageDigestText.sha256(try bench.folder.bytes("file.bin"))
+        let again = try await bench.session.download(
+            uri, to: destination, integrity: try .sha256(digest), tokenFile: path)
+        #expect(first.path == again.path && again.size == 300_000 && again.response == nil)
+        #expect(bench.server.requestCount == 1 && bench.folder.names == ["file.bin"])
+        // Without a token file, and with another digest, the existing file is an error.
+        for (integrity, tokenFile) in [
+            (try IntegrityRequirement.sha256(digest), nil), (try .sha256(String(repeating: "0", count: 64)), path),
+        ] {
+            let error = await curlewError {
+                _ = try await bench.session.download(uri, to: destination, integrity: integrity, tokenFile: tokenFile)
+            }
+            #expect(error?.code == .fileExists)
+        }
+    }
+
     @Test("a token file of another URL, or without a token, is overwritten", arguments: [true, false])
     func otherToken(isToken: Bool) async throws {
         let bench = try await DownloadBench(300_000)
