@@ -76,7 +76,6 @@ struct DocumentationTests {
         "the articles for users of other clients show code that compiles",
         arguments: [
             "ComingFromAlamofire", "ComingFromAsyncHTTPClient", "ComingFromURLSession", "ProductionChecklist",
-            "WhichLinkGoesWhere",
         ])
     func comparisons(_ name: String) throws {
         try expectBlocks(

@@ -35,13 +35,16 @@ struct CallOptionTests {
     @Test("events, lines and pages send the credential of the call, pages to the first origin only")
     func streamCredentials() async throws {
         let stub = StubTransport { request in
-            request.path == "/users"
-                ? .response(fields: [.link: #"<http://b.test/2>; rel="next""#], body: "[1]") : .response(body: "[2]")
+            switch request.path {
+            case "/users": .response(fields: [.link: #"<http://b.test/2>; rel="next""#], body: "[1]")
+            case "/events": .response(fields: [.contentType: "text/event-stream"])
+            default: .response(body: "[2]")
+            }
         }
         let session = try HTTPSession(transport: stub, chain: .bare)
         let credential = Credential.bearer("t0ken")
         for try await _ in session.events(
-            "http://a.test/events", credential: credential, reconnection: .init(attempts: 0))
+            "http://a.test/events", credential: credential, reconnection: .init(reconnectsAfterEnd: false))
         {}
         for try await _ in session.lines("http://a.test/lines", credential: credential) {}
         let pages = session.pages(
