@@ -66,7 +66,7 @@ extension CurlewRequest {
         /// A stream that `make` creates for each sending, so the body can be replayed.
         /// - Parameters:
         ///   - length: The number of bytes that every stream will yield; nil sends the body chunked.
-        ///  - make: Makes a stream that begins with the body's first byte.
+        ///   - make: Makes a stream that begins with the body's first byte.
         public static func stream<S: AsyncSequence & Sendable>(
             length: Int64? = nil,
             _ make: @escaping @Sendable () async throws -> S

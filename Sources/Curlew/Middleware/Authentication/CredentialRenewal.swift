@@ -66,7 +66,7 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
     ///   - initial: A credential that exists already; its lifetime counts from now.
     ///   - window: A credential whose remaining lifetime is shorter is renewed before use. 60 seconds.
     ///   - lifetime: The lifetime of a credential from its renewal; nil if it lasts until it is refused.
-    ///   - bearer: The token of a credential.
+    ///   - token: The token of a credential.
     ///   - renew: Returns a new credential; its argument is the last one, if there was one. An error that it throws is
     ///     the error of the requests that wait.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
