@@ -48,7 +48,7 @@ package struct ClosingHandshake: Sendable {
             cause: CurlewWebSocket.Ending.Cause)
         /// The peer violated the protocol and is told so.
         case failing(sent: CurlewWebSocket.CloseStatus, violation: WebSocketViolation)
-        /// Nothing can be sent any more. The bytes that the peer has sent are read to their end, as its close frame may be among them.
+        /// The connection cannot send any more. The bytes that the peer has sent are read to their end, as its close frame may be among them.
         case receiving(isClosing: Bool)
         case ended(CurlewWebSocket.Ending)
     }

@@ -1,5 +1,6 @@
 extension CurlewWebSocket {
-    /// The figures of a WebSocket so far. The bytes of its connection, frames included, are those of its exchange (``Curlew/AttemptMetrics``).
+    /// The figures of a WebSocket so far. Its exchange counts the bytes of the connection, with the frames
+    /// (``Curlew/TaskMetrics/Attempt``).
     public struct Figures: Sendable, Hashable {
         /// The messages that were given to the send buffer as a whole.
         public internal(set) var sentMessages = 0

@@ -148,7 +148,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("nothing follows a write that was cancelled in the middle of its bytes", arguments: [Way.plain, .tls])
+    @Test("a write that was cancelled in the middle of its bytes is the last one", arguments: [Way.plain, .tls])
     func brokenOff(_ way: Way) async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let count = Guarded(0)
