@@ -23,10 +23,12 @@ struct FileErrorTests {
         for _ in 0..<2 { server.enqueue(MockResponse(body: .string("new"))) }
         let session = try makeSession()
         try verify(
-            await curlewError { _ = try await session.download(.raw(server.url("/a")), to: .file(path)) }, .fileExists, path)
+            await curlewError { _ = try await session.download(.raw(server.url("/a")), to: .file(path)) }, .fileExists,
+            path)
         let missing = folder.file("none/a.bin")
         try verify(
-            await curlewError { _ = try await session.download(.raw(server.url("/a")), to: .file(missing)) }, .fileFailed,
+            await curlewError { _ = try await session.download(.raw(server.url("/a")), to: .file(missing)) },
+            .fileFailed,
             missing)
         await server.shutdown()
     }

@@ -41,7 +41,8 @@ final class UploadJournal: Sendable {
         let token: UploadToken
         if let known = settings.token {
             guard known.identity == identity else {
-                throw CurlewError(.bodyLengthMismatch, "the file is not the one that the upload was begun with").naming(path)
+                throw CurlewError(.bodyLengthMismatch, "the file is not the one that the upload was begun with").naming(
+                    path)
             }
             let places = known.parts.compactMap(\.uri)
             guard known.target == target,
