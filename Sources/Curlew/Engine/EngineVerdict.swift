@@ -160,6 +160,9 @@ struct EngineVerdict {
             return "no connection of the right kind was found"
         case nil where failure.code == CURLE_BAD_FUNCTION_ARGUMENT && attempt.incoming.hasBegun:
             return "the first field line is folded"
+        case nil where failure.code == CURLE_UNSUPPORTED_PROTOCOL && attempt.stage == .exchanging:
+            let hint = request.uri.scheme == "http" ? "; a port that speaks TLS answers so, and needs https" : ""
+            return "the answer is not HTTP\(hint)"
         case nil where failure.code == CURLE_OPERATION_TIMEDOUT && attempt.stage == .connecting:
             return "no connection to \(place) within \(request.timeouts.connect)"
         case nil: return failure.code == CURLE_COULDNT_CONNECT ? failure.connectSentence(to: place) : failure.words

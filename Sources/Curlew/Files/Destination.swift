@@ -159,10 +159,36 @@ extension CurlewError.Context {
         self.init()
         self.file = file
     }
+
+    private enum PathKey: CurlewError.Key { typealias Value = String }
+
+    /// The path of the file or folder that the failure concerns.
+    var path: String? {
+        get { self[PathKey.self] }
+        set { self[PathKey.self] = newValue }
+    }
 }
 
 extension CurlewError {
     /// The path of a complete file that could not be moved to its destination. The caller owns the file. nil without
     /// such a file.
     public var file: String? { context.file }
+
+    /// The path of the file or folder that could not be read or written: the file that is sent, or the destination of a
+    /// download. nil if the failure does not concern a file. The description contains the path.
+    public var path: String? { context.path }
+
+    /// The same error with the path of its file, unless it has one.
+    /// - Parameter path: The path; nil changes nothing.
+    func naming(_ path: String?) -> CurlewError {
+        guard let path, self.path == nil else { return self }
+        var context = CurlewError.Context()
+        context.path = path
+        return adding(context)
+    }
+
+    /// Works on a file. The errors of the work name its path.
+    static func naming<Result>(_ path: String, _ work: () throws -> Result) throws -> Result {
+        do { return try work() } catch let error as CurlewError { throw error.naming(path) }
+    }
 }

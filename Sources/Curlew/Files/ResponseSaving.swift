@@ -109,15 +109,16 @@ extension CurlewResponse {
             return file
         } catch {
             body.abandon()
-            throw failed(error)
+            throw failed(error, to: destination)
         }
     }
 
-    private func failed(_ error: any Error) -> any Error {
+    private func failed(_ error: any Error, to destination: Destination) -> any Error {
         if error is CancellationError {
-            return failed(CurlewError(.cancelled, "the task was cancelled while it wrote the body"))
+            return failed(CurlewError(.cancelled, "the task was cancelled while it wrote the body"), to: destination)
         }
-        guard let error = error as? CurlewError else { return error }
+        guard var error = error as? CurlewError else { return error }
+        if error.code.concernsFile { error = error.naming(destination.location?.path) }
         let complete = error.adding(
             CurlewError.Context(
                 method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,

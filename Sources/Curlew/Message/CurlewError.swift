@@ -148,6 +148,7 @@ public struct CurlewError: Error, Sendable {
 extension CurlewError: CustomStringConvertible {
     public var description: String {
         var text = "\(code): \(message)"
+        if let path { text += ", file \(path.replacingControlCharacters)" }
         if let method, let uri { text += " (\(method) \(uri.loggedText(showsQuery: context.showsQuery)))" }
         // The message of an unexpected status already contains the status.
         if let response, code != .unacceptableStatus { text += " [\(response.status.text)]" }

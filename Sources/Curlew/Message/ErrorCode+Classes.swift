@@ -39,6 +39,14 @@ extension ErrorCode {
     /// True if the received bytes are unusable.
     var isCorruption: Bool { Self.corruption.contains(self) }
 
+    /// True if the failure concerns a file that is read or written.
+    var concernsFile: Bool { Self.fileFailures.contains(self) }
+
+    private static let fileFailures: Set<ErrorCode> = [
+        .bodyFailed, .bodyLengthMismatch, .diskFull, .digestMismatch, .fileExists, .fileFailed, .invalidDestination,
+        .lengthMismatch, .partFileInUse,
+    ]
+
     private static let transient: Set<ErrorCode> = [
         .hostNotFound, .proxyNotFound, .connectionRefused, .connectionFailed, .connectionLost, .tlsHandshakeFailed,
         .connectionWaitTimeout, .connectTimeout, .headTimeout, .idleTimeout, .http2Failed,

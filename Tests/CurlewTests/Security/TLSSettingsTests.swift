@@ -204,6 +204,18 @@ struct TLSSettingsTests {
             await server.shutdown()
         }
     }
+
+    @Test("an alert of TLS as the answer to a request over http has a hint in its error")
+    func plainRequest() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.read()
+            try await connection.write([0x15, 3, 1, 0, 2, 2, 0x46])
+        }
+        let error = await curlewError { _ = try await makeSession().fetch("http://127.0.0.1:\(server.port)/") }
+        #expect(error?.code == .invalidResponse)
+        #expect(error?.message == "the answer is not HTTP; a port that speaks TLS answers so, and needs https")
+        await server.shutdown()
+    }
 }
 
 /// A version that the library does not offer, as in a stored policy.

@@ -14,7 +14,8 @@ struct WatchedFile: Sendable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that cannot be sent,
     ///   ``ErrorCode/bodyLengthMismatch`` for a file that is shorter than the range.
     init(path: String, range: Range<Int64>?) throws {
-        snapshot = try FileSnapshot(path: path)
+        let snapshot = try CurlewError.naming(path) { try FileSnapshot(path: path) }
+        self.snapshot = snapshot
         self.path = path
         self.range = range ?? 0..<snapshot.size
         isWhole = range == nil
@@ -26,10 +27,11 @@ struct WatchedFile: Sendable {
     /// Without a length the range reaches to the file's end, and the file must not change.
     /// - Throws: The errors of `init(path:range:)`.
     init(path: String, offset: Int64, length: Int64?) throws {
-        snapshot = try FileSnapshot(statusOf: path, for: .sending)
+        let snapshot = try CurlewError.naming(path) { try FileSnapshot(statusOf: path, for: .sending) }
+        self.snapshot = snapshot
         let (end, isTooLarge) = length.map { offset.addingReportingOverflow($0) } ?? (snapshot.size, false)
         guard !isTooLarge, offset <= end, end <= snapshot.size else {
-            throw CurlewError(.bodyLengthMismatch, "the file is shorter than the range to be sent")
+            throw CurlewError(.bodyLengthMismatch, "the file is shorter than the range to be sent").naming(path)
         }
         self.path = path
         range = offset..<end
@@ -54,15 +56,16 @@ struct WatchedFile: Sendable {
     func verify(_ current: FileSnapshot) throws {
         guard range.lowerBound >= 0, current.size >= range.upperBound else {
             throw CurlewError(
-                .bodyLengthMismatch, "the file has \(current.size) bytes, and \(range.upperBound) are to be sent")
+                .bodyLengthMismatch, "the file has \(current.size) bytes, and \(range.upperBound) are to be sent"
+            ).naming(path)
         }
         guard isWhole ? current == snapshot : current.isSameFile(as: snapshot) else {
-            throw CurlewError(.bodyLengthMismatch, "the file is not the one it was, or has changed")
+            throw CurlewError(.bodyLengthMismatch, "the file is not the one it was, or has changed").naming(path)
         }
     }
 
     /// Checks the present state of the file.
-    func verify() throws { try verify(FileSnapshot(path: path)) }
+    func verify() throws { try verify(CurlewError.naming(path) { try FileSnapshot(path: path) }) }
 }
 
 /// The bytes of a watched file. The file is opened for the first chunk, and its state is checked again after the last.
@@ -82,6 +85,10 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
         }
 
         mutating func next() async throws -> [UInt8]? {
+            do { return try await nextChunk() } catch let error as CurlewError { throw error.naming(file.path) }
+        }
+
+        private mutating func nextChunk() async throws -> [UInt8]? {
             guard !isAtEnd else { return nil }
             let reader = try await opened()
             guard position < file.range.upperBound else {
@@ -110,7 +117,10 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
         /// The file, opened and checked at the first call.
         mutating func opened() async throws -> FileReader {
             if let reader { return reader }
-            let reader = try await FileReader(path: file.path)
+            let reader: FileReader
+            do { reader = try await FileReader(path: file.path) } catch let error as CurlewError {
+                throw error.naming(file.path)
+            }
             try file.verify(try await reader.snapshot())
             self.reader = reader
             return reader

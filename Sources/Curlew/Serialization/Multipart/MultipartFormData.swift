@@ -179,10 +179,10 @@ extension MultipartFormData {
             }
             end = sum
         } else {
-            end = try FileSnapshot(path: path).size
+            end = try CurlewError.naming(path) { try FileSnapshot(path: path).size }
         }
         guard offset <= end else {
-            throw CurlewError(.bodyLengthMismatch, "the file is shorter than the range to be sent")
+            throw CurlewError(.bodyLengthMismatch, "the file is shorter than the range to be sent").naming(path)
         }
         return offset..<end
     }
@@ -255,7 +255,7 @@ extension FormPart {
         guard let error = error as? CurlewError else {
             return CurlewError(.bodyFailed, "\(place) failed", underlying: error)
         }
-        return CurlewError(error.code, "\(place): \(error.message)", underlying: error.underlying)
+        return CurlewError(error.code, "\(place): \(error.message)", underlying: error.underlying).naming(error.path)
     }
 }
 

@@ -367,6 +367,7 @@ actor DownloadOperation {
         var failure = error as? CurlewError ?? CurlewError(.fileFailed, "the download failed", underlying: error)
         if error is CancellationError { failure = CurlewError(.cancelled, "the download was cancelled") }
         failure = failure.adding(request)
+        if failure.code.concernsFile { failure = failure.naming(storage.path) }
         guard storage.isOpen else {
             return failure.adding(CurlewError.Context(resumeToken: untouched))
         }

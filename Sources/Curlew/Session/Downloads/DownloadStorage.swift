@@ -42,6 +42,9 @@ final class DownloadStorage {
         workingFolder = path.map { String(cString: $0) } ?? "/"
     }
 
+    /// The path of the destination; nil if no response has determined it.
+    var path: String? { place ?? destination.location?.path }
+
     // MARK: Part file
 
     /// True if there is a part file.

@@ -36,11 +36,13 @@ final class UploadJournal: Sendable {
         tokenFile = settings.tokenFile
         keepsToken = keepToken != nil || tokenFile != nil
         self.progress = progress
-        identity = try FileSnapshot(path: path)
+        let identity = try CurlewError.naming(path) { try FileSnapshot(path: path) }
+        self.identity = identity
         let token: UploadToken
         if let known = settings.token {
             guard known.identity == identity else {
-                throw CurlewError(.bodyLengthMismatch, "the file is not the one that the upload was begun with")
+                throw CurlewError(.bodyLengthMismatch, "the file is not the one that the upload was begun with").naming(
+                    path)
             }
             let places = known.parts.compactMap(\.uri)
             guard known.target == target,
@@ -214,7 +216,8 @@ final class UploadJournal: Sendable {
             if let tokenFile { await TokenFile.remove(tokenFile) }
             return value
         case .failure(let error):
-            let failure = error as? CurlewError ?? CurlewError(.cancelled, "the upload was cancelled")
+            var failure = error as? CurlewError ?? CurlewError(.cancelled, "the upload was cancelled")
+            if failure.code.concernsFile { failure = failure.naming(path) }
             throw failure.adding(CurlewError.Context(uploadToken: token))
         }
     }
