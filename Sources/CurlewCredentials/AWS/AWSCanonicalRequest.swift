@@ -1,0 +1,98 @@
+internal import HTTPTypes
+
+/// A request in the form that its signature is over.
+struct AWSCanonicalRequest {
+    /// The names of the signed fields, in lower case, in order, with semicolons between them.
+    let signedNames: String
+    private let method: String
+    private let path: String
+    private let query: String
+    /// Lines of names and values.
+    private let fields: [UInt8]
+
+    init(_ request: HTTPRequest, _ pathRule: AWSSignature.PathRule) throws(CredentialsError) {
+        method = request.method.rawValue
+        let target = Array((request.path ?? "/").utf8)
+        let pathEnd = target.firstIndex(of: .questionMark) ?? target.endIndex
+        switch pathRule {
+        case .asRequested: path = AWSCanonicalPath.encodedOnce(target[..<pathEnd])
+        case .normalized: path = AWSCanonicalPath.normalized(target[..<pathEnd])
+        }
+        query = Self.canonicalQuery(target[pathEnd...].dropFirst())
+        let signed = try Self.signedFields(of: request)
+        signedNames = signed.map(\.name).joined(separator: ";")
+        fields = signed.flatMap { Array($0.name.utf8) + [.colon] + $0.value + [.lineFeed] }
+    }
+
+    func text(payload: String) -> [UInt8] {
+        Array("\(method)\n\(path)\n\(query)\n".utf8) + fields + Array("\n\(signedNames)\n\(payload)".utf8)
+    }
+
+    /// The parameters, each encoded anew, in the order of their names and then of their values. A plus counts as a space, as S3 has it.
+    private static func canonicalQuery(_ query: ArraySlice<UInt8>) -> String {
+        let pairs = query.split(separator: .ampersand).map { pair in
+            let end = pair.firstIndex(of: .equals) ?? pair.endIndex
+            return (encodedAnew(pair[..<end]), encodedAnew(pair[end...].dropFirst()))
+        }
+        return pairs.sorted { $0 < $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
+    }
+
+    private static func encodedAnew(_ text: ArraySlice<UInt8>) -> String {
+        PercentEncoding.encode(PercentEncoding.decode(text, plusIsSpace: true))
+    }
+
+    // MARK: Fields
+
+    /// Fields that intermediaries, or Curlew itself, change on the way.
+    private static let unsignedNames: Set<String> = [
+        "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization", "te",
+        "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
+    ]
+
+    private static func signedFields(of request: HTTPRequest) throws(CredentialsError) -> [(name: String, value: [UInt8])] {
+        var values: [String: [UInt8]] = [:]
+        for field in request.headerFields where !unsignedNames.contains(field.name.canonicalName) {
+            let value = field.withUnsafeBytesOfValue { folded($0) }
+            let name = field.name.canonicalName
+            values[name] = values[name].map { $0 + [.comma] + value } ?? value
+        }
+        if values["host"] == nil { values["host"] = try host(of: request) }
+        return values.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
+    }
+
+    /// The value without spaces around it, and with one space for several.
+    private static func folded(_ value: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        Array(value.split(whereSeparator: \.isBlank).joined(separator: [.space]))
+    }
+
+    /// The authority as HTTP/1.1 sends it in Host: without user information and without the default port.
+    private static func host(of request: HTTPRequest) throws(CredentialsError) -> [UInt8] {
+        let authority = (request.authority ?? "").utf8
+        let host = Array(authority.suffix(from: authority.lastIndex(of: UInt8(ascii: "@")).map(authority.index(after:)) ?? authority.startIndex))
+        guard !host.isEmpty else { throw CredentialsError(.invalidRequest, "a request without a host cannot be signed") }
+        let port = request.scheme == "https" ? ":443" : ":80"
+        return host.suffix(port.utf8.count).elementsEqual(port.utf8) ? host.dropLast(port.utf8.count) : host
+    }
+}
+
+/// The forms of a path in canonical requests.
+private enum AWSCanonicalPath {
+    /// Each character encoded once, whether the request has it encoded or not. S3 reads the path so before it checks the signature.
+    static func encodedOnce(_ path: ArraySlice<UInt8>) -> String {
+        path.isEmpty ? "/" : PercentEncoding.encode(PercentEncoding.decode(path, plusIsSpace: false), keeping: "/")
+    }
+
+    /// The path without dot segments and empty segments, encoded once more.
+    static func normalized(_ path: ArraySlice<UInt8>) -> String {
+        var kept: [ArraySlice<UInt8>] = []
+        for segment in path.split(separator: .slash) where !segment.elementsEqual(".".utf8) {
+            if segment.elementsEqual("..".utf8) {
+                _ = kept.popLast()
+            } else {
+                kept.append(segment)
+            }
+        }
+        let isFolder = path.last == .slash && !kept.isEmpty
+        return "/" + kept.map { PercentEncoding.encode($0) }.joined(separator: "/") + (isFolder ? "/" : "")
+    }
+}

@@ -1,0 +1,123 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// A payload in signed chunks (`aws-chunked` with `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`): its bytes go out while it is read, and each
+/// chunk has a signature of its own that covers the one before it.
+///
+/// The length of the payload has to be known. Bytes beyond it, or too few, are errors.
+///
+/// ```swift
+/// var (request, signer) = try signature.signedInChunks(request, length: 66_560, credential: credential, at: Date())
+/// for try await piece in file { send(try signer.append(piece)) }
+/// send(try signer.finish())
+/// ```
+public struct AWSChunkSigner: Sendable {
+    /// The size of every chunk but the last one, in bytes.
+    public let chunkSize: Int
+    private let scope: AWSScope
+    private let key: [UInt8]
+    private var previous: String
+    private var pending: [UInt8] = []
+    private var missing: Int64
+    private var isFinished = false
+
+    init(_ scope: AWSScope, key: [UInt8], seed: String, length: Int64, chunkSize: Int) {
+        self.scope = scope
+        self.key = key
+        previous = seed
+        missing = length
+        self.chunkSize = chunkSize
+    }
+
+    /// The sizes of chunks that are allowed: S3 takes 8 KiB at least.
+    static let chunkSizes = 8 << 10...16 << 20
+
+    /// The number of bytes that a payload has in chunks, which is the value of Content-Length. nil for sizes without meaning, or a number
+    /// above 64 bits.
+    public static func contentLength(of length: Int64, chunkSize: Int) -> Int64? {
+        guard length >= 0, chunkSizes.contains(chunkSize) else { return nil }
+        let (whole, rest) = length.quotientAndRemainder(dividingBy: Int64(chunkSize))
+        let (bytes, isTooLong) = whole.multipliedReportingOverflow(by: framed(chunkSize))
+        let (sum, isTooLongWithRest) = bytes.addingReportingOverflow((rest > 0 ? framed(Int(rest)) : 0) + framed(0))
+        return isTooLong || isTooLongWithRest ? nil : sum
+    }
+
+    /// `SIZE;chunk-signature=` with 64 digits, the bytes, and two ends of line.
+    private static func framed(_ size: Int) -> Int64 {
+        Int64(String(size, radix: 16).utf8.count + 17 + 64 + 2 + size + 2)
+    }
+
+    /// Takes the next bytes of the payload.
+    /// - Returns: The chunks that are full; mostly the bytes wait for more.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for more bytes than the payload has.
+    public mutating func append(_ bytes: some Collection<UInt8>) throws(CredentialsError) -> [UInt8] {
+        guard !isFinished, Int64(bytes.count) <= missing else {
+            throw CredentialsError(.invalidRequest, "a payload in signed chunks has more bytes than its length")
+        }
+        missing -= Int64(bytes.count)
+        pending += bytes
+        var framed: [UInt8] = []
+        var start = 0
+        while pending.count - start >= chunkSize {
+            framed += try frame(Array(pending[start..<start + chunkSize]))
+            start += chunkSize
+        }
+        pending.removeFirst(start)
+        return framed
+    }
+
+    /// The last bytes: the chunk that is not full, and the empty one.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` if bytes are missing, or the end has been made already.
+    public mutating func finish() throws(CredentialsError) -> [UInt8] {
+        guard !isFinished, missing == 0 else {
+            throw CredentialsError(.invalidRequest, "a payload in signed chunks has fewer bytes than its length")
+        }
+        isFinished = true
+        let last = pending
+        pending = []
+        return try (last.isEmpty ? [] : frame(last)) + frame([])
+    }
+
+    private mutating func frame(_ chunk: [UInt8]) throws(CredentialsError) -> [UInt8] {
+        previous = try scope.sign(chunk: chunk, after: previous, key: key)
+        let head = "\(String(chunk.count, radix: 16));chunk-signature=\(previous)\r\n"
+        return Array(head.utf8) + chunk + [.carriageReturn, .lineFeed]
+    }
+}
+
+extension AWSChunkSigner: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "signer of chunks of \(chunkSize) bytes" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["chunkSize": chunkSize]) }
+}
+
+extension AWSSignature {
+    /// The request with its signature, and the signer of its chunks.
+    ///
+    /// Set are Content-Encoding (`aws-chunked` before other codings), Content-Length and `X-Amz-Decoded-Content-Length`.
+    /// - Parameters:
+    ///   - request: The request, with scheme, authority and path.
+    ///   - length: The number of bytes of the payload.
+    ///   - chunkSize: The size of every chunk but the last one: from 8 KiB to 16 MiB.
+    ///   - credential: The key that signs.
+    ///   - moment: The time of the signature by the server's clock.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another size, and as
+    ///   ``signed(_:payload:credential:at:)``.
+    public func signedInChunks(
+        _ request: HTTPRequest, length: Int64, chunkSize: Int = 64 << 10, credential: AWSCredential, at moment: Date
+    ) throws(CredentialsError) -> (request: HTTPRequest, signer: AWSChunkSigner) {
+        guard let contentLength = AWSChunkSigner.contentLength(of: length, chunkSize: chunkSize) else {
+            throw CredentialsError(.invalidSetting, "chunks of \(chunkSize) bytes cannot carry \(length) bytes")
+        }
+        var request = request
+        let codings = request.headerFields[.contentEncoding].map { $0.isEmpty ? "" : ",\($0)" } ?? ""
+        request.headerFields[.contentEncoding] = "aws-chunked\(codings)"
+        request.headerFields[.contentLength] = "\(contentLength)"
+        request.headerFields[.amzDecodedContentLength] = "\(length)"
+        let signed = try sign(request, payload: .chunks, credential: credential, at: moment)
+        let key = try signed.scope.signingKey(secret: credential.secretKey)
+        let signer = AWSChunkSigner(
+            signed.scope, key: key, seed: signed.signature, length: length, chunkSize: chunkSize)
+        return (signed.request, signer)
+    }
+}

@@ -1,0 +1,53 @@
+public import FoundationEssentials
+
+/// The access key of an AWS account or role, with its secret.
+///
+/// Secret and session token are in no description, and the value cannot be encoded.
+///
+/// ```swift
+/// let credential = try AWSCredential(accessKey: "AKIDEXAMPLE", secretKey: secret)
+/// ```
+public struct AWSCredential: Sendable, Hashable {
+    /// The identifier of the key, which requests carry.
+    public let accessKey: String
+    /// The token that goes with a temporary key.
+    public let sessionToken: String?
+    /// The end of a temporary key; nil for a key without an end.
+    public let expiration: Date?
+    private let secret: [UInt8]
+
+    /// - Parameters:
+    ///   - accessKey: The identifier of the key: printable ASCII without space, slash and comma.
+    ///   - secretKey: The secret, of at least one byte.
+    ///   - sessionToken: The token of a temporary key: printable ASCII without spaces. An empty one is none.
+    ///   - expiration: The end of a temporary key.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource``.
+    public init(
+        accessKey: String, secretKey: String, sessionToken: String? = nil, expiration: Date? = nil
+    ) throws(CredentialsError) {
+        guard accessKey.isVisibleASCII, !accessKey.utf8.contains(.slash), !accessKey.utf8.contains(.comma) else {
+            throw CredentialsError(.invalidSource, "an AWS access key is empty or holds a character that no key has")
+        }
+        guard !secretKey.isEmpty else { throw CredentialsError(.invalidSource, "an AWS secret key is empty") }
+        let token = sessionToken.flatMap { $0.isEmpty ? nil : $0 }
+        guard token?.isVisibleASCII ?? true else {
+            throw CredentialsError(.invalidSource, "an AWS session token holds a character that no token has")
+        }
+        self.accessKey = accessKey
+        self.sessionToken = token
+        self.expiration = expiration
+        secret = Array(secretKey.utf8)
+    }
+
+    /// The secret.
+    public var secretKey: String { String(decoding: secret, as: UTF8.self) }
+
+    /// True if the key ends before a moment.
+    public func isExpired(at moment: Date) -> Bool { expiration.map { $0 <= moment } ?? false }
+}
+
+extension AWSCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "AWS access key \(accessKey)\(sessionToken == nil ? "" : " with session token")" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["accessKey": accessKey]) }
+}

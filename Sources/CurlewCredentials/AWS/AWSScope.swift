@@ -1,0 +1,46 @@
+internal import FoundationEssentials
+
+/// The day, region and service that a signing key is derived for.
+struct AWSScope: Hashable, Sendable {
+    let time: CalendarTime
+    private let region: String
+    private let service: String
+
+    init(_ signature: AWSSignature, _ time: CalendarTime) {
+        self.time = time
+        region = signature.region
+        service = signature.service
+    }
+
+    /// `20150830/us-east-1/iam/aws4_request`
+    var text: String { "\(time.compactDay)/\(region)/\(service)/aws4_request" }
+
+    func signingKey(secret: String) throws(CredentialsError) -> [UInt8] {
+        var key = Array("AWS4\(secret)".utf8)
+        for part in [time.compactDay, region, service, "aws4_request"] { key = try Hashing.hmacSHA256(part, key: key) }
+        return key
+    }
+
+    /// The signature of a canonical request.
+    func sign(_ canonicalRequest: [UInt8], key: [UInt8]) throws(CredentialsError) -> String {
+        let hash = try Hashing.sha256(canonicalRequest).hexadecimal
+        let text = "AWS4-HMAC-SHA256\n\(time.compactText)\n\(self.text)\n\(hash)"
+        return try Hashing.hmacSHA256(text, key: key).hexadecimal
+    }
+
+    /// The signature of a chunk.
+    /// - Parameters:
+    ///   - previous: The signature of the chunk before it, or of the request.
+    ///   - key: The signing key.
+    func sign(chunk: [UInt8], after previous: String, key: [UInt8]) throws(CredentialsError) -> String {
+        let text = try """
+            AWS4-HMAC-SHA256-PAYLOAD
+            \(time.compactText)
+            \(self.text)
+            \(previous)
+            \(Hashing.sha256([]).hexadecimal)
+            \(Hashing.sha256(chunk).hexadecimal)
+            """
+        return try Hashing.hmacSHA256(text, key: key).hexadecimal
+    }
+}

@@ -1,0 +1,185 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// The signature of requests to AWS and to servers that speak S3: Signature Version 4 (`AWS4-HMAC-SHA256`).
+///
+/// Every function is pure: the moment is an argument. A signature is valid for minutes, so each attempt of a request is signed anew.
+///
+/// - All fields of the request are signed but those that intermediaries change: Connection, Expect, User-Agent, Transfer-Encoding and
+///   others that belong to one connection, and those of tracing.
+/// - The field Host is signed as Authority or an own field Host gives it, without the default port of the scheme.
+/// - For S3 the path is signed as it is requested; other services sign it encoded once more and without dot segments.
+///
+/// ```swift
+/// let signature = AWSSignature(service: "s3", region: "eu-central-1")
+/// let signed = try signature.signed(request, payload: .bytes(body), credential: credential, at: Date())
+/// ```
+public struct AWSSignature: Sendable, Hashable {
+    /// The service's name in signatures: `s3`, `sts`, `execute-api`.
+    public let service: String
+    /// The region: `us-east-1`.
+    public let region: String
+    /// The rule by which the path is signed.
+    public let pathRule: AWSSignature.PathRule
+
+    /// - Parameters:
+    ///   - service: The service's name in signatures.
+    ///   - region: The region.
+    ///   - pathRule: The rule by which the path is signed; nil takes ``PathRule/asRequested`` for the services of S3, and
+    ///     ``PathRule/normalized`` for others.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a name that is empty or holds a slash, a comma, a
+    ///   space or a character beyond ASCII.
+    public init(service: String, region: String, pathRule: PathRule? = nil) throws(CredentialsError) {
+        for name in [service, region]
+        where !name.isVisibleASCII || name.utf8.contains(.slash) || name.utf8.contains(.comma) {
+            throw CredentialsError(.invalidSetting, "the service or region of an AWS signature is no name: \(name)")
+        }
+        self.service = service
+        self.region = region
+        self.pathRule = pathRule ?? (Self.s3Services.contains(service) ? .asRequested : .normalized)
+    }
+
+    private static let s3Services = ["s3", "s3express", "s3-object-lambda", "s3-outposts"]
+
+    /// The rule by which the path of a request is signed.
+    public enum PathRule: Sendable, Hashable {
+        /// S3: each character is percent-encoded once, and dot segments and empty segments stay.
+        case asRequested
+        /// Other services: dot segments and empty segments are removed, and the path is percent-encoded once more.
+        case normalized
+    }
+
+    /// True if the hash of the payload has to be in the field `X-Amz-Content-SHA256`.
+    private var namesPayload: Bool { pathRule == .asRequested }
+
+    /// The request with `Authorization`, `X-Amz-Date`, and where they are needed `X-Amz-Security-Token` and `X-Amz-Content-SHA256`.
+    /// Values of these fields that the request has already are replaced.
+    /// - Parameters:
+    ///   - request: The request, with scheme, authority and path.
+    ///   - payload: The payload, as the signature covers it.
+    ///   - credential: The key that signs.
+    ///   - moment: The time of the signature by the server's clock.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a request without a host.
+    public func signed(
+        _ request: HTTPRequest, payload: Payload, credential: AWSCredential, at moment: Date
+    ) throws(CredentialsError) -> HTTPRequest {
+        try sign(request, payload: payload, credential: credential, at: moment).request
+    }
+
+    /// The signed request, and its signature, which the first chunk of a payload in chunks follows.
+    func sign(
+        _ request: HTTPRequest, payload: Payload, credential: AWSCredential, at moment: Date
+    ) throws(CredentialsError) -> (request: HTTPRequest, signature: String, scope: AWSScope) {
+        let scope = AWSScope(self, CalendarTime(moment))
+        var request = request
+        request.headerFields[.authorization] = nil
+        request.headerFields[.amzDate] = scope.time.compactText
+        if let token = credential.sessionToken { request.headerFields[.amzSecurityToken] = token }
+        if namesPayload || payload.isNamed { request.headerFields[.amzContentSHA256] = try payload.text }
+        let canonical = try AWSCanonicalRequest(request, pathRule)
+        let signature = try scope.sign(
+            canonical.text(payload: payload.text), key: scope.signingKey(secret: credential.secretKey))
+        request.headerFields[.authorization] = """
+            AWS4-HMAC-SHA256 Credential=\(credential.accessKey)/\(scope.text), \
+            SignedHeaders=\(canonical.signedNames), Signature=\(signature)
+            """
+        return (request, signature, scope)
+    }
+
+    /// The longest validity of a presigned URL: seven days.
+    public static let longestValidity: Duration = .seconds(604_800)
+
+    /// The request with the signature in its query, for a URL that others may use for some time.
+    ///
+    /// The fields of the request have to be sent along as they are here. The payload is not signed for S3, and is empty for others.
+    /// - Parameters:
+    ///   - request: The request, with scheme, authority and path.
+    ///   - credential: The key that signs.
+    ///   - moment: The beginning of the validity by the server's clock.
+    ///   - validity: The time that the URL is valid, in whole seconds, from 1 s to ``longestValidity``.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a request without a host, and with
+    ///   ``CredentialsError/Code/invalidSetting`` for another validity.
+    public func presigned(
+        _ request: HTTPRequest, credential: AWSCredential, at moment: Date, validity: Duration
+    ) throws(CredentialsError) -> HTTPRequest {
+        guard validity >= .seconds(1), validity <= Self.longestValidity else {
+            throw CredentialsError(.invalidSetting, "a presigned URL is valid from 1 second to 7 days")
+        }
+        let scope = AWSScope(self, CalendarTime(moment))
+        var request = request
+        let signedNames = try AWSCanonicalRequest(request, pathRule).signedNames
+        var parameters = [
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
+            ("X-Amz-Credential", "\(credential.accessKey)/\(scope.text)"),
+            ("X-Amz-Date", scope.time.compactText),
+            ("X-Amz-Expires", "\(validity.components.seconds)"),
+            ("X-Amz-SignedHeaders", signedNames),
+        ]
+        if let token = credential.sessionToken { parameters.append(("X-Amz-Security-Token", token)) }
+        let query = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
+        let path = request.path ?? "/"
+        let separator = path.utf8.contains(.questionMark) ? (path.utf8.last == .questionMark ? "" : "&") : "?"
+        request.path = path + separator + query
+        let payload: Payload = namesPayload ? .unsigned : .empty
+        let canonical = try AWSCanonicalRequest(request, pathRule)
+        let signature = try scope.sign(
+            canonical.text(payload: payload.text), key: scope.signingKey(secret: credential.secretKey))
+        request.path = path + separator + query + "&X-Amz-Signature=\(signature)"
+        return request
+    }
+}
+
+extension AWSSignature {
+    /// The payload of a request, as its signature covers it.
+    public struct Payload: Sendable, Hashable {
+        private enum Kind: Hashable {
+            case bytes([UInt8])
+            case hash([UInt8])
+            case unsigned
+            case chunks
+        }
+
+        private let kind: Kind
+
+        /// A payload in memory.
+        public static func bytes(_ bytes: [UInt8]) -> Payload { Payload(kind: .bytes(bytes)) }
+
+        /// A payload by its SHA-256 of 32 bytes.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another length.
+        public static func sha256(_ hash: [UInt8]) throws(CredentialsError) -> Payload {
+            guard hash.count == 32 else {
+                throw CredentialsError(.invalidSetting, "a SHA-256 has 32 bytes, not \(hash.count)")
+            }
+            return Payload(kind: .hash(hash))
+        }
+
+        /// No payload.
+        public static let empty = Payload(kind: .bytes([]))
+        /// A payload that the signature does not cover: `UNSIGNED-PAYLOAD`. TLS alone protects it, so it is for `https` only.
+        public static let unsigned = Payload(kind: .unsigned)
+        /// A payload in signed chunks, which ``AWSChunkSigner`` makes.
+        static let chunks = Payload(kind: .chunks)
+
+        /// True if the request has to tell how its payload is signed, whatever the service.
+        var isNamed: Bool { kind == .unsigned || kind == .chunks }
+
+        /// The last line of a canonical request.
+        var text: String {
+            get throws(CredentialsError) {
+                switch kind {
+                case .bytes(let bytes): try Hashing.sha256(bytes).hexadecimal
+                case .hash(let hash): hash.hexadecimal
+                case .unsigned: "UNSIGNED-PAYLOAD"
+                case .chunks: "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
+                }
+            }
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let amzDate = Self("X-Amz-Date")!
+    static let amzSecurityToken = Self("X-Amz-Security-Token")!
+    static let amzContentSHA256 = Self("X-Amz-Content-SHA256")!
+    static let amzDecodedContentLength = Self("X-Amz-Decoded-Content-Length")!
+}
