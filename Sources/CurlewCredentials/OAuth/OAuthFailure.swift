@@ -1,0 +1,98 @@
+extension OAuth {
+    /// The refusal of an authorization server (RFC 6749 §5.2).
+    public struct Failure: Error, Sendable, Hashable {
+        /// The kind of refusal.
+        public let code: Code
+        /// The server's explanation, with control characters escaped, of at most 1024 characters.
+        public let explanation: String?
+        /// The address of a page about the error, if it is a URI of http or https.
+        public let page: String?
+
+        init(code: Code, explanation: String? = nil, page: String? = nil) {
+            self.code = code
+            self.explanation = explanation
+            self.page = page
+        }
+    }
+}
+
+extension OAuth.Failure: CustomStringConvertible {
+    public var description: String {
+        "the authorization server refused: \(code)\(explanation.map { " (\($0))" } ?? "")"
+    }
+}
+
+extension OAuth.Failure {
+    /// The kind of a refusal by its name in the registry of OAuth. Servers have others of their own.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The name, as the server wrote it: printable ASCII without quote and backslash.
+        public let name: String
+
+        init(_ name: String) { self.name = name }
+
+        public static let invalidRequest = Code("invalid_request")
+        public static let invalidClient = Code("invalid_client")
+        /// A refresh token, a code or an assertion that is wrong, used up or revoked: the user has to log in anew.
+        public static let invalidGrant = Code("invalid_grant")
+        public static let unauthorizedClient = Code("unauthorized_client")
+        public static let unsupportedGrantType = Code("unsupported_grant_type")
+        public static let invalidScope = Code("invalid_scope")
+        /// A service that no token is given for (RFC 8693 §2.2.2).
+        public static let invalidTarget = Code("invalid_target")
+        /// A user who has refused a device (RFC 8628 §3.5).
+        public static let accessDenied = Code("access_denied")
+        /// The code of a device that no user has allowed in time (RFC 8628 §3.5).
+        public static let expiredToken = Code("expired_token")
+        public static let serverError = Code("server_error")
+        public static let temporarilyUnavailable = Code("temporarily_unavailable")
+        static let authorizationPending = Code("authorization_pending")
+        static let slowDown = Code("slow_down")
+
+        public var description: String { name }
+    }
+}
+
+extension OAuth {
+    /// A refusal as it is in JSON.
+    struct FailureResponse: Decodable {
+        private let error: String
+        private let explanation: String?
+        private let page: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case error
+            case explanation = "error_description"
+            case page = "error_uri"
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            error = try container.decode(String.self, forKey: .error)
+            // Of members that are optional a wrong type is as none.
+            explanation = try? container.decode(String.self, forKey: .explanation)
+            page = try? container.decode(String.self, forKey: .page)
+        }
+
+        /// The refusal; nil if its name is none.
+        ///
+        /// RFC 6749 allows printable ASCII alone. In names that is kept to. Explanations of large servers have ends of line and letters of
+        /// other languages, so they are escaped instead.
+        /// - Parameter secrets: Values of the request; an explanation that repeats one of them is left out.
+        func failure(masking secrets: [String]) -> Failure? {
+            guard !error.isEmpty, error.utf8.count <= 128, error.utf8.allSatisfy(\.isErrorByte) else { return nil }
+            let isRepeating = { (text: String) in
+                secrets.contains { !$0.isEmpty && Array(text.utf8).contains(Array($0.utf8)) }
+            }
+            guard !isRepeating(error) else { return nil }
+            return Failure(
+                code: Failure.Code(error),
+                explanation: explanation.flatMap { isRepeating($0) ? nil : PeerText.escaped($0, limit: 1024) },
+                page: page.flatMap { Self.isPage($0) && !isRepeating($0) ? $0 : nil })
+        }
+
+        private static func isPage(_ uri: String) -> Bool {
+            uri.utf8.count <= 2048 && uri.utf8.allSatisfy(\.isScopeByte)
+                && (uri.utf8.starts(with: "https://".utf8) || uri.utf8.starts(with: "http://".utf8))
+        }
+    }
+}

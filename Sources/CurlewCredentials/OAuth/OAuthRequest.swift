@@ -1,0 +1,149 @@
+extension OAuth {
+    /// A request to an authorization server: its parameters without those that authenticate the client.
+    ///
+    /// The values are in no description.
+    public struct Request: Sendable {
+        /// The kind of request in one word: `client_credentials`.
+        let kind: String
+        /// Names and values in the order in which they are sent.
+        private(set) var parameters: [(name: String, value: String)]
+
+        private init(_ kind: String, _ parameters: [(name: String, value: String?)]) {
+            self.kind = kind
+            self.parameters = parameters.compactMap { name, value in value.map { (name, $0) } }
+        }
+
+        /// The same request with one parameter more, such as `audience`, which some servers take.
+        public func adding(_ name: String, _ value: String) -> Request {
+            var request = self
+            request.parameters.append((name, value))
+            return request
+        }
+
+        /// A token for the client itself (RFC 6749 §4.4).
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a scope that is none.
+        public static func clientCredentials(scopes: [String] = []) throws(CredentialsError) -> Request {
+            Request(
+                "client_credentials",
+                [("grant_type", "client_credentials"), ("scope", try scopeText(scopes))])
+        }
+
+        /// A new token for a refresh token (RFC 6749 §6).
+        /// - Parameters:
+        ///   - token: The refresh token.
+        ///   - scopes: A part of the scopes that the token has; none keeps all.
+        /// - Throws: As ``clientCredentials(scopes:)``.
+        public static func refresh(_ token: String, scopes: [String] = []) throws(CredentialsError) -> Request {
+            Request(
+                "refresh_token",
+                [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", try scopeText(scopes))])
+        }
+
+        /// The token for the code that a user's browser has brought (RFC 6749 §4.1.3, RFC 7636 §4.5).
+        /// - Parameters:
+        ///   - code: The code.
+        ///   - redirectURI: The URI that the browser came back to, exactly as it was in the request for authorization.
+        ///   - proofKey: The key whose challenge was in the request for authorization.
+        public static func authorizationCode(_ code: String, redirectURI: String?, proofKey: ProofKey) -> Request {
+            Request(
+                "authorization_code",
+                [
+                    ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
+                    ("code_verifier", proofKey.verifier),
+                ])
+        }
+
+        /// The codes by which a user allows a device without a browser (RFC 8628 §3.1).
+        /// - Throws: As ``clientCredentials(scopes:)``.
+        public static func deviceAuthorization(scopes: [String] = []) throws(CredentialsError) -> Request {
+            Request("device authorization", [("scope", try scopeText(scopes))])
+        }
+
+        /// The token that a user has allowed a device (RFC 8628 §3.4).
+        static func deviceToken(_ authorization: DeviceAuthorization) -> Request {
+            Request(
+                "device_code",
+                [
+                    ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+                    ("device_code", authorization.deviceCode),
+                ])
+        }
+
+        /// A token for another token (RFC 8693 §2.1).
+        /// - Parameters:
+        ///   - subject: The token of the party that the new token is for.
+        ///   - actor: The token of the party that acts for it.
+        ///   - resources: Absolute URIs of the services that the new token is for.
+        ///   - audiences: Names of the services that the new token is for.
+        ///   - scopes: The scopes of the new token.
+        ///   - requestedType: The type of the new token.
+        /// - Throws: As ``clientCredentials(scopes:)``.
+        public static func exchange(
+            _ subject: TypedToken, actor: TypedToken? = nil, resources: [String] = [], audiences: [String] = [],
+            scopes: [String] = [], requestedType: TokenType? = nil
+        ) throws(CredentialsError) -> Request {
+            Request(
+                "token exchange",
+                [("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange")]
+                    + resources.map { ("resource", $0) } + audiences.map { ("audience", $0) }
+                    + [
+                        ("scope", try scopeText(scopes)), ("requested_token_type", requestedType?.identifier),
+                        ("subject_token", subject.token), ("subject_token_type", subject.type.identifier),
+                        ("actor_token", actor?.token), ("actor_token_type", actor?.type.identifier),
+                    ])
+        }
+
+        /// The end of a token (RFC 7009 §2.1).
+        /// - Parameters:
+        ///   - token: An access token or a refresh token.
+        ///   - hint: The type of the token, by which the server finds it sooner: `access_token` or `refresh_token`.
+        public static func revocation(of token: String, hint: String? = nil) -> Request {
+            Request("revocation", [("token", token), ("token_type_hint", hint)])
+        }
+
+        /// The values that have to stay secret, which an answer of the server could repeat.
+        var secrets: [String] {
+            let names = ["refresh_token", "code", "code_verifier", "device_code", "subject_token", "actor_token", "token"]
+            return parameters.filter { names.contains($0.name) }.map(\.value)
+        }
+    }
+
+    /// The type of a token in an exchange, by its URI (RFC 8693 §3).
+    public struct TokenType: Sendable, Hashable {
+        /// The URI.
+        public let identifier: String
+
+        public init(_ identifier: String) { self.identifier = identifier }
+
+        public static let accessToken = TokenType("urn:ietf:params:oauth:token-type:access_token")
+        public static let refreshToken = TokenType("urn:ietf:params:oauth:token-type:refresh_token")
+        public static let idToken = TokenType("urn:ietf:params:oauth:token-type:id_token")
+        public static let jwt = TokenType("urn:ietf:params:oauth:token-type:jwt")
+        public static let saml2 = TokenType("urn:ietf:params:oauth:token-type:saml2")
+    }
+
+    /// A token with its type, for an exchange.
+    public struct TypedToken: Sendable {
+        /// The token.
+        public let token: String
+        /// Its type.
+        public let type: TokenType
+
+        public init(_ token: String, type: TokenType = .accessToken) {
+            self.token = token
+            self.type = type
+        }
+    }
+}
+
+extension OAuth.Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "OAuth request: \(kind)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["kind": kind]) }
+}
+
+extension OAuth.TypedToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "token of the type \(type.identifier)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["type": type.identifier]) }
+}

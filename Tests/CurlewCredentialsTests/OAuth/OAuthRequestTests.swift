@@ -1,0 +1,99 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import CurlewCredentials
+
+@Suite("Requests to an authorization server")
+struct OAuthRequestTests {
+    func form(
+        _ request: OAuth.Request, _ authentication: OAuth.ClientAuthentication = .none, client: String = "s6BhdRkqt3"
+    ) throws -> (fields: HTTPFields, body: String) {
+        var numbers = FixedNumbers([])
+        let form = try OAuth.Client(client, authentication).form(
+            of: request, endpoint: "https://as.example.com/token", at: Date(timeIntervalSince1970: 0), using: &numbers)
+        return (form.fields, String(decoding: form.body, as: UTF8.self))
+    }
+
+    @Test("each request has the form of its RFC")
+    func forms() throws {
+        let key = try OAuth.ProofKey(verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+        #expect(key.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+        let cases: [(OAuth.Request, String)] = [
+            (try .clientCredentials(), "grant_type=client_credentials&client_id=s6BhdRkqt3"),
+            (
+                try .clientCredentials(scopes: ["a", "b:c"]).adding("audience", "x y"),
+                "grant_type=client_credentials&scope=a+b%3Ac&audience=x+y&client_id=s6BhdRkqt3"
+            ),
+            (try .refresh("tGzv3J"), "grant_type=refresh_token&refresh_token=tGzv3J&client_id=s6BhdRkqt3"),
+            (
+                .authorizationCode("Spl", redirectURI: "https://client.example.com/cb", proofKey: key),
+                "grant_type=authorization_code&code=Spl&redirect_uri=https%3A%2F%2Fclient.example.com%2Fcb"
+                    + "&code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk&client_id=s6BhdRkqt3"
+            ),
+            (try .deviceAuthorization(), "client_id=s6BhdRkqt3"),
+            (.revocation(of: "45gh", hint: "refresh_token"), "token=45gh&token_type_hint=refresh_token&client_id=s6BhdRkqt3"),
+            (
+                try .exchange(
+                    OAuth.TypedToken("subject"), actor: OAuth.TypedToken("actor", type: .jwt),
+                    resources: ["https://a.example"], audiences: ["b", "c"], requestedType: .accessToken),
+                "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&resource=https%3A%2F%2Fa.example"
+                    + "&audience=b&audience=c&requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
+                    + "&subject_token=subject&subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
+                    + "&actor_token=actor&actor_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt&client_id=s6BhdRkqt3"
+            ),
+        ]
+        for (request, body) in cases { #expect(try form(request).body == body) }
+    }
+
+    @Test("a client's secret goes into Authorization, encoded as a form first, or into the form")
+    func secrets() throws {
+        let basic = try form(.clientCredentials(), .basic(secret: "gX1fBat3bV"))
+        #expect(basic.fields[.authorization] == "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW")
+        #expect(basic.body == "grant_type=client_credentials")
+        let odd = try form(.clientCredentials(), .basic(secret: "a b:é%+"), client: "x:y")
+        let value = try #require(odd.fields[.authorization])
+        let pair = try #require(Base64.decode(value.dropFirst(6).utf8))
+        #expect(String(decoding: pair, as: UTF8.self) == "x%3Ay:a+b%3A%C3%A9%25%2B")
+        let post = try form(.clientCredentials(), .post(secret: "7Fjfp0ZBr1KtDRbnfVdmIw+"))
+        #expect(
+            post.body == "grant_type=client_credentials&client_id=s6BhdRkqt3&client_secret=7Fjfp0ZBr1KtDRbnfVdmIw%2B")
+        #expect(post.fields[.authorization] == nil)
+    }
+
+    @Test("a scope that would be several, or none, is refused", arguments: ["", "a b", "a\"b", "a\\b", "é", "a\n"])
+    func scopes(_ scope: String) {
+        #expect(throws: CredentialsError.self) { try OAuth.Request.clientCredentials(scopes: [scope]) }
+    }
+
+    @Test("a new proof key has 43 characters, and text that is no verifier is refused")
+    func proofKey() throws {
+        let (first, second) = (try OAuth.ProofKey(), try OAuth.ProofKey())
+        #expect(first.verifier.utf8.count == 43)
+        #expect(!first.verifier.hasSameBytes(as: second.verifier))
+        for text in ["", String(repeating: "a", count: 42), String(repeating: "a", count: 129), String(repeating: "=", count: 50)] {
+            #expect(throws: CredentialsError.self) { try OAuth.ProofKey(verifier: text) }
+        }
+    }
+
+    @Test("secrets are in no text that is made of a request, a client or a form")
+    func noSecrets() throws {
+        let pem = try #require(AssertionOracleTests.results.get().keys["p256"])
+        let key = try SigningKey(pem: pem)
+        SecretCheck.expectNone(of: ["SECRET"], in: try OAuth.Request.refresh("SECRET"))
+        SecretCheck.expectNone(of: ["SECRET"], in: OAuth.Request.revocation(of: "SECRET"))
+        SecretCheck.expectNone(of: ["SECRET"], in: OAuth.TypedToken("SECRET"))
+        SecretCheck.expectNone(of: [key.description + "x", "PRIVATE"], in: key)
+        let proofKey = try OAuth.ProofKey()
+        SecretCheck.expectNone(of: [proofKey.verifier], in: proofKey)
+        SecretCheck.expectNone(of: ["0x0SECRET", "83, 69, 67"], in: try SigningKey(sharedSecret: Array("SECRETSECRETSECRET".utf8)))
+        for authentication in [OAuth.ClientAuthentication.basic(secret: "SECRET"), .post(secret: "SECRET")] {
+            let client = OAuth.Client("id", authentication)
+            SecretCheck.expectNone(of: ["SECRET"], in: client)
+            var numbers = FixedNumbers([])
+            let form = try client.form(
+                of: .refresh("SECRET"), endpoint: "https://a/", at: Date(), using: &numbers)
+            SecretCheck.expectNone(of: ["SECRET", "83, 69, 67", "Basic "], in: form)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Testing
+
+@testable import CurlewCredentials
+
+@Suite("Answers of a token endpoint")
+struct TokenResponseTests {
+    let moment = Date(timeIntervalSince1970: 1_000_000)
+
+    func token(_ json: String) throws -> OAuth.Token {
+        try JSONDecoder().decode(OAuth.TokenResponse.self, from: Data(json.utf8)).token(requestedAt: moment)
+    }
+
+    func failure(_ json: String, masking secrets: [String] = []) throws -> OAuth.Failure? {
+        try JSONDecoder().decode(OAuth.FailureResponse.self, from: Data(json.utf8)).failure(masking: secrets)
+    }
+
+    @Test("the example of RFC 6749 is read")
+    func example() throws {
+        let token = try token(
+            """
+            {"access_token":"2YotnFZFEjr1zCsicMWpAA","token_type":"example_is_bearer","expires_in":3600}
+            """
+            .replacing("example_is_bearer", with: "bEARER"))
+        #expect(token.accessToken == "2YotnFZFEjr1zCsicMWpAA")
+        #expect(token.expiration == moment.addingTimeInterval(3600))
+        #expect(token.refreshToken == nil)
+        #expect(token.scopes == nil)
+    }
+
+    @Test(
+        "every lifetime that servers write is understood",
+        arguments: [
+            ("3600", 3600), ("0", 0), ("-1", 0), ("-9223372036854775808", 0), ("\"3600\"", 3600), ("\"-5\"", 0), ("3599.9", 3599),
+            ("9223372036854775807", 3_162_240_000), ("9223372036854775808", 3_162_240_000), ("1e300", 3_162_240_000),
+            ("\"9223372036854775808\"", 3_162_240_000), ("\"-99999999999999999999\"", 0), ("3.6e3", 3600),
+        ])
+    func lifetimes(_ text: String, _ seconds: Double) throws {
+        let token = try token("{\"access_token\":\"a\",\"token_type\":\"Bearer\",\"expires_in\":\(text)}")
+        #expect(token.expiration == moment.addingTimeInterval(seconds))
+        #expect(token.isExpired(at: moment) == (seconds == 0))
+    }
+
+    @Test("a missing lifetime, and null, give a token without an end", arguments: ["", ",\"expires_in\":null"])
+    func noLifetime(_ text: String) throws {
+        #expect(try token("{\"access_token\":\"a\",\"token_type\":\"Bearer\"\(text)}").expiration == nil)
+    }
+
+    @Test(
+        "a lifetime that is no number is an error",
+        arguments: ["\"soon\"", "\"\"", "\"1.5\"", "\"--1\"", "\"1 \"", "true", "[1]", "{}"])
+    func badLifetimes(_ text: String) {
+        #expect(throws: (any Error).self) {
+            try token("{\"access_token\":\"a\",\"token_type\":\"Bearer\",\"expires_in\":\(text)}")
+        }
+    }
+
+    @Test(
+        "an answer without a usable Bearer token is refused, without words of the token",
+        arguments: [
+            #"{"token_type":"Bearer"}"#, #"{"access_token":"SECRET"}"#, #"{"access_token":"SECRET","token_type":"mac"}"#,
+            #"{"access_token":"SECRET","token_type":"N_A"}"#, #"{"access_token":"","token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET SECRET","token_type":"Bearer"}"#, #"{"access_token":"SECRET\n","token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET\u00e9","token_type":"Bearer"}"#, #"{"access_token":null,"token_type":"Bearer"}"#,
+            #"{"access_token":"a","token_type":"Bearer","refresh_token":"SECRET\r"}"#, #"{"access_token":"a","token_type":"\#u{212A}"}"#,
+        ])
+    func refusals(_ json: String) {
+        let error = #expect(throws: CredentialsError.self) { try token(json) }
+        #expect(error?.code == .invalidResponse)
+        #expect(error?.description.contains("SECRET") == false)
+    }
+
+    @Test("a token above its limit is refused")
+    func limit() throws {
+        let long = String(repeating: "a", count: OAuth.Token.sizeLimit)
+        #expect(try token("{\"access_token\":\"\(long)\",\"token_type\":\"Bearer\"}").accessToken.utf8.count == 65_536)
+        #expect(throws: CredentialsError.self) {
+            try token("{\"access_token\":\"\(long)a\",\"token_type\":\"Bearer\"}")
+        }
+        #expect(throws: CredentialsError.self) {
+            try token("{\"access_token\":\"a\",\"refresh_token\":\"\(long)a\",\"token_type\":\"Bearer\"}")
+        }
+    }
+
+    @Test("a refresh token stays where the server gives no new one")
+    func refreshToken() throws {
+        let old = try OAuth.Token(accessToken: "a", refreshToken: "old", scopes: ["x"])
+        let renewed = try OAuth.Token(accessToken: "b").keepingRefreshToken(of: old)
+        #expect(renewed.refreshToken == "old")
+        #expect(renewed.scopes == ["x"])
+        #expect(try OAuth.Token(accessToken: "b", refreshToken: "new").keepingRefreshToken(of: old).refreshToken == "new")
+    }
+
+    @Test("a token survives a store, and text of a store that is no token does not")
+    func coding() throws {
+        let token = try OAuth.Token(
+            accessToken: "a", refreshToken: "r", expiration: moment, scopes: ["x"], issuedType: "t")
+        #expect(try JSONDecoder().decode(OAuth.Token.self, from: JSONEncoder().encode(token)) == token)
+        #expect(throws: CredentialsError.self) {
+            try JSONDecoder().decode(OAuth.Token.self, from: Data(#"{"accessToken":"a\nb"}"#.utf8))
+        }
+    }
+
+    @Test("tokens are in no text that is made of a token")
+    func secrets() throws {
+        let token = try OAuth.Token(accessToken: "SECRETA", refreshToken: "SECRETB", expiration: moment, scopes: ["x"])
+        SecretCheck.expectNone(of: ["SECRET"], in: token)
+    }
+
+    @Test("a refusal is a value with its explanation and page")
+    func failures() throws {
+        let failure = try #require(
+            try failure(
+                #"{"error":"invalid_grant","error_description":"no\r\nsuch\u001b[31m é","error_uri":"https://as.example/e"}"#))
+        #expect(failure.code == .invalidGrant)
+        #expect(failure.explanation == "no\\r\\nsuch\\u{1B}[31m é")
+        #expect(failure.page == "https://as.example/e")
+        #expect(
+            failure.description
+                == "the authorization server refused: invalid_grant (no\\r\\nsuch\\u{1B}[31m é)")
+    }
+
+    @Test("members of a refusal that break its rules are left out")
+    func badFailures() throws {
+        for name in [#""#, #"a\"b"#, #"a\\b"#, #"a\n"#, #"é"#, String(repeating: "x", count: 129)] {
+            #expect(try failure("{\"error\":\"\(name)\"}") == nil)
+        }
+        #expect(throws: (any Error).self) { try failure("{}") }
+        #expect(throws: (any Error).self) { try failure(#"{"error":1}"#) }
+        let odd = try #require(try failure(#"{"error":"x","error_description":5,"error_uri":"javascript:alert(1)"}"#))
+        #expect(odd.explanation == nil)
+        #expect(odd.page == nil)
+        #expect(try failure(#"{"error":"x","error_uri":"https://a/ b"}"#)?.page == nil)
+        let long = String(repeating: "x", count: 3000)
+        #expect(try failure("{\"error\":\"x\",\"error_description\":\"\(long)\"}")?.explanation?.count == 1025)
+    }
+
+    @Test("a refusal that repeats a secret of the request does not tell it")
+    func repeating() throws {
+        let json = #"{"error":"x","error_description":"token SECRET unknown","error_uri":"https://a/SECRET"}"#
+        let failure = try #require(try failure(json, masking: ["SECRET", ""]))
+        #expect(failure.explanation == nil)
+        #expect(failure.page == nil)
+        #expect(try self.failure(#"{"error":"SECRET"}"#, masking: ["SECRET"]) == nil)
+    }
+}
