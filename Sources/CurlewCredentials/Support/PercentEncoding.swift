@@ -33,10 +33,11 @@ enum PercentEncoding {
     }
 
     /// Encodes as forms do: a space is a plus, and letters, digits and `*-._` stay (URL Standard, section 5.2).
-    static func encodeForm(_ text: String) -> String {
+    /// - Parameter spaceIsPlus: False to encode a space as `%20`.
+    static func encodeForm(_ text: String, spaceIsPlus: Bool = true) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
-            if byte == .space {
+            if byte == .space, spaceIsPlus {
                 bytes.append(.plus)
             } else if byte.isLetter || byte.isDigit || "*-._".utf8.contains(byte) {
                 bytes.append(byte)

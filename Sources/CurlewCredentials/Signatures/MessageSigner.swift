@@ -1,0 +1,179 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+extension MessageSignature {
+    /// A signer of requests.
+    ///
+    /// A signature has the time when it was made, so each attempt of a request is signed anew.
+    ///
+    /// ```swift
+    /// let signer = try MessageSignature.Signer(
+    ///     key: SigningKey(pem: pem), keyID: "client-1", components: [.method, .targetURI, .field(.contentType)])
+    /// let signed = try signer.signed(request, at: Date())
+    /// ```
+    public struct Signer: Sendable {
+        /// The algorithm.
+        public let algorithm: Algorithm
+        /// The components that signatures cover.
+        public private(set) var components: [Component]
+        /// The label of signatures in the two fields.
+        public private(set) var label: String
+        private let key: SigningKey
+        private let keyID: String?
+        private let validity: Duration?
+        private let namesAlgorithm: Bool
+        private var hasCreated = true
+        private var hasExpires: Bool
+        private var tag: String?
+        private var nonce: String?
+        private let makesNonces: Bool
+
+        /// - Parameters:
+        ///   - key: The key that signs.
+        ///   - algorithm: An algorithm that is fit for the key; nil takes the key's own, and RSASSA-PSS for an RSA key.
+        ///   - keyID: The name by which the server finds the key.
+        ///   - components: The components that are covered, in their order.
+        ///   - label: The label of the signature: a lower-case letter with letters, digits and `_-.*` behind it.
+        ///   - validity: The time after which a signature expires; nil for none.
+        ///   - tag: The name of the application.
+        ///   - namesAlgorithm: True if signatures name their algorithm. False by default: the server knows it by the key.
+        ///   - makesNonces: True if signatures get a random nonce each.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for an algorithm that is not the key's, and with
+        ///   ``CredentialsError/Code/invalidSetting`` for other values without meaning.
+        public init(
+            key: SigningKey, algorithm: Algorithm? = nil, keyID: String? = nil, components: [Component],
+            label: String = "sig1", validity: Duration? = nil, tag: String? = nil, namesAlgorithm: Bool = false,
+            makesNonces: Bool = false
+        ) throws(CredentialsError) {
+            guard let scheme = algorithm?.scheme ?? key.schemes.first, key.schemes.contains(scheme) else {
+                throw CredentialsError(.invalidKey, "\(key.kindText) is not fit for the algorithm of the signature")
+            }
+            guard Self.isLabel(label) else {
+                throw CredentialsError(.invalidSetting, "the label of a signature is none")
+            }
+            guard validity.map({ $0 >= .seconds(1) }) ?? true else {
+                throw CredentialsError(.invalidSetting, "a signature expires after 1 second at least")
+            }
+            guard Set(components).count == components.count else {
+                throw CredentialsError(.invalidSetting, "a component occurs twice in a signature")
+            }
+            _ = try Parameters(keyID: keyID, tag: tag).structured()
+            self.algorithm = Algorithm(scheme: scheme)
+            self.key = key
+            self.keyID = keyID
+            self.components = components
+            self.label = label
+            self.validity = validity
+            self.tag = tag
+            self.namesAlgorithm = namesAlgorithm
+            self.makesNonces = makesNonces
+            hasExpires = validity != nil
+        }
+
+        static func isLabel(_ text: String) -> Bool {
+            StructuredField.dictionary(Array(text.utf8))?.entries.first?.key.hasSameBytes(as: text) == true
+        }
+
+        /// The request with its signature in the fields Signature-Input and Signature, behind signatures that it has already.
+        ///
+        /// To cover content, add the field Content-Digest first and name it among the components.
+        /// - Parameters:
+        ///   - request: The request as it is sent.
+        ///   - trailers: The fields that follow its content.
+        ///   - moment: The time of the signature.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a component that the request does not have, and
+        ///   for a label that is taken.
+        public func signed(
+            _ request: HTTPRequest, trailers: HTTPFields = [:], at moment: Date
+        ) throws(CredentialsError) -> HTTPRequest {
+            var generator = SystemRandomNumberGenerator()
+            let members = try sign(Message(request, trailers: trailers), at: moment, using: &generator)
+            var request = request
+            try members.append(to: &request.headerFields)
+            return request
+        }
+
+        /// The response with its signature, as a server makes it.
+        func signed(
+            _ response: HTTPResponse, to request: HTTPRequest?, at moment: Date
+        ) throws(CredentialsError) -> HTTPResponse {
+            var generator = SystemRandomNumberGenerator()
+            let members = try sign(Message(response, to: request), at: moment, using: &generator)
+            var response = response
+            try members.append(to: &response.headerFields)
+            return response
+        }
+
+        /// The members of the two fields.
+        func sign(
+            _ message: Message, at moment: Date, using generator: inout some RandomNumberGenerator
+        ) throws(CredentialsError) -> SignatureMembers {
+            var parameters = Parameters(keyID: keyID, tag: tag)
+            if hasCreated { parameters.created = moment }
+            if hasExpires { parameters.expires = moment.addingTimeInterval(Double((validity ?? .seconds(300)).components.seconds)) }
+            if namesAlgorithm { parameters.algorithm = algorithm.name }
+            parameters.nonce = nonce
+            if nonce == nil, makesNonces {
+                parameters.nonce = Base64.encodeForURL((0..<18).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            }
+            let covered = StructuredField.InnerList(items: components.map(\.item), parameters: try parameters.structured())
+            let signature = try key.sign(message.signatureBase(of: covered), by: algorithm.scheme)
+            return SignatureMembers(label: label, input: covered, signature: signature)
+        }
+    }
+}
+
+extension MessageSignature.Signer {
+    /// The signer of the signature that a server has asked for (RFC 9421 §5.2).
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another key or algorithm than this signer has.
+    public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CredentialsError) -> Self {
+        guard wanted.keyID == nil || wanted.keyID.map({ keyID?.hasSameBytes(as: $0) == true }) == true else {
+            throw CredentialsError(.invalidSetting, "a signature by another key is asked for")
+        }
+        guard wanted.algorithm == nil || wanted.algorithm?.hasSameBytes(as: algorithm.name) == true else {
+            throw CredentialsError(.invalidSetting, "a signature by another algorithm is asked for")
+        }
+        var signer = self
+        signer.label = wanted.label
+        signer.components = wanted.components
+        signer.hasCreated = true
+        signer.hasExpires = hasExpires || wanted.hasExpires
+        signer.nonce = wanted.nonce
+        signer.tag = wanted.tag ?? tag
+        return signer
+    }
+}
+
+extension MessageSignature.Signer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "signer by \(algorithm)\(keyID.map { " with the key \($0)" } ?? "")" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["algorithm": algorithm.name]) }
+}
+
+/// The members of a signature in the fields Signature-Input and Signature.
+struct SignatureMembers {
+    static let inputName = HTTPField.Name("Signature-Input")!
+    static let signatureName = HTTPField.Name("Signature")!
+
+    let label: String
+    let input: StructuredField.InnerList
+    let signature: [UInt8]
+
+    var inputText: String { "\(label)=\(input.text)" }
+    var signatureText: String { "\(label)=\(StructuredField.BareItem.bytes(signature).text)" }
+
+    /// Adds the members behind those that are there.
+    func append(to fields: inout HTTPFields) throws(CredentialsError) {
+        for (name, text) in [(Self.inputName, inputText), (Self.signatureName, signatureText)] {
+            guard let value = fields[name], !value.isEmpty else {
+                fields[name] = text
+                continue
+            }
+            guard let dictionary = StructuredField.dictionary(Array(value.utf8)), dictionary[label] == nil else {
+                throw CredentialsError(
+                    .invalidRequest, "the message has a signature with the label \(label) already, or a broken one")
+            }
+            fields[name] = "\(value), \(text)"
+        }
+    }
+}

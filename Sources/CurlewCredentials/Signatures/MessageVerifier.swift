@@ -1,0 +1,180 @@
+public import FoundationEssentials
+internal import HTTPTypes
+
+extension MessageSignature {
+    /// The rules by which signatures of messages are accepted, and their verification (RFC 9421 §3.2).
+    ///
+    /// ```swift
+    /// let verifier = try MessageSignature.Verifier(required: [.status, .field(HTTPField.Name("Content-Digest")!)])
+    /// let accepted = try verifier.verify(MessageSignature.Message(response, to: request), at: Date()) { parameters in
+    ///     keys[parameters.keyID ?? ""]
+    /// }
+    /// ```
+    public struct Verifier: Sendable {
+        /// The components that a signature has to cover.
+        public var required: [Component]
+        /// The algorithms that are accepted. A key that is fit for several uses the first one, unless the signature names another.
+        public var algorithms: [Algorithm]
+        /// The longest time since a signature was made: 5 minutes. nil accepts signatures of any age, and without a time.
+        public var longestAge: Duration?
+        /// The difference of clocks that is accepted: 30 seconds.
+        public var tolerance: Duration = .seconds(30)
+        /// The label that a signature has to have; nil for any.
+        public var label: String?
+        /// The tag that a signature has to have; nil for any.
+        public var tag: String?
+        /// True if a signature has to expire.
+        public var requiresExpiration = false
+        /// True if a signature has to have a nonce. The caller checks that it is new.
+        public var requiresNonce = false
+
+        /// - Parameters:
+        ///   - required: The components that a signature has to cover, at least one.
+        ///   - algorithms: The algorithms that are accepted; all but `rsa-v1_5-sha256` by default.
+        ///   - longestAge: The longest time since a signature was made.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` without components or algorithms: a signature of
+        ///   nothing proves nothing.
+        public init(
+            required: [Component],
+            algorithms: [Algorithm] = [.ed25519, .ecdsaP256SHA256, .ecdsaP384SHA384, .rsaPSSSHA512, .hmacSHA256],
+            longestAge: Duration? = .seconds(300)
+        ) throws(CredentialsError) {
+            guard !required.isEmpty, !algorithms.isEmpty else {
+                throw CredentialsError(.invalidSetting, "a verifier requires at least a component and an algorithm")
+            }
+            self.required = required
+            self.algorithms = algorithms
+            self.longestAge = longestAge
+        }
+    }
+
+    /// A signature that was verified.
+    public struct Accepted: Sendable, Hashable {
+        /// The label.
+        public let label: String
+        /// The components that are covered. Other parts of the message may be anyone's.
+        public let components: [Component]
+        /// The parameters.
+        public let parameters: Parameters
+        /// The algorithm.
+        public let algorithm: Algorithm
+    }
+}
+
+extension MessageSignature.Verifier {
+    /// The most signatures of a message that are looked at.
+    static let limit = 8
+
+    /// Verifies the message's signatures, and returns the first one that is accepted.
+    ///
+    /// The content is covered only if Content-Digest is among ``required``, and its digest is compared with the content.
+    /// - Parameters:
+    ///   - message: The message. A response needs its request where a component is of it.
+    ///   - moment: The time.
+    ///   - key: Finds the key of a signature by its parameters; nil refuses the signature.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/signatureMissing`` for a message without a signature of the label and
+    ///   tag, and with ``CredentialsError/Code/signatureRejected`` for the first reason why none is accepted.
+    public func verify(
+        _ message: MessageSignature.Message, at moment: Date,
+        key: (MessageSignature.Parameters) throws -> VerificationKey?
+    ) throws -> MessageSignature.Accepted {
+        let fields = message.fields
+        let names = [SignatureMembers.inputName, SignatureMembers.signatureName]
+        guard names.allSatisfy({ !fields[fields: $0].isEmpty }) else { throw Self.missing() }
+        guard let inputs = StructuredField.dictionary(of: names[0], in: fields),
+            let signatures = StructuredField.dictionary(of: names[1], in: fields)
+        else { throw Self.rejection("the field Signature-Input or Signature is malformed") }
+        guard inputs.repeatedKeys.isEmpty, signatures.repeatedKeys.isEmpty else {
+            throw Self.rejection("two signatures have the same label")
+        }
+        var reason: CredentialsError?
+        var count = 0
+        for entry in inputs.entries where label?.hasSameBytes(as: entry.key) ?? true {
+            guard case .innerList(let input) = entry.member, let parameters = MessageSignature.Parameters(input.parameters)
+            else {
+                reason = reason ?? Self.rejection("a member of Signature-Input is no list with parameters")
+                continue
+            }
+            guard tag == nil || parameters.tag.map({ tag?.hasSameBytes(as: $0) == true }) == true else { continue }
+            count += 1
+            guard count <= Self.limit else { break }
+            do {
+                let candidate = Candidate(
+                    label: entry.key, input: input, parameters: parameters, signature: signatures[entry.key])
+                return try check(candidate, message, moment, key)
+            } catch let error as CredentialsError {
+                reason = reason ?? error
+            }
+        }
+        throw reason ?? Self.missing()
+    }
+
+    private static func missing() -> CredentialsError {
+        CredentialsError(.signatureMissing, "the message has no signature of the kind that is required")
+    }
+
+    private static func rejection(_ reason: String) -> CredentialsError { CredentialsError(.signatureRejected, reason) }
+
+    private struct Candidate {
+        let label: String
+        let input: StructuredField.InnerList
+        let parameters: MessageSignature.Parameters
+        let signature: StructuredField.Member?
+    }
+
+    private func check(
+        _ candidate: Candidate, _ message: MessageSignature.Message, _ moment: Date,
+        _ key: (MessageSignature.Parameters) throws -> VerificationKey?
+    ) throws -> MessageSignature.Accepted {
+        guard case .item(let item) = candidate.signature, case .bytes(let signature) = item.value else {
+            throw Self.rejection("a signature has no value")
+        }
+        guard let components = MessageSignature.Component.all(in: candidate.input) else {
+            throw Self.rejection("a signature has a component twice, or one that is none")
+        }
+        if let missing = required.first(where: { !components.contains($0) }) {
+            throw Self.rejection("a signature does not cover \(missing)")
+        }
+        try checkTimes(candidate.parameters, moment)
+        guard !requiresNonce || candidate.parameters.nonce != nil else { throw Self.rejection("a signature has no nonce") }
+        guard let key = try key(candidate.parameters) else { throw Self.rejection("the key of a signature is not known") }
+        let algorithm = try algorithm(of: candidate.parameters, key)
+        let base: [UInt8]
+        do {
+            base = try message.signatureBase(of: candidate.input)
+        } catch {
+            throw Self.rejection(error.message)
+        }
+        guard try key.verify(signature, of: base, by: algorithm.scheme) else { throw Self.rejection("a signature is wrong") }
+        return MessageSignature.Accepted(
+            label: candidate.label, components: components, parameters: candidate.parameters, algorithm: algorithm)
+    }
+
+    private func checkTimes(_ parameters: MessageSignature.Parameters, _ moment: Date) throws(CredentialsError) {
+        let now = CalendarTime.wholeSeconds(of: moment)
+        let slack = max(0, tolerance.components.seconds)
+        if let created = parameters.created.map(CalendarTime.wholeSeconds(of:)) {
+            guard created <= now + slack else { throw Self.rejection("a signature was made in the future") }
+            if let longestAge, .seconds(now - created) > longestAge + .seconds(slack) {
+                throw Self.rejection("a signature is too old")
+            }
+        } else if longestAge != nil {
+            throw Self.rejection("a signature does not tell when it was made")
+        }
+        if let expires = parameters.expires.map(CalendarTime.wholeSeconds(of:)) {
+            guard expires > now - slack else { throw Self.rejection("a signature has expired") }
+        } else if requiresExpiration {
+            throw Self.rejection("a signature does not expire")
+        }
+    }
+
+    /// The algorithm that the signature names, or else the first one that is accepted and fit for the key.
+    private func algorithm(
+        of parameters: MessageSignature.Parameters, _ key: VerificationKey
+    ) throws(CredentialsError) -> MessageSignature.Algorithm {
+        let fit = algorithms.filter { key.schemes.contains($0.scheme) }
+        let chosen = parameters.algorithm.map { name in fit.first { $0.name.hasSameBytes(as: name) } } ?? fit.first
+        guard let chosen else { throw Self.rejection("the algorithm of a signature is not accepted, or not its key's") }
+        return chosen
+    }
+}

@@ -1,0 +1,85 @@
+public import HTTPTypes
+
+extension MessageSignature {
+    /// A part of a message that a signature covers (RFC 9421 §2).
+    ///
+    /// ```swift
+    /// let covered: [MessageSignature.Component] = [.method, .targetURI, .field(.contentType), .queryParameter("page")]
+    /// ```
+    public struct Component: Sendable {
+        /// The name in quotes with its parameters, as a signature has it.
+        let item: StructuredField.Item
+
+        init(item: StructuredField.Item) { self.item = item }
+
+        private init(derived name: String) { item = StructuredField.Item(value: .string(name)) }
+
+        /// The method of a request.
+        public static let method = Component(derived: "@method")
+        /// The whole URI of a request, without its fragment.
+        public static let targetURI = Component(derived: "@target-uri")
+        /// Host, in lower case, and port of a request, unless it is the scheme's own.
+        public static let authority = Component(derived: "@authority")
+        /// The scheme of a request in lower case.
+        public static let scheme = Component(derived: "@scheme")
+        /// The target of a request as its first line has it in HTTP/1.1: mostly path and query.
+        public static let requestTarget = Component(derived: "@request-target")
+        /// The path of a request.
+        public static let path = Component(derived: "@path")
+        /// The query of a request with its question mark.
+        public static let query = Component(derived: "@query")
+        /// The status code of a response.
+        public static let status = Component(derived: "@status")
+
+        /// One parameter of the query, by its name before it is encoded. The query has to have it once.
+        public static func queryParameter(_ name: String) -> Component {
+            let encoded = PercentEncoding.encodeForm(name, spaceIsPlus: false)
+            return Component(derived: "@query-param").adding("name", .string(encoded))
+        }
+
+        /// The values of a field, with commas between them.
+        public static func field(_ name: HTTPField.Name) -> Component { Component(derived: name.canonicalName) }
+
+        /// The field's structured value, written anew (`sf`), so that white space may change on the way.
+        public var structured: Component { adding("sf", .boolean(true)) }
+
+        /// One member of a field that is a dictionary (`key`).
+        public func member(_ key: String) -> Component { adding("key", .string(key)) }
+
+        /// The bytes of each value of the field (`bs`), so that several values are never taken for one.
+        public var wrapped: Component { adding("bs", .boolean(true)) }
+
+        /// The same field of the trailers (`tr`).
+        public var ofTrailers: Component { adding("tr", .boolean(true)) }
+
+        /// The same component of the request that a response answers (`req`).
+        public var ofRequest: Component { adding("req", .boolean(true)) }
+
+        private func adding(_ key: String, _ value: StructuredField.BareItem) -> Component {
+            guard item.parameters[key] == nil else { return self }
+            var item = item
+            item.parameters.append(StructuredField.Parameter(key: key, value: value))
+            return Component(item: item)
+        }
+
+        /// The name without parameters.
+        var name: String {
+            guard case .string(let name) = item.value else { return "" }
+            return name
+        }
+    }
+}
+
+/// The order of parameters does not tell components apart.
+extension MessageSignature.Component: Hashable {
+    private var identity: [String] { [item.value.text] + item.parameters.map { [$0].text }.sorted() }
+
+    public static func == (one: Self, other: Self) -> Bool { one.identity == other.identity }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
+}
+
+extension MessageSignature.Component: CustomStringConvertible {
+    /// The component as a signature has it: `"@query-param";name="page"`.
+    public var description: String { item.text }
+}

@@ -1,0 +1,113 @@
+public import HTTPTypes
+
+extension MessageSignature {
+    /// A signature that a peer asks for in the field Accept-Signature (RFC 9421 §5).
+    public struct Wanted: Sendable, Hashable {
+        /// The label that the signature has to have.
+        public let label: String
+        /// The components that it has to cover.
+        public let components: [Component]
+        /// True if it has to have the time when it was made.
+        public let hasCreated: Bool
+        /// True if it has to expire.
+        public let hasExpires: Bool
+        /// The nonce that it has to have.
+        public let nonce: String?
+        /// The name of its algorithm.
+        public let algorithm: String?
+        /// The name of its key.
+        public let keyID: String?
+        /// Its tag.
+        public let tag: String?
+
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a label or a text that no signature may have.
+        public init(
+            label: String = "sig1", components: [Component], hasCreated: Bool = true, hasExpires: Bool = false,
+            nonce: String? = nil, algorithm: Algorithm? = nil, keyID: String? = nil, tag: String? = nil
+        ) throws(CredentialsError) {
+            guard Signer.isLabel(label), Set(components).count == components.count else {
+                throw CredentialsError(.invalidSetting, "the label of a signature is none, or a component occurs twice")
+            }
+            _ = try Parameters(nonce: nonce, keyID: keyID, tag: tag).structured()
+            self.label = label
+            self.components = components
+            self.hasCreated = hasCreated
+            self.hasExpires = hasExpires
+            self.nonce = nonce
+            self.algorithm = algorithm?.name
+            self.keyID = keyID
+            self.tag = tag
+        }
+
+        private init?(_ entry: StructuredField.Dictionary.Entry) {
+            guard case .innerList(let list) = entry.member, let components = Component.all(in: list) else { return nil }
+            let flags = ["created", "expires"]
+            guard flags.allSatisfy({ [nil, .boolean(true), .boolean(false)].contains(list.parameters[$0]) }),
+                let parameters = Parameters(list.parameters.filter { !flags.contains($0.key) })
+            else { return nil }
+            label = entry.key
+            self.components = components
+            hasCreated = list.parameters["created"] == .boolean(true)
+            hasExpires = list.parameters["expires"] == .boolean(true)
+            nonce = parameters.nonce
+            algorithm = parameters.algorithm
+            keyID = parameters.keyID
+            tag = parameters.tag
+        }
+
+        /// The field, for a message that asks for signatures.
+        public static let fieldName = HTTPField.Name("Accept-Signature")!
+
+        /// The most signatures that are read of a message.
+        static let limit = 16
+
+        /// The signatures that a message asks for.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a field that breaks its rules, has a label twice,
+        ///   or asks for more than 16 signatures.
+        public static func all(in fields: HTTPFields) throws(CredentialsError) -> [Wanted] {
+            guard let dictionary = StructuredField.dictionary(of: fieldName, in: fields) else {
+                guard fields[fields: fieldName].isEmpty else {
+                    throw CredentialsError(.invalidRequest, "the field Accept-Signature is malformed")
+                }
+                return []
+            }
+            let wanted = dictionary.entries.compactMap { Wanted($0) }
+            guard dictionary.repeatedKeys.isEmpty, wanted.count == dictionary.entries.count, wanted.count <= limit else {
+                throw CredentialsError(
+                    .invalidRequest, "the field Accept-Signature is malformed, has a label twice, or asks for too much")
+            }
+            return wanted
+        }
+
+        /// The member of the field.
+        public var fieldText: String {
+            var parameters: [StructuredField.Parameter] = []
+            if hasCreated { parameters.append(StructuredField.Parameter(key: "created", value: .boolean(true))) }
+            if hasExpires { parameters.append(StructuredField.Parameter(key: "expires", value: .boolean(true))) }
+            for (key, text) in [("nonce", nonce), ("alg", algorithm), ("keyid", keyID), ("tag", tag)] {
+                if let text { parameters.append(StructuredField.Parameter(key: key, value: .string(text))) }
+            }
+            return "\(label)=\(StructuredField.InnerList(items: components.map(\.item), parameters: parameters).text)"
+        }
+    }
+}
+
+extension MessageSignature.Component {
+    /// The components of a list; nil if one has no name, occurs twice, or is that of the parameters themselves.
+    static func all(in list: StructuredField.InnerList) -> [Self]? {
+        let components = list.items.map { Self(item: $0) }
+        guard components.allSatisfy({ !$0.name.isEmpty && $0.name != "@signature-params" }),
+            Set(components).count == components.count
+        else { return nil }
+        return components
+    }
+}
+
+extension StructuredField {
+    /// The dictionary of all values of a field; nil without the field, and for one that breaks a rule.
+    static func dictionary(of name: HTTPField.Name, in fields: HTTPFields) -> Dictionary? {
+        let values = fields[fields: name].map { field in field.withUnsafeBytesOfValue { Array($0.trimmingBlanks) } }
+        guard !values.isEmpty else { return nil }
+        return dictionary(Array(values.filter { !$0.isEmpty }.joined(separator: [.comma, .space])))
+    }
+}
