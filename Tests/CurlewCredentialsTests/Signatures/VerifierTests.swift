@@ -1,0 +1,224 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import CurlewCredentials
+
+@Suite("Rules for accepting message signatures")
+struct VerifierTests {
+    let key: SigningKey
+    let publicKey: VerificationKey
+    let moment = Date(timeIntervalSince1970: 1_700_000_000)
+
+    init() throws {
+        key = try SigningKey(sharedSecret: Array("0123456789abcdef-secret".utf8))
+        publicKey = try key.verificationKey
+    }
+
+    func signer(
+        _ components: [MessageSignature.Component] = [.method, .path], label: String = "sig1", validity: Duration? = nil,
+        tag: String? = nil, namesAlgorithm: Bool = false, makesNonces: Bool = false
+    ) throws -> MessageSignature.Signer {
+        try MessageSignature.Signer(
+            key: key, keyID: "k", components: components, label: label, validity: validity, tag: tag,
+            namesAlgorithm: namesAlgorithm, makesNonces: makesNonces)
+    }
+
+    var request: HTTPRequest { HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/a") }
+
+    /// The message of the error, or the label of the signature that was accepted.
+    func outcome(
+        _ request: HTTPRequest, after seconds: Double = 0, _ change: (inout MessageSignature.Verifier) -> Void = { _ in }
+    ) throws -> String {
+        var verifier = try MessageSignature.Verifier(required: [.method])
+        change(&verifier)
+        do {
+            return try verifier.verify(MessageSignature.Message(request), at: moment.addingTimeInterval(seconds)) {
+                $0.keyID == "k" ? publicKey : nil
+            }.label
+        } catch let error as CredentialsError {
+            return error.message
+        }
+    }
+
+    @Test("a signature counts for five minutes, and a difference of clocks of 30 seconds is accepted")
+    func ages() throws {
+        let signed = try signer().signed(request, at: moment)
+        #expect(try outcome(signed, after: 330) == "sig1")
+        #expect(try outcome(signed, after: 331) == "a signature is too old")
+        #expect(try outcome(signed, after: -30) == "sig1")
+        #expect(try outcome(signed, after: -31) == "a signature was made in the future")
+        #expect(try outcome(signed, after: 1e9) { $0.longestAge = nil } == "sig1")
+    }
+
+    @Test("a signature that expires is refused afterwards")
+    func expiry() throws {
+        let signed = try signer(validity: .seconds(60)).signed(request, at: moment)
+        #expect(try outcome(signed, after: 89) == "sig1")
+        #expect(try outcome(signed, after: 90) == "a signature has expired")
+        let endless = try signer().signed(request, at: moment)
+        #expect(try outcome(endless) { $0.requiresExpiration = true } == "a signature does not expire")
+    }
+
+    @Test("a required component, nonce, label and tag are required")
+    func requirements() throws {
+        let signed = try signer(label: "a", tag: "app").signed(request, at: moment)
+        #expect(try outcome(signed) { $0.required = [.path, .authority] } == "a signature does not cover \"@authority\"")
+        #expect(try outcome(signed) { $0.requiresNonce = true } == "a signature has no nonce")
+        let missing = "the message has no signature of the kind that is required"
+        #expect(try outcome(signed) { $0.label = "b" } == missing)
+        #expect(try outcome(signed) { $0.tag = "other" } == missing)
+        #expect(try outcome(signed) { $0.tag = "app" } == "a")
+        #expect(try outcome(request) == missing)
+        let withNonce = try signer(makesNonces: true).signed(request, at: moment)
+        #expect(try outcome(withNonce) { $0.requiresNonce = true } == "sig1")
+    }
+
+    @Test("a verifier without requirements cannot be made")
+    func noRequirements() {
+        #expect(throws: CredentialsError.self) { try MessageSignature.Verifier(required: []) }
+        #expect(throws: CredentialsError.self) { try MessageSignature.Verifier(required: [.method], algorithms: []) }
+    }
+
+    @Test("an algorithm that is not accepted, or not the key's, is refused")
+    func algorithms() throws {
+        var signed = try signer(namesAlgorithm: true).signed(request, at: moment)
+        #expect(try outcome(signed) == "sig1")
+        let refused = "the algorithm of a signature is not accepted, or not its key's"
+        #expect(try outcome(signed) { $0.algorithms = [.ed25519] } == refused)
+        let input = try #require(signed.headerFields[SignatureMembers.inputName])
+        for name in ["rsa-pss-sha512", "none", ""] {
+            signed.headerFields[SignatureMembers.inputName] = input.replacing("hmac-sha256", with: name)
+            #expect(try outcome(signed) == refused)
+        }
+    }
+
+    @Test("a signature by RSASSA-PKCS1-v1_5 is not accepted unless it is allowed, and never read as RSASSA-PSS")
+    func downgrade() throws {
+        let rsa = try RFC9421Tests.signingKey("test-key-rsa")
+        let signer = try MessageSignature.Signer(
+            key: rsa, algorithm: .rsaPKCS1SHA256, keyID: "rsa", components: [.method])
+        let message = MessageSignature.Message(try signer.signed(request, at: moment))
+        var verifier = try MessageSignature.Verifier(required: [.method])
+        let publicKey = try rsa.verificationKey
+        #expect(throws: CredentialsError.self) { try verifier.verify(message, at: moment) { _ in publicKey } }
+        verifier.algorithms = [.rsaPKCS1SHA256]
+        #expect(try verifier.verify(message, at: moment) { _ in publicKey }.algorithm == .rsaPKCS1SHA256)
+    }
+
+    @Test("a key that is not known refuses its signature")
+    func unknownKey() throws {
+        var signed = try signer().signed(request, at: moment)
+        let input = try #require(signed.headerFields[SignatureMembers.inputName])
+        signed.headerFields[SignatureMembers.inputName] = input.replacing("keyid=\"k\"", with: "keyid=\"x\"")
+        #expect(try outcome(signed) == "the key of a signature is not known")
+    }
+
+    @Test("two signatures with one label are refused, in one field or in two")
+    func duplicates() throws {
+        let signed = try signer().signed(request, at: moment)
+        for name in [SignatureMembers.inputName, SignatureMembers.signatureName] {
+            let value = try #require(signed.headerFields[name])
+            var twice = signed
+            twice.headerFields[name] = "\(value), \(value)"
+            #expect(try outcome(twice) == "two signatures have the same label")
+            var split = signed
+            split.headerFields.append(HTTPField(name: name, value: value))
+            #expect(try outcome(split) == "two signatures have the same label")
+        }
+        #expect(throws: CredentialsError.self) { try signer().signed(signed, at: moment) }
+    }
+
+    @Test("a second signature stands behind the first, and each is accepted")
+    func several() throws {
+        let first = try signer(label: "one").signed(request, at: moment)
+        let both = try signer([.method, .authority], label: "two").signed(first, at: moment)
+        #expect(try outcome(both) == "one")
+        #expect(try outcome(both) { $0.required = [.authority] } == "two")
+        #expect(try outcome(both) { $0.label = "two" } == "two")
+    }
+
+    @Test(
+        "broken fields are refused",
+        arguments: [
+            ("sig1", "sig1=:AAAA:"), ("sig1=1", "sig1=:AAAA:"), ("sig1=(\"@method\"", "sig1=:AAAA:"), ("", ""),
+            ("sig1=(\"@method\");created=\"x\"", "sig1=:AAAA:"), ("sig1=(\"@method\");created=1700000000;keyid=k", "sig1=:AAAA:"),
+            ("sig1=(\"@method\");created=1700000000;keyid=\"k\"", "sig1=AAAA"),
+            ("sig1=(\"@method\");created=1700000000;keyid=\"k\"", "other=:AAAA:"),
+            ("sig1=(\"@method\");created=1700000000;keyid=\"k\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\" \"@method\");created=1700000000;keyid=\"k\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\" \"@signature-params\");created=1700000000;keyid=\"k\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\" \"x-none\");created=1700000000;keyid=\"k\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\" a);created=1700000000;keyid=\"k\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\");keyid=\"k\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\");created=-999999999999999;keyid=\"k\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\");created=999999999999999;keyid=\"k\"", "sig1=:AAAA:"),
+        ])
+    func broken(_ input: String, _ signature: String) throws {
+        var message = request
+        message.headerFields[SignatureMembers.inputName] = input
+        message.headerFields[SignatureMembers.signatureName] = signature
+        let verifier = try MessageSignature.Verifier(required: [.method])
+        let error = #expect(throws: CredentialsError.self) {
+            try verifier.verify(MessageSignature.Message(message), at: moment) { _ in publicKey }
+        }
+        #expect(error?.code == .signatureRejected || error?.code == .signatureMissing)
+    }
+
+    @Test("a response covers the request that it answers")
+    func response() throws {
+        let signer = try signer([.status, .method.ofRequest, .path.ofRequest])
+        let response = try signer.signed(HTTPResponse(status: .ok), to: request, at: moment)
+        let verifier = try MessageSignature.Verifier(required: [.status, .path.ofRequest])
+        let message = MessageSignature.Message(response, to: request)
+        #expect(throws: Never.self) { try verifier.verify(message, at: moment) { _ in publicKey } }
+        var other = request
+        other.path = "/b"
+        #expect(throws: CredentialsError.self) {
+            try verifier.verify(MessageSignature.Message(response, to: other), at: moment) { _ in publicKey }
+        }
+        #expect(throws: CredentialsError.self) {
+            try verifier.verify(MessageSignature.Message(response), at: moment) { _ in publicKey }
+        }
+    }
+
+    @Test("settings without meaning are refused")
+    func settings() throws {
+        for label in ["", "A", "a b", "1", "a=1", "a;b", "é"] {
+            #expect(throws: CredentialsError.self) { try signer(label: label) }
+        }
+        #expect(throws: CredentialsError.self) { try signer([.method, .method]) }
+        #expect(throws: CredentialsError.self) { try signer(validity: .zero) }
+        #expect(throws: CredentialsError.self) { try signer(tag: "a\nb") }
+        #expect(throws: CredentialsError.self) {
+            try MessageSignature.Signer(key: key, algorithm: .ed25519, components: [.method])
+        }
+        let unfit = try signer([.field(.contentType)])
+        #expect(throws: CredentialsError.self) { try unfit.signed(request, at: moment) }
+    }
+
+    @Test(
+        "a wish that breaks its rules is refused",
+        arguments: ["sig1", "sig1=1", "sig1=(", "sig1=(a)", "sig1=(\"a\" \"a\")", "sig1=();created=5", "sig1=();nonce=a", "a=(), a=()"])
+    func wishes(_ text: String) {
+        #expect(throws: CredentialsError.self) {
+            try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text])
+        }
+    }
+
+    @Test("no wish is an empty list, and 17 are too many")
+    func wishCount() throws {
+        #expect(try MessageSignature.Wanted.all(in: [:]).isEmpty)
+        let many = (0..<17).map { "a\($0)=(\"@method\")" }.joined(separator: ", ")
+        #expect(throws: CredentialsError.self) {
+            try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: many])
+        }
+    }
+
+    @Test("the secret of a signer is in no text")
+    func secrets() throws {
+        SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: try signer())
+        SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: publicKey)
+        SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: key)
+    }
+}
