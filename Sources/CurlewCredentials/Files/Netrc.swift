@@ -1,0 +1,203 @@
+/// Logins and passwords by host, as the file `.netrc` has them, read as curl reads it.
+///
+/// - An entry begins with `machine` and a host, or with `default` for every host, and has `login` and `password` in any order. Keywords
+///   count in any case, and words that are none are passed over.
+/// - The first entry that fits is used, so `default` hides the entries behind it.
+/// - A word in quotes may hold spaces, and `\"`, `\\`, `\n`, `\r` and `\t`.
+/// - A line that begins with `#` is a comment; elsewhere a `#` belongs to its word.
+/// - A macro (`macdef`) lasts up to an empty line, and is left out.
+///
+/// Passwords are in no description.
+///
+/// ```swift
+/// let netrc = try Netrc(contentsOf: "/home/me/.netrc")
+/// if let login = netrc.login(for: "example.com") { … }
+/// ```
+public struct Netrc: Sendable {
+    /// A login of a file.
+    public struct Login: Sendable, Hashable {
+        /// The user; empty where the file has a password alone.
+        public let user: String
+        /// The password; empty where the file has a login alone.
+        public let password: String
+    }
+
+    private struct Entry {
+        /// nil for the entry of every host.
+        let host: [UInt8]?
+        var user: [UInt8]?
+        var password: [UInt8]?
+    }
+
+    private var entries: [Entry] = []
+
+    /// The most bytes of a file: 128 KiB.
+    static let sizeLimit = 128 << 10
+    /// The most bytes of a line: 16 KiB.
+    static let lineLimit = 16 << 10
+    /// The most bytes of a word: 4 KiB.
+    static let wordLimit = 4 << 10
+
+    /// Reads the bytes of a file.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/tooLarge`` for a file above 128 KiB, a line above 16 KiB or a word above
+    ///   4 KiB, and with ``CredentialsError/Code/invalidSource`` for a quote without its end, and for a byte zero.
+    public init(_ bytes: [UInt8]) throws(CredentialsError) {
+        guard bytes.count <= Self.sizeLimit else {
+            throw CredentialsError(.tooLarge, "a netrc file has more than \(Self.sizeLimit) bytes")
+        }
+        guard !bytes.contains(0) else { throw CredentialsError(.invalidSource, "a netrc file has a byte zero") }
+        var text: [UInt8] = []
+        for line in bytes.split(separator: .lineFeed, omittingEmptySubsequences: false) {
+            guard line.count < Self.lineLimit else {
+                throw CredentialsError(.tooLarge, "a line of a netrc file has more than \(Self.lineLimit) bytes")
+            }
+            let content = line.drop(while: \.isBlank)
+            if content.first != .numberSign { text += content + [.lineFeed] }
+        }
+        try read(NetrcWords(rest: text[...]))
+    }
+
+    private mutating func read(_ words: NetrcWords) throws(CredentialsError) {
+        var words = words
+        var isInside = false
+        while let word = try words.next() {
+            switch word.isQuoted ? "" : word.keyword {
+            case "machine":
+                guard let host = try words.next() else { return }
+                entries.append(Entry(host: host.bytes))
+                isInside = true
+            case "default":
+                entries.append(Entry(host: nil))
+                isInside = true
+            case "macdef":
+                words.skipMacro()
+                isInside = false
+            case "login":
+                let value = try words.next()?.bytes
+                if isInside { entries[entries.count - 1].user = value }
+            case "password":
+                let value = try words.next()?.bytes
+                if isInside { entries[entries.count - 1].password = value }
+            case "account": _ = try words.next()
+            default: continue
+            }
+        }
+    }
+
+    /// The login for a host; nil if the file has none.
+    /// - Parameters:
+    ///   - host: The host of a URI; the case of its letters does not count, and an IPv6 address may have brackets.
+    ///   - user: The user who is asked for, compared as bytes; nil for any. An entry with another login is passed over, and so is an entry
+    ///     of that user without a password.
+    public func login(for host: String, user: String? = nil) -> Login? {
+        var wanted = Array(host.utf8)
+        if wanted.first == UInt8(ascii: "["), wanted.last == UInt8(ascii: "]") { wanted = Array(wanted.dropFirst().dropLast()) }
+        let user = user.flatMap { $0.isEmpty ? nil : Array($0.utf8) }
+        for entry in entries {
+            let isHost = entry.host.map { host in
+                host.lazy.map(\.lowercasedASCII).elementsEqual(wanted.lazy.map(\.lowercasedASCII))
+            }
+            guard isHost ?? true else { continue }
+            if let user, let own = entry.user {
+                guard own == user, entry.password != nil else { continue }
+            } else if entry.user == nil, entry.password == nil {
+                continue
+            }
+            return Login(
+                user: String(decoding: user ?? entry.user ?? [], as: UTF8.self),
+                password: String(decoding: entry.password ?? [], as: UTF8.self))
+        }
+        return nil
+    }
+}
+
+extension Netrc {
+    /// Reads a file that no other user of the machine may read or write.
+    ///
+    /// The call blocks; it is for the beginning of a program, or a thread of its own.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions`` for a file that others may read, that others may write,
+    ///   or that belongs to another user; with ``CredentialsError/Code/invalidSource`` for a file that cannot be read, or holds no netrc.
+    public init(contentsOf path: String) throws(CredentialsError) {
+        try self.init(SecretFile.read(path, limit: Self.sizeLimit))
+    }
+}
+
+extension Netrc: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "netrc with \(entries.count) entries" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["count": entries.count]) }
+}
+
+extension Netrc.Login: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "login of the user \(PeerText.escaped(user, limit: 200))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
+}
+
+/// The words of a netrc file without its comments, from left to right.
+private struct NetrcWords {
+    struct Word {
+        let bytes: [UInt8]
+        let isQuoted: Bool
+
+        /// The word in lower case.
+        var keyword: String { String(decoding: bytes.map(\.lowercasedASCII), as: UTF8.self) }
+    }
+
+    var rest: ArraySlice<UInt8>
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte.isBlank || byte == .lineFeed || byte == .carriageReturn
+    }
+
+    /// The next word; nil at the end.
+    mutating func next() throws(CredentialsError) -> Word? {
+        rest = rest.drop(while: Self.isSpace)
+        guard let first = rest.first else { return nil }
+        let word: Word
+        if first == .quote {
+            word = Word(bytes: try quoted(), isQuoted: true)
+        } else {
+            let bytes = rest.prefix { !Self.isSpace($0) }
+            rest = rest[bytes.endIndex...]
+            word = Word(bytes: Array(bytes), isQuoted: false)
+        }
+        guard word.bytes.count < Netrc.wordLimit else {
+            throw CredentialsError(.tooLarge, "a word of a netrc file has more than \(Netrc.wordLimit) bytes")
+        }
+        return word
+    }
+
+    private mutating func quoted() throws(CredentialsError) -> [UInt8] {
+        rest = rest.dropFirst()
+        var bytes: [UInt8] = []
+        while let byte = rest.popFirst() {
+            switch byte {
+            case .quote: return bytes
+            case .backslash:
+                guard let escaped = rest.popFirst() else { break }
+                switch escaped {
+                case UInt8(ascii: "n"): bytes.append(.lineFeed)
+                case UInt8(ascii: "r"): bytes.append(.carriageReturn)
+                case UInt8(ascii: "t"): bytes.append(.tab)
+                default: bytes.append(escaped)
+                }
+            default: bytes.append(byte)
+            }
+        }
+        throw CredentialsError(.invalidSource, "a netrc file has a quote without its end")
+    }
+
+    /// Passes the name and the lines of a macro, up to an empty line.
+    mutating func skipMacro() {
+        var isAtLineStart = false
+        while let byte = rest.popFirst() {
+            if byte == .lineFeed {
+                if isAtLineStart { return }
+                isAtLineStart = true
+            } else if byte != .carriageReturn {
+                isAtLineStart = false
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+internal import Glibc
+
+/// Files of secrets: read whole, with a bound, and only if no other user may read or change them.
+enum SecretFile {
+    /// Reads a file. The rights are those of the file that is open, whatever its name leads to afterwards.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions``, ``CredentialsError/Code/tooLarge`` or
+    ///   ``CredentialsError/Code/invalidSource``.
+    static func read(_ path: String, limit: Int) throws(CredentialsError) -> [UInt8] {
+        // A pipe without a writer would block.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw failure(path, "cannot be opened", errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure(path, "cannot be examined", errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw CredentialsError(.invalidSource, "\(path) is no regular file")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw CredentialsError(.openPermissions, "\(path) belongs to another user")
+        }
+        guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else {
+            throw CredentialsError(
+                .openPermissions, "other users may use \(path); take the rights away with chmod go= \(path)")
+        }
+        var bytes: [UInt8] = []
+        while bytes.count <= limit {
+            var result = 0
+            let piece = [UInt8](unsafeUninitializedCapacity: 16 << 10) { space, filled in
+                result = Glibc.read(descriptor, space.baseAddress, 16 << 10)
+                filled = max(0, result)
+            }
+            if result < 0, errno == EINTR { continue }
+            guard result >= 0 else { throw failure(path, "cannot be read", errno) }
+            if result == 0 { return bytes }
+            bytes += piece
+        }
+        throw CredentialsError(.tooLarge, "\(path) has more than \(limit) bytes")
+    }
+
+    private static func failure(_ path: String, _ reason: String, _ status: Int32) -> CredentialsError {
+        CredentialsError(.invalidSource, "\(path) \(reason): \(String(cString: strerror(status)))")
+    }
+}

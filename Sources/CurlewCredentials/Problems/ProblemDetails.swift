@@ -1,0 +1,97 @@
+/// The description of an error that a server sends as `application/problem+json` (RFC 9457).
+///
+/// A member of a wrong type is ignored, as the RFC requires, and so is a status that is none. Texts are the server's: show them with
+/// ``description``, which escapes what could harm a log.
+///
+/// ```swift
+/// let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
+/// if problem.type == "https://example.com/probs/out-of-credit" { … }
+/// ```
+///
+/// Members of a problem's own type are read as a `Decodable` type beside it: ``WithExtensions``.
+public struct ProblemDetails: Sendable, Decodable {
+    /// The URI of the kind of problem; `about:blank` if the server has none. It may be relative to the URI of the response.
+    public let type: String
+    /// The kind of problem in words.
+    public let title: String?
+    /// The status code that the server gave, from 100 to 999. That of the response may differ.
+    public let status: Int?
+    /// This case of the problem in words.
+    public let detail: String?
+    /// The URI of this case of the problem.
+    public let instance: String?
+
+    public init(
+        type: String = "about:blank", title: String? = nil, status: Int? = nil, detail: String? = nil,
+        instance: String? = nil
+    ) {
+        self.type = type
+        self.title = title
+        self.status = status
+        self.detail = detail
+        self.instance = instance
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case type, title, status, detail, instance
+    }
+
+    /// - Throws: `DecodingError` for JSON that is no object.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        type = (try? container.decode(String.self, forKey: .type)) ?? "about:blank"
+        title = try? container.decode(String.self, forKey: .title)
+        let code = try? container.decode(Int.self, forKey: .status)
+        status = code.flatMap { (100...999).contains($0) ? $0 : nil }
+        detail = try? container.decode(String.self, forKey: .detail)
+        instance = try? container.decode(String.self, forKey: .instance)
+    }
+
+    /// True for the media type of a problem. Parameters may follow it.
+    public static func isMediaType(_ contentType: String) -> Bool {
+        let type = contentType.utf8.prefix { $0 != .semicolon }.trimmingBlanks
+        return type.lazy.map(\.lowercasedASCII).elementsEqual("application/problem+json".utf8)
+    }
+}
+
+extension ProblemDetails: Hashable {
+    private var bytes: [[UInt8]?] { [type, title, detail, instance].map { $0.map { Array($0.utf8) } } }
+
+    public static func == (one: Self, other: Self) -> Bool { one.status == other.status && one.bytes == other.bytes }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(status)
+        hasher.combine(bytes)
+    }
+}
+
+extension ProblemDetails: CustomStringConvertible {
+    /// Title, status and detail in one line of at most 520 characters: `Out of credit (403): Your balance is 30, but that costs 50`.
+    public var description: String {
+        let name = PeerText.escaped(title ?? type, limit: 200)
+        let code = status.map { " (\($0))" } ?? ""
+        return "\(name)\(code)\(detail.map { ": \(PeerText.escaped($0, limit: 300))" } ?? "")"
+    }
+}
+
+extension ProblemDetails {
+    /// A problem with the members that its type adds.
+    ///
+    /// ```swift
+    /// struct Credit: Decodable { var balance: Int, accounts: [String] }
+    /// let problem = try JSONDecoder().decode(ProblemDetails.WithExtensions<Credit>.self, from: body)
+    /// ```
+    public struct WithExtensions<Extensions: Decodable>: Decodable {
+        /// The members that all problems have.
+        public let problem: ProblemDetails
+        /// The members of the problem's type; nil if they are not there, or of another type.
+        public let extensions: Extensions?
+
+        public init(from decoder: any Decoder) throws {
+            problem = try ProblemDetails(from: decoder)
+            extensions = try? Extensions(from: decoder)
+        }
+    }
+}
+
+extension ProblemDetails.WithExtensions: Sendable where Extensions: Sendable {}
