@@ -28,7 +28,8 @@ struct AWSCanonicalRequest {
         Array("\(method)\n\(path)\n\(query)\n".utf8) + fields + Array("\n\(signedNames)\n\(payload)".utf8)
     }
 
-    /// The parameters, each encoded anew, in the order of their names and then of their values. A plus counts as a space, as S3 has it.
+    /// The parameters, each encoded anew, in the order of their names and then of their values. A plus counts as a
+    /// space, as S3 has it.
     private static func canonicalQuery(_ query: ArraySlice<UInt8>) -> String {
         let pairs = query.split(separator: .ampersand).map { pair in
             let end = pair.firstIndex(of: .equals) ?? pair.endIndex
@@ -45,11 +46,14 @@ struct AWSCanonicalRequest {
 
     /// Fields that intermediaries, or Curlew itself, change on the way.
     private static let unsignedNames: Set<String> = [
-        "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization", "te",
+        "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
+        "te",
         "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
     ]
 
-    private static func signedFields(of request: HTTPRequest) throws(CredentialsError) -> [(name: String, value: [UInt8])] {
+    private typealias SignedField = (name: String, value: [UInt8])
+
+    private static func signedFields(of request: HTTPRequest) throws(CredentialsError) -> [SignedField] {
         var values: [String: [UInt8]] = [:]
         for field in request.headerFields where !unsignedNames.contains(field.name.canonicalName) {
             let value = field.withUnsafeBytesOfValue { folded($0) }
@@ -67,9 +71,11 @@ struct AWSCanonicalRequest {
 
     /// The authority as HTTP/1.1 sends it in Host: without user information and without the default port.
     private static func host(of request: HTTPRequest) throws(CredentialsError) -> [UInt8] {
-        let authority = (request.authority ?? "").utf8
-        let host = Array(authority.suffix(from: authority.lastIndex(of: UInt8(ascii: "@")).map(authority.index(after:)) ?? authority.startIndex))
-        guard !host.isEmpty else { throw CredentialsError(.invalidRequest, "a request without a host cannot be signed") }
+        let authority = Array((request.authority ?? "").utf8)
+        let host = Array(authority[(authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0)...])
+        guard !host.isEmpty else {
+            throw CredentialsError(.invalidRequest, "a request without a host cannot be signed")
+        }
         let port = request.scheme == "https" ? ":443" : ":80"
         return host.suffix(port.utf8.count).elementsEqual(port.utf8) ? host.dropLast(port.utf8.count) : host
     }
@@ -77,7 +83,8 @@ struct AWSCanonicalRequest {
 
 /// The forms of a path in canonical requests.
 private enum AWSCanonicalPath {
-    /// Each character encoded once, whether the request has it encoded or not. S3 reads the path so before it checks the signature.
+    /// Each character encoded once, whether the request has it encoded or not. S3 reads the path so before it checks
+    /// the signature.
     static func encodedOnce(_ path: ArraySlice<UInt8>) -> String {
         path.isEmpty ? "/" : PercentEncoding.encode(PercentEncoding.decode(path, plusIsSpace: false), keeping: "/")
     }

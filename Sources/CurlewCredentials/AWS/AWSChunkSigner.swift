@@ -1,8 +1,8 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// A payload in signed chunks (`aws-chunked` with `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`): its bytes go out while it is read, and each
-/// chunk has a signature of its own that covers the one before it.
+/// A payload in signed chunks (`aws-chunked` with `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`): its bytes go out while it is
+/// read, and each chunk has a signature of its own that covers the one before it.
 ///
 /// The length of the payload has to be known. Bytes beyond it, or too few, are errors.
 ///
@@ -32,8 +32,8 @@ public struct AWSChunkSigner: Sendable {
     /// The sizes of chunks that are allowed: S3 takes 8 KiB at least.
     static let chunkSizes = 8 << 10...16 << 20
 
-    /// The number of bytes that a payload has in chunks, which is the value of Content-Length. nil for sizes without meaning, or a number
-    /// above 64 bits.
+    /// The number of bytes that a payload has in chunks, which is the value of Content-Length. nil for sizes without
+    /// meaning, or a number above 64 bits.
     public static func contentLength(of length: Int64, chunkSize: Int) -> Int64? {
         guard length >= 0, chunkSizes.contains(chunkSize) else { return nil }
         let (whole, rest) = length.quotientAndRemainder(dividingBy: Int64(chunkSize))
@@ -49,7 +49,8 @@ public struct AWSChunkSigner: Sendable {
 
     /// Takes the next bytes of the payload.
     /// - Returns: The chunks that are full; mostly the bytes wait for more.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for more bytes than the payload has.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for more bytes than the payload
+    ///   has.
     public mutating func append(_ bytes: some Collection<UInt8>) throws(CredentialsError) -> [UInt8] {
         guard !isFinished, Int64(bytes.count) <= missing else {
             throw CredentialsError(.invalidRequest, "a payload in signed chunks has more bytes than its length")
@@ -67,7 +68,8 @@ public struct AWSChunkSigner: Sendable {
     }
 
     /// The last bytes: the chunk that is not full, and the empty one.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` if bytes are missing, or the end has been made already.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` if bytes are missing, or the end
+    ///   has been made already.
     public mutating func finish() throws(CredentialsError) -> [UInt8] {
         guard !isFinished, missing == 0 else {
             throw CredentialsError(.invalidRequest, "a payload in signed chunks has fewer bytes than its length")
@@ -94,7 +96,8 @@ extension AWSChunkSigner: CustomStringConvertible, CustomDebugStringConvertible,
 extension AWSSignature {
     /// The request with its signature, and the signer of its chunks.
     ///
-    /// Set are Content-Encoding (`aws-chunked` before other codings), Content-Length and `X-Amz-Decoded-Content-Length`.
+    /// Set are Content-Encoding (`aws-chunked` before other codings), Content-Length and
+    /// `X-Amz-Decoded-Content-Length`.
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path.
     ///   - length: The number of bytes of the payload.

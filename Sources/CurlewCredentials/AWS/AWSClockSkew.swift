@@ -2,16 +2,18 @@ public import FoundationEssentials
 public import HTTPTypes
 
 extension AWSSignature {
-    /// The difference between the server's clock and this machine's, learned from a response that refuses a signature for its time.
+    /// The difference between the server's clock and this machine's, learned from a response that refuses a signature
+    /// for its time.
     ///
-    /// Some errors are about the clock by their names. Others, such as `SignatureDoesNotMatch`, may be: for them the clocks have to differ
-    /// by at least four minutes. Add the result to the time of the next signature.
+    /// Some errors are about the clock by their names. Others, such as `SignatureDoesNotMatch`, may be: for them the
+    /// clocks have to differ by at least four minutes. Add the result to the time of the next signature.
     /// - Parameters:
     ///   - response: The response; its field Date has the server's time.
     ///   - errorCode: The code of the error in the body, such as `RequestTimeTooSkewed`; nil takes that of the field
     ///     `X-Amzn-ErrorType`.
     ///   - moment: This machine's time when the response came.
-    ///   - limit: The largest difference that is believed, 24 hours by default. A signature of a far future could be kept and used then.
+    ///   - limit: The largest difference that is believed, 24 hours by default. A signature of a far future could be
+    ///     kept and used then.
     /// - Returns: nil for a response that does not speak of the clock, or a difference beyond the limit.
     public static func clockOffset(
         from response: HTTPResponse, errorCode: String? = nil, at moment: Date, limit: Duration = .seconds(86_400)
@@ -29,8 +31,9 @@ extension AWSSignature {
 
     /// The name of an error without a namespace before it and a URL behind it: `com.amazonaws#Name:http://…`.
     private static func name(_ code: String) -> String {
-        let name = code.utf8.prefix { $0 != .colon }
-        return String(decoding: name.suffix(from: name.lastIndex(of: .numberSign).map(name.index(after:)) ?? name.startIndex), as: UTF8.self)
+        let name = Array(code.utf8.prefix { $0 != .colon })
+        let start = name.lastIndex(of: .numberSign).map { $0 + 1 } ?? 0
+        return String(decoding: name[start...], as: UTF8.self)
     }
 
     private static let skewCodes = ["RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"]

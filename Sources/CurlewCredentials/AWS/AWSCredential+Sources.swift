@@ -8,7 +8,8 @@ extension AWSCredential {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         guard let accessKey = value("AWS_ACCESS_KEY_ID") else { return nil }
         guard let secretKey = value("AWS_SECRET_ACCESS_KEY") else {
-            throw CredentialsError(.invalidSource, "the environment has AWS_ACCESS_KEY_ID without AWS_SECRET_ACCESS_KEY")
+            throw CredentialsError(
+                .invalidSource, "the environment has AWS_ACCESS_KEY_ID without AWS_SECRET_ACCESS_KEY")
         }
         let end = value("AWS_CREDENTIAL_EXPIRATION")
         let expiration = end.flatMap { TimeText.internetDate($0) }
@@ -20,7 +21,8 @@ extension AWSCredential {
             sessionToken: value("AWS_SECURITY_TOKEN") ?? value("AWS_SESSION_TOKEN"), expiration: expiration)
     }
 
-    /// The credential of a profile in a shared credentials file; nil if the file has no such profile, or the profile no access key.
+    /// The credential of a profile in a shared credentials file; nil if the file has no such profile, or the profile no
+    /// access key.
     /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource``.
     init?(sharedFile bytes: [UInt8], profile: String) throws(CredentialsError) {
         let file = try AWSProfileFile(bytes)
@@ -53,15 +55,14 @@ struct AWSRoleAnswer: Decodable {
         case expiration = "Expiration"
     }
 
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for an error, and for an answer that lacks a part.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for an error, and for an answer that
+    ///   lacks a part.
     var credential: AWSCredential {
         get throws(CredentialsError) {
             guard let accessKey, let secretKey, let token, let expiration else {
-                let reason = [code, message].compactMap(\.self).joined(separator: ": ")
-                throw CredentialsError(
-                    .invalidSource,
-                    "the metadata service gave no credential\(reason.isEmpty ? "" : " (\(PeerText.escaped(reason, limit: 200)))")"
-                )
+                let words = [code, message].compactMap(\.self).joined(separator: ": ")
+                let reason = words.isEmpty ? "" : " (\(PeerText.escaped(words, limit: 200)))"
+                throw CredentialsError(.invalidSource, "the metadata service gave no credential\(reason)")
             }
             guard let end = TimeText.internetDate(expiration) else {
                 throw CredentialsError(.invalidSource, "the end of a credential of the metadata service is no date")
@@ -81,8 +82,8 @@ struct AWSContainerEndpoint: Hashable {
     let authorizationFile: String?
 
     /// nil if the environment names no endpoint.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for an endpoint that is neither HTTPS, nor on this
-    ///   machine, nor one of the addresses of ECS and EKS.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for an endpoint that is neither
+    ///   HTTPS, nor on this machine, nor one of the addresses of ECS and EKS.
     init?(environment: [String: String]) throws(CredentialsError) {
         if let path = environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
             guard path.utf8.first == .slash, path.isVisibleASCII else {

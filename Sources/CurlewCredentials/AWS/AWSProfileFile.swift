@@ -3,7 +3,8 @@
 /// - Lines that begin with `#` or `;` are comments. A `#` behind a value belongs to the value.
 /// - A line that is indented more than the one before it goes on with its value.
 /// - The values of the section `DEFAULT` are part of all profiles.
-/// - A profile or a name that occurs twice, a line without `=` or `:`, and bytes that are not UTF-8 are errors of the file.
+/// - A profile or a name that occurs twice, a line without `=` or `:`, and bytes that are not UTF-8 are errors of the
+///   file.
 struct AWSProfileFile {
     /// A value, or the names and values in the indented lines below an empty value.
     enum Value: Hashable {
@@ -19,7 +20,8 @@ struct AWSProfileFile {
     /// The profiles by the bytes of their names, each with its values by the bytes of theirs.
     let profiles: [[UInt8]: [[UInt8]: Value]]
 
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` or ``CredentialsError/Code/tooLarge``.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` or
+    ///   ``CredentialsError/Code/tooLarge``.
     init(_ bytes: [UInt8]) throws(CredentialsError) {
         guard bytes.count <= Self.sizeLimit else {
             throw CredentialsError(.tooLarge, "an AWS credentials file has more than \(Self.sizeLimit) bytes")
@@ -50,8 +52,7 @@ struct AWSProfileFile {
         let text = trimmedEnd(lines.joined(separator: "\n").unicodeScalars)
         guard text.unicodeScalars.first == "\n" else { return .text(text) }
         var nested: [[UInt8]: String] = [:]
-        for line in text.unicodeScalars.split(whereSeparator: \.isLineEnd) {
-            guard !line.allSatisfy(\.isBlankOfPython) else { continue }
+        for line in text.unicodeScalars.split(whereSeparator: \.isLineEnd) where !line.allSatisfy(\.isBlankOfPython) {
             guard let equals = line.firstIndex(of: "=") else {
                 throw CredentialsError(.invalidSource, "an indented line of an AWS credentials file has no equals sign")
             }
@@ -121,7 +122,8 @@ extension AWSProfileFile {
             guard let section else {
                 throw CredentialsError(.invalidSource, "an AWS credentials file has a line before its first profile")
             }
-            guard let delimiter = text.firstIndex(where: { $0 == "=" || $0 == ":" }), delimiter != text.startIndex else {
+            guard let delimiter = text.firstIndex(where: { $0 == "=" || $0 == ":" }), delimiter != text.startIndex
+            else {
                 throw CredentialsError(.invalidSource, "an AWS credentials file has a line without a name and a value")
             }
             let key = Array(AWSProfileFile.trimmed(text[..<delimiter]).lowercased().utf8)

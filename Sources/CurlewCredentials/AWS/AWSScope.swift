@@ -33,14 +33,13 @@ struct AWSScope: Hashable, Sendable {
     ///   - previous: The signature of the chunk before it, or of the request.
     ///   - key: The signing key.
     func sign(chunk: [UInt8], after previous: String, key: [UInt8]) throws(CredentialsError) -> String {
-        let text = try """
-            AWS4-HMAC-SHA256-PAYLOAD
-            \(time.compactText)
-            \(self.text)
-            \(previous)
-            \(Hashing.sha256([]).hexadecimal)
-            \(Hashing.sha256(chunk).hexadecimal)
-            """
-        return try Hashing.hmacSHA256(text, key: key).hexadecimal
+        let hash = try Hashing.sha256(chunk).hexadecimal
+        let lines = [
+            "AWS4-HMAC-SHA256-PAYLOAD", time.compactText, self.text, previous, Self.emptyHash, hash,
+        ]
+        return try Hashing.hmacSHA256(lines.joined(separator: "\n"), key: key).hexadecimal
     }
+
+    /// The SHA-256 of no bytes.
+    private static let emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 }

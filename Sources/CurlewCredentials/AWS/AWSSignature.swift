@@ -3,10 +3,11 @@ public import HTTPTypes
 
 /// The signature of requests to AWS and to servers that speak S3: Signature Version 4 (`AWS4-HMAC-SHA256`).
 ///
-/// Every function is pure: the moment is an argument. A signature is valid for minutes, so each attempt of a request is signed anew.
+/// Every function is pure: the moment is an argument. A signature is valid for minutes, so each attempt of a request is
+/// signed anew.
 ///
-/// - All fields of the request are signed but those that intermediaries change: Connection, Expect, User-Agent, Transfer-Encoding and
-///   others that belong to one connection, and those of tracing.
+/// - All fields of the request are signed but those that intermediaries change: Connection, Expect, User-Agent,
+///   Transfer-Encoding and others that belong to one connection, and those of tracing.
 /// - The field Host is signed as Authority or an own field Host gives it, without the default port of the scheme.
 /// - For S3 the path is signed as it is requested; other services sign it encoded once more and without dot segments.
 ///
@@ -25,10 +26,10 @@ public struct AWSSignature: Sendable, Hashable {
     /// - Parameters:
     ///   - service: The service's name in signatures.
     ///   - region: The region.
-    ///   - pathRule: The rule by which the path is signed; nil takes ``PathRule/asRequested`` for the services of S3, and
-    ///     ``PathRule/normalized`` for others.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a name that is empty or holds a slash, a comma, a
-    ///   space or a character beyond ASCII.
+    ///   - pathRule: The rule by which the path is signed; nil takes ``PathRule/asRequested`` for the services of S3,
+    ///     and ``PathRule/normalized`` for others.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a name that is empty or holds a
+    ///   slash, a comma, a space or a character beyond ASCII.
     public init(service: String, region: String, pathRule: PathRule? = nil) throws(CredentialsError) {
         for name in [service, region]
         where !name.isVisibleASCII || name.utf8.contains(.slash) || name.utf8.contains(.comma) {
@@ -52,8 +53,8 @@ public struct AWSSignature: Sendable, Hashable {
     /// True if the hash of the payload has to be in the field `X-Amz-Content-SHA256`.
     private var namesPayload: Bool { pathRule == .asRequested }
 
-    /// The request with `Authorization`, `X-Amz-Date`, and where they are needed `X-Amz-Security-Token` and `X-Amz-Content-SHA256`.
-    /// Values of these fields that the request has already are replaced.
+    /// The request with `Authorization`, `X-Amz-Date`, and where they are needed `X-Amz-Security-Token` and
+    /// `X-Amz-Content-SHA256`. Values of these fields that the request has already are replaced.
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path.
     ///   - payload: The payload, as the signature covers it.
@@ -91,14 +92,15 @@ public struct AWSSignature: Sendable, Hashable {
 
     /// The request with the signature in its query, for a URL that others may use for some time.
     ///
-    /// The fields of the request have to be sent along as they are here. The payload is not signed for S3, and is empty for others.
+    /// The fields of the request have to be sent along as they are here. The payload is not signed for S3, and is empty
+    /// for others.
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path.
     ///   - credential: The key that signs.
     ///   - moment: The beginning of the validity by the server's clock.
     ///   - validity: The time that the URL is valid, in whole seconds, from 1 s to ``longestValidity``.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a request without a host, and with
-    ///   ``CredentialsError/Code/invalidSetting`` for another validity.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a request without a host, and
+    ///   with ``CredentialsError/Code/invalidSetting`` for another validity.
     public func presigned(
         _ request: HTTPRequest, credential: AWSCredential, at moment: Date, validity: Duration
     ) throws(CredentialsError) -> HTTPRequest {
@@ -155,7 +157,8 @@ extension AWSSignature {
 
         /// No payload.
         public static let empty = Payload(kind: .bytes([]))
-        /// A payload that the signature does not cover: `UNSIGNED-PAYLOAD`. TLS alone protects it, so it is for `https` only.
+        /// A payload that the signature does not cover: `UNSIGNED-PAYLOAD`. TLS alone protects it, so it is for `https`
+        /// only.
         public static let unsigned = Payload(kind: .unsigned)
         /// A payload in signed chunks, which ``AWSChunkSigner`` makes.
         static let chunks = Payload(kind: .chunks)

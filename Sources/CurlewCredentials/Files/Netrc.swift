@@ -1,7 +1,7 @@
 /// Logins and passwords by host, as the file `.netrc` has them, read as curl reads it.
 ///
-/// - An entry begins with `machine` and a host, or with `default` for every host, and has `login` and `password` in any order. Keywords
-///   count in any case, and words that are none are passed over.
+/// - An entry begins with `machine` and a host, or with `default` for every host, and has `login` and `password` in any
+///   order. Keywords count in any case, and words that are none are passed over.
 /// - The first entry that fits is used, so `default` hides the entries behind it.
 /// - A word in quotes may hold spaces, and `\"`, `\\`, `\n`, `\r` and `\t`.
 /// - A line that begins with `#` is a comment; elsewhere a `#` belongs to its word.
@@ -39,8 +39,9 @@ public struct Netrc: Sendable {
     static let wordLimit = 4 << 10
 
     /// Reads the bytes of a file.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/tooLarge`` for a file above 128 KiB, a line above 16 KiB or a word above
-    ///   4 KiB, and with ``CredentialsError/Code/invalidSource`` for a quote without its end, and for a byte zero.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/tooLarge`` for a file above 128 KiB, a line above 16
+    ///   KiB or a word above 4 KiB, and with ``CredentialsError/Code/invalidSource`` for a quote without its end, and
+    ///   for a byte zero.
     public init(_ bytes: [UInt8]) throws(CredentialsError) {
         guard bytes.count <= Self.sizeLimit else {
             throw CredentialsError(.tooLarge, "a netrc file has more than \(Self.sizeLimit) bytes")
@@ -87,11 +88,13 @@ public struct Netrc: Sendable {
     /// The login for a host; nil if the file has none.
     /// - Parameters:
     ///   - host: The host of a URI; the case of its letters does not count, and an IPv6 address may have brackets.
-    ///   - user: The user who is asked for, compared as bytes; nil for any. An entry with another login is passed over, and so is an entry
-    ///     of that user without a password.
+    ///   - user: The user who is asked for, compared as bytes; nil for any. An entry with another login is passed over,
+    ///     and so is an entry of that user without a password.
     public func login(for host: String, user: String? = nil) -> Login? {
         var wanted = Array(host.utf8)
-        if wanted.first == UInt8(ascii: "["), wanted.last == UInt8(ascii: "]") { wanted = Array(wanted.dropFirst().dropLast()) }
+        if wanted.first == UInt8(ascii: "["), wanted.last == UInt8(ascii: "]") {
+            wanted = Array(wanted.dropFirst().dropLast())
+        }
         let user = user.flatMap { $0.isEmpty ? nil : Array($0.utf8) }
         for entry in entries {
             let isHost = entry.host.map { host in
@@ -115,8 +118,9 @@ extension Netrc {
     /// Reads a file that no other user of the machine may read or write.
     ///
     /// The call blocks; it is for the beginning of a program, or a thread of its own.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions`` for a file that others may read, that others may write,
-    ///   or that belongs to another user; with ``CredentialsError/Code/invalidSource`` for a file that cannot be read, or holds no netrc.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions`` for a file that others may read,
+    ///   that others may write, or that belongs to another user; with ``CredentialsError/Code/invalidSource`` for a
+    ///   file that cannot be read, or holds no netrc.
     public init(contentsOf path: String) throws(CredentialsError) {
         try self.init(SecretFile.read(path, limit: Self.sizeLimit))
     }

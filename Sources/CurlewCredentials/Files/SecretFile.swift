@@ -3,8 +3,8 @@ internal import Glibc
 /// Files of secrets: read whole, with a bound, and only if no other user may read or change them.
 enum SecretFile {
     /// Reads a file. The rights are those of the file that is open, whatever its name leads to afterwards.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions``, ``CredentialsError/Code/tooLarge`` or
-    ///   ``CredentialsError/Code/invalidSource``.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions``,
+    ///   ``CredentialsError/Code/tooLarge`` or ``CredentialsError/Code/invalidSource``.
     static func read(_ path: String, limit: Int) throws(CredentialsError) -> [UInt8] {
         // A pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)

@@ -2,7 +2,8 @@ internal import COpenSSL
 
 /// A key as OpenSSL holds it.
 ///
-/// `@unchecked Sendable`: a key is never changed once it is read, and OpenSSL guards the values that it derives from it.
+/// `@unchecked Sendable`: a key is never changed once it is read, and OpenSSL guards the values that it derives from
+/// it.
 final class KeyMaterial: @unchecked Sendable {
     /// The kinds of keys that sign here.
     enum Kind: Hashable, Sendable {

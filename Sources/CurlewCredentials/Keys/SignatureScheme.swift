@@ -94,7 +94,8 @@ enum SignatureScheme: String, CaseIterable, Sendable {
     }
 }
 
-/// The two forms of an ECDSA signature: DER, as OpenSSL has it, and two numbers of fixed length (RFC 7518 §3.4, RFC 9421 §3.3.4).
+/// The two forms of an ECDSA signature: DER, as OpenSSL has it, and two numbers of fixed length (RFC 7518 §3.4, RFC
+/// 9421 §3.3.4).
 enum ECDSASignature {
     static func raw(der: [UInt8], coordinateLength: Int) -> [UInt8]? {
         let signature = der.withUnsafeBufferPointer { buffer in

@@ -13,8 +13,8 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - pem: The text, at most 64 KiB.
     ///   - passphrase: The passphrase of an encrypted key.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for text that holds no private key, a wrong passphrase, a
-    ///   key of another kind, or an RSA key below 2048 bits.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for text that holds no private key, a
+    ///   wrong passphrase, a key of another kind, or an RSA key below 2048 bits.
     public init(pem: String, passphrase: String? = nil) throws(CredentialsError) {
         material = .key(try KeyMaterial.privateKey(pem: pem, passphrase: passphrase))
     }
@@ -85,7 +85,8 @@ public struct VerificationKey: Sendable {
     private let material: Material
 
     /// Reads a public key in PEM (`BEGIN PUBLIC KEY`).
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey``, as ``SigningKey/init(pem:passphrase:)``.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey``, as
+    ///   ``SigningKey/init(pem:passphrase:)``.
     public init(pem: String) throws(CredentialsError) { material = .key(try KeyMaterial.publicKey(pem: pem)) }
 
     /// Takes a shared secret for HMAC, of at least 16 bytes.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 
-/// The signer of assertions by which a client authenticates (RFC 7523 §3): JSON Web Tokens by RS256 or ES256 (RFC 7515, RFC 7518).
+/// The signer of assertions by which a client authenticates (RFC 7523 §3): JSON Web Tokens by RS256 or ES256 (RFC 7515,
+/// RFC 7518).
 struct AssertionSigner: Sendable {
     /// The time that an assertion is valid. It is used at once, so little is enough; clocks may differ a bit.
     static let lifetime: Int64 = 300

@@ -49,7 +49,8 @@ extension OAuth {
         /// - Parameters:
         ///   - key: The private key.
         ///   - keyID: The name by which the server finds the public key.
-        ///   - audience: The party that the assertion is for, mostly the issuer's URL; nil takes the URL of the endpoint.
+        ///   - audience: The party that the assertion is for, mostly the issuer's URL; nil takes the URL of the
+        ///     endpoint.
         /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for a key of another kind.
         public static func privateKey(
             _ key: SigningKey, keyID: String? = nil, audience: String? = nil

@@ -26,7 +26,8 @@ extension OAuth {
             case interval
         }
 
-        /// - Throws: `DecodingError`, and ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for values that are none.
+        /// - Throws: `DecodingError`, and ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for
+        ///   values that are none.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             let deviceCode = try container.decode(String.self, forKey: .deviceCode)
@@ -38,7 +39,8 @@ extension OAuth {
             guard !deviceCode.isEmpty, deviceCode.isPrintableASCII, deviceCode.utf8.count <= Token.sizeLimit,
                 !userCode.isEmpty, Self.isPage(page), complete.map(Self.isPage) ?? true
             else {
-                throw CredentialsError(.invalidResponse, "the codes for a device are none, or have no page to enter them")
+                throw CredentialsError(
+                    .invalidResponse, "the codes for a device are none, or have no page to enter them")
             }
             self.deviceCode = deviceCode
             self.userCode = PeerText.escaped(userCode, limit: 128)

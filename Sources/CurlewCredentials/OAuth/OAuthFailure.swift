@@ -75,8 +75,8 @@ extension OAuth {
 
         /// The refusal; nil if its name is none.
         ///
-        /// RFC 6749 allows printable ASCII alone. In names that is kept to. Explanations of large servers have ends of line and letters of
-        /// other languages, so they are escaped instead.
+        /// RFC 6749 allows printable ASCII alone. In names that is kept to. Explanations of large servers have ends of
+        /// line and letters of other languages, so they are escaped instead.
         /// - Parameter secrets: Values of the request; an explanation that repeats one of them is left out.
         func failure(masking secrets: [String]) -> Failure? {
             guard !error.isEmpty, error.utf8.count <= 128, error.utf8.allSatisfy(\.isErrorByte) else { return nil }

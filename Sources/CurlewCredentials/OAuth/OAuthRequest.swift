@@ -103,7 +103,9 @@ extension OAuth {
 
         /// The values that have to stay secret, which an answer of the server could repeat.
         var secrets: [String] {
-            let names = ["refresh_token", "code", "code_verifier", "device_code", "subject_token", "actor_token", "token"]
+            let names = [
+                "refresh_token", "code", "code_verifier", "device_code", "subject_token", "actor_token", "token",
+            ]
             return parameters.filter { names.contains($0.name) }.map(\.value)
         }
     }

@@ -16,7 +16,8 @@ extension OAuth {
         /// The type of the token that an exchange has brought.
         public let issuedType: String?
 
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for a token that no field may carry.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for a token that no field may
+        ///   carry.
         public init(
             accessToken: String, refreshToken: String? = nil, expiration: Date? = nil, scopes: [String]? = nil,
             issuedType: String? = nil
@@ -56,7 +57,8 @@ extension OAuth {
         /// True if the token ends at a moment or before.
         public func isExpired(at moment: Date) -> Bool { expiration.map { $0 <= moment } ?? false }
 
-        /// The same token with the refresh token of the one before it, where the server has given no new one (RFC 6749 §6).
+        /// The same token with the refresh token of the one before it, where the server has given no new one (RFC 6749
+        /// §6).
         func keepingRefreshToken(of previous: Token) throws(CredentialsError) -> Token {
             guard refreshToken == nil, let old = previous.refreshToken else { return self }
             return try Token(

@@ -1,7 +1,8 @@
 extension OAuth {
     /// A key that ties a code to the client that asked for it (PKCE, RFC 7636).
     ///
-    /// The challenge goes into the request for authorization, with `code_challenge_method=S256`; the verifier goes with the code.
+    /// The challenge goes into the request for authorization, with `code_challenge_method=S256`; the verifier goes with
+    /// the code.
     public struct ProofKey: Sendable {
         /// The secret: 43 to 128 letters, digits and `-._~`.
         public let verifier: String

@@ -21,10 +21,11 @@ extension OAuth {
 
         /// The token.
         ///
-        /// A lifetime of zero or below ends the token at once: it serves the requests that wait for it, and no later ones.
+        /// A lifetime of zero or below ends the token at once: it serves the requests that wait for it, and no later
+        /// ones.
         /// - Parameter moment: The time when the request for the token was sent, from which its lifetime counts.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for an answer without a token, and for a token of
-        ///   another type than Bearer.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for an answer without a token,
+        ///   and for a token of another type than Bearer.
         func token(requestedAt moment: Date) throws(CredentialsError) -> Token {
             guard let accessToken else {
                 throw CredentialsError(.invalidResponse, "the token endpoint gave no access token")

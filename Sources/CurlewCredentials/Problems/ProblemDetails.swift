@@ -1,7 +1,7 @@
 /// The description of an error that a server sends as `application/problem+json` (RFC 9457).
 ///
-/// A member of a wrong type is ignored, as the RFC requires, and so is a status that is none. Texts are the server's: show them with
-/// ``description``, which escapes what could harm a log.
+/// A member of a wrong type is ignored, as the RFC requires, and so is a status that is none. Texts are the server's:
+/// show them with ``description``, which escapes what could harm a log.
 ///
 /// ```swift
 /// let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
@@ -10,7 +10,8 @@
 ///
 /// Members of a problem's own type are read as a `Decodable` type beside it: ``WithExtensions``.
 public struct ProblemDetails: Sendable, Decodable {
-    /// The URI of the kind of problem; `about:blank` if the server has none. It may be relative to the URI of the response.
+    /// The URI of the kind of problem; `about:blank` if the server has none. It may be relative to the URI of the
+    /// response.
     public let type: String
     /// The kind of problem in words.
     public let title: String?
@@ -66,7 +67,8 @@ extension ProblemDetails: Hashable {
 }
 
 extension ProblemDetails: CustomStringConvertible {
-    /// Title, status and detail in one line of at most 520 characters: `Out of credit (403): Your balance is 30, but that costs 50`.
+    /// Title, status and detail in one line of at most 520 characters: `Out of credit (403): Your balance is 30, but
+    /// that costs 50`.
     public var description: String {
         let name = PeerText.escaped(title ?? type, limit: 200)
         let code = status.map { " (\($0))" } ?? ""

@@ -24,8 +24,8 @@ enum DigestField {
 
     /// True if the strongest digest that is known is the content's; nil without a digest that is known.
     ///
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/signatureRejected`` for a field that breaks its rules, or has a digest
-    ///   twice.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/signatureRejected`` for a field that breaks its
+    ///   rules, or has a digest twice.
     static func matches(_ fields: HTTPFields, _ content: [UInt8]) throws(CredentialsError) -> Bool? {
         let values = fields[fields: name].map { $0.withUnsafeBytesOfValue { Array($0) } }
         guard !values.isEmpty else { return nil }

@@ -74,7 +74,8 @@ extension MessageSignature.Parameters {
         }
         let time = { (date: Date) in StructuredField.BareItem.integer(CalendarTime.wholeSeconds(of: date)) }
         let values: [(String, StructuredField.BareItem?)] = [
-            ("created", created.map(time)), ("keyid", keyID.map { .string($0) }), ("alg", algorithm.map { .string($0) }),
+            ("created", created.map(time)), ("keyid", keyID.map { .string($0) }),
+            ("alg", algorithm.map { .string($0) }),
             ("expires", expires.map(time)), ("nonce", nonce.map { .string($0) }), ("tag", tag.map { .string($0) }),
         ]
         return values.compactMap { key, value in value.map { StructuredField.Parameter(key: key, value: $0) } }

@@ -36,10 +36,11 @@ extension MessageSignature {
         ///   - label: The label of the signature: a lower-case letter with letters, digits and `_-.*` behind it.
         ///   - validity: The time after which a signature expires; nil for none.
         ///   - tag: The name of the application.
-        ///   - namesAlgorithm: True if signatures name their algorithm. False by default: the server knows it by the key.
+        ///   - namesAlgorithm: True if signatures name their algorithm. False by default: the server knows it by the
+        ///     key.
         ///   - makesNonces: True if signatures get a random nonce each.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for an algorithm that is not the key's, and with
-        ///   ``CredentialsError/Code/invalidSetting`` for other values without meaning.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for an algorithm that is not the
+        ///   key's, and with ``CredentialsError/Code/invalidSetting`` for other values without meaning.
         public init(
             key: SigningKey, algorithm: Algorithm? = nil, keyID: String? = nil, components: [Component],
             label: String = "sig1", validity: Duration? = nil, tag: String? = nil, namesAlgorithm: Bool = false,
@@ -74,15 +75,16 @@ extension MessageSignature {
             StructuredField.dictionary(Array(text.utf8))?.entries.first?.key.hasSameBytes(as: text) == true
         }
 
-        /// The request with its signature in the fields Signature-Input and Signature, behind signatures that it has already.
+        /// The request with its signature in the fields Signature-Input and Signature, behind signatures that it has
+        /// already.
         ///
         /// To cover content, add the field Content-Digest first and name it among the components.
         /// - Parameters:
         ///   - request: The request as it is sent.
         ///   - trailers: The fields that follow its content.
         ///   - moment: The time of the signature.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a component that the request does not have, and
-        ///   for a label that is taken.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a component that the
+        ///   request does not have, and for a label that is taken.
         public func signed(
             _ request: HTTPRequest, trailers: HTTPFields = [:], at moment: Date
         ) throws(CredentialsError) -> HTTPRequest {
@@ -110,13 +112,17 @@ extension MessageSignature {
         ) throws(CredentialsError) -> SignatureMembers {
             var parameters = Parameters(keyID: keyID, tag: tag)
             if hasCreated { parameters.created = moment }
-            if hasExpires { parameters.expires = moment.addingTimeInterval(Double((validity ?? .seconds(300)).components.seconds)) }
+            if hasExpires {
+                parameters.expires = moment.addingTimeInterval(Double((validity ?? .seconds(300)).components.seconds))
+            }
             if namesAlgorithm { parameters.algorithm = algorithm.name }
             parameters.nonce = nonce
             if nonce == nil, makesNonces {
-                parameters.nonce = Base64.encodeForURL((0..<18).map { _ in UInt8.random(in: 0...255, using: &generator) })
+                parameters.nonce = Base64.encodeForURL(
+                    (0..<18).map { _ in UInt8.random(in: 0...255, using: &generator) })
             }
-            let covered = StructuredField.InnerList(items: components.map(\.item), parameters: try parameters.structured())
+            let covered = StructuredField.InnerList(
+                items: components.map(\.item), parameters: try parameters.structured())
             let signature = try key.sign(message.signatureBase(of: covered), by: algorithm.scheme)
             return SignatureMembers(label: label, input: covered, signature: signature)
         }
@@ -125,7 +131,8 @@ extension MessageSignature {
 
 extension MessageSignature.Signer {
     /// The signer of the signature that a server has asked for (RFC 9421 §5.2).
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another key or algorithm than this signer has.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another key or algorithm than
+    ///   this signer has.
     public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CredentialsError) -> Self {
         guard wanted.keyID == nil || wanted.keyID.map({ keyID?.hasSameBytes(as: $0) == true }) == true else {
             throw CredentialsError(.invalidSetting, "a signature by another key is asked for")

@@ -13,9 +13,11 @@ extension MessageSignature {
     public struct Verifier: Sendable {
         /// The components that a signature has to cover.
         public var required: [Component]
-        /// The algorithms that are accepted. A key that is fit for several uses the first one, unless the signature names another.
+        /// The algorithms that are accepted. A key that is fit for several uses the first one, unless the signature
+        /// names another.
         public var algorithms: [Algorithm]
-        /// The longest time since a signature was made: 5 minutes. nil accepts signatures of any age, and without a time.
+        /// The longest time since a signature was made: 5 minutes. nil accepts signatures of any age, and without a
+        /// time.
         public var longestAge: Duration?
         /// The difference of clocks that is accepted: 30 seconds.
         public var tolerance: Duration = .seconds(30)
@@ -32,8 +34,8 @@ extension MessageSignature {
         ///   - required: The components that a signature has to cover, at least one.
         ///   - algorithms: The algorithms that are accepted; all but `rsa-v1_5-sha256` by default.
         ///   - longestAge: The longest time since a signature was made.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` without components or algorithms: a signature of
-        ///   nothing proves nothing.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` without components or
+        ///   algorithms: a signature of nothing proves nothing.
         public init(
             required: [Component],
             algorithms: [Algorithm] = [.ed25519, .ecdsaP256SHA256, .ecdsaP384SHA384, .rsaPSSSHA512, .hmacSHA256],
@@ -67,13 +69,15 @@ extension MessageSignature.Verifier {
 
     /// Verifies the message's signatures, and returns the first one that is accepted.
     ///
-    /// The content is covered only if Content-Digest is among ``required``, and its digest is compared with the content.
+    /// The content is covered only if Content-Digest is among ``required``, and its digest is compared with the
+    /// content.
     /// - Parameters:
     ///   - message: The message. A response needs its request where a component is of it.
     ///   - moment: The time.
     ///   - key: Finds the key of a signature by its parameters; nil refuses the signature.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/signatureMissing`` for a message without a signature of the label and
-    ///   tag, and with ``CredentialsError/Code/signatureRejected`` for the first reason why none is accepted.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/signatureMissing`` for a message without a signature
+    ///   of the label and tag, and with ``CredentialsError/Code/signatureRejected`` for the first reason why none is
+    ///   accepted.
     public func verify(
         _ message: MessageSignature.Message, at moment: Date,
         key: (MessageSignature.Parameters) throws -> VerificationKey?
@@ -90,7 +94,8 @@ extension MessageSignature.Verifier {
         var reason: CredentialsError?
         var count = 0
         for entry in inputs.entries where label?.hasSameBytes(as: entry.key) ?? true {
-            guard case .innerList(let input) = entry.member, let parameters = MessageSignature.Parameters(input.parameters)
+            guard case .innerList(let input) = entry.member,
+                let parameters = MessageSignature.Parameters(input.parameters)
             else {
                 reason = reason ?? Self.rejection("a member of Signature-Input is no list with parameters")
                 continue
@@ -136,8 +141,12 @@ extension MessageSignature.Verifier {
             throw Self.rejection("a signature does not cover \(missing)")
         }
         try checkTimes(candidate.parameters, moment)
-        guard !requiresNonce || candidate.parameters.nonce != nil else { throw Self.rejection("a signature has no nonce") }
-        guard let key = try key(candidate.parameters) else { throw Self.rejection("the key of a signature is not known") }
+        guard !requiresNonce || candidate.parameters.nonce != nil else {
+            throw Self.rejection("a signature has no nonce")
+        }
+        guard let key = try key(candidate.parameters) else {
+            throw Self.rejection("the key of a signature is not known")
+        }
         let algorithm = try algorithm(of: candidate.parameters, key)
         let base: [UInt8]
         do {
@@ -145,7 +154,9 @@ extension MessageSignature.Verifier {
         } catch {
             throw Self.rejection(error.message)
         }
-        guard try key.verify(signature, of: base, by: algorithm.scheme) else { throw Self.rejection("a signature is wrong") }
+        guard try key.verify(signature, of: base, by: algorithm.scheme) else {
+            throw Self.rejection("a signature is wrong")
+        }
         return MessageSignature.Accepted(
             label: candidate.label, components: components, parameters: candidate.parameters, algorithm: algorithm)
     }

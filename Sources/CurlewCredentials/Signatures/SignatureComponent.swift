@@ -31,7 +31,7 @@ extension MessageSignature {
         /// The status code of a response.
         public static let status = Component(derived: "@status")
 
-        /// One parameter of the query, by its name before it is encoded. The query has to have it once.
+        /// A parameter of the query, by its name before it is encoded. The query has to have it once.
         public static func queryParameter(_ name: String) -> Component {
             let encoded = PercentEncoding.encodeForm(name, spaceIsPlus: false)
             return Component(derived: "@query-param").adding("name", .string(encoded))
@@ -43,7 +43,7 @@ extension MessageSignature {
         /// The field's structured value, written anew (`sf`), so that white space may change on the way.
         public var structured: Component { adding("sf", .boolean(true)) }
 
-        /// One member of a field that is a dictionary (`key`).
+        /// A member of a field that is a dictionary (`key`).
         public func member(_ key: String) -> Component { adding("key", .string(key)) }
 
         /// The bytes of each value of the field (`bs`), so that several values are never taken for one.

@@ -32,7 +32,8 @@ extension MessageSignature {
             responseTrailers = trailers
         }
 
-        /// The message with a field that is known to be a dictionary, as the component ``Component/structured`` requires.
+        /// The message with a field that is known to be a dictionary, as the component ``Component/structured``
+        /// requires.
         public func withDictionary(_ name: HTTPField.Name) -> Message { with(name, .dictionary) }
 
         /// The message with a field that is known to be a list of structured values.
@@ -54,9 +55,9 @@ extension MessageSignature {
         private static let knownKinds: [HTTPField.Name: StructuredField.Kind] = {
             let names: [StructuredField.Kind: String] = [
                 .dictionary: """
-                    accept-signature content-digest priority repr-digest signature signature-input want-content-digest \
-                    want-repr-digest cdn-cache-control
-                    """,
+                accept-signature content-digest priority repr-digest signature signature-input want-content-digest \
+                want-repr-digest cdn-cache-control
+                """,
                 .list: "accept-ch cache-status client-cert-chain proxy-status",
                 .item: "client-cert",
             ]
@@ -73,8 +74,8 @@ extension MessageSignature {
 
 extension MessageSignature.Message {
     /// The text that is signed (RFC 9421 §2.5).
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a component that the message does not have, that
-    ///   occurs twice, that has a parameter without meaning, or whose value is not ASCII.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a component that the message
+    ///   does not have, that occurs twice, that has a parameter without meaning, or whose value is not ASCII.
     func signatureBase(of signature: StructuredField.InnerList) throws(CredentialsError) -> [UInt8] {
         var base: [UInt8] = []
         var seen: Set<MessageSignature.Component> = []
@@ -94,12 +95,15 @@ extension MessageSignature.Message {
     private func value(of component: MessageSignature.Component) throws(CredentialsError) -> [UInt8] {
         guard case .string(let name) = component.item.value else { throw Self.failure(component, "has no name") }
         let isDerived = name.utf8.first == UInt8(ascii: "@")
-        let allowed = isDerived ? (name == "@query-param" ? ["name", "req"] : ["req"]) : ["sf", "key", "bs", "tr", "req"]
+        let allowed =
+            isDerived ? (name == "@query-param" ? ["name", "req"] : ["req"]) : ["sf", "key", "bs", "tr", "req"]
         var isOfRequest = response == nil
         for parameter in component.item.parameters {
             guard allowed.contains(parameter.key) else { throw Self.failure(component, "has an unknown parameter") }
             if parameter.key == "key" || parameter.key == "name" {
-                guard case .string = parameter.value else { throw Self.failure(component, "has a parameter of a wrong type") }
+                guard case .string = parameter.value else {
+                    throw Self.failure(component, "has a parameter of a wrong type")
+                }
             } else if parameter.value != .boolean(true) {
                 throw Self.failure(component, "has a parameter of a wrong type")
             }

@@ -164,7 +164,8 @@ private struct Parser {
         var thousandths = number
         for digit in 0..<3 {
             let place = fraction.startIndex + digit
-            thousandths = thousandths * 10 + (place < fraction.endIndex ? Int64(fraction[place] - UInt8(ascii: "0")) : 0)
+            thousandths =
+                thousandths * 10 + (place < fraction.endIndex ? Int64(fraction[place] - UInt8(ascii: "0")) : 0)
         }
         return .decimal(thousandths: isNegative ? -thousandths : thousandths)
     }

@@ -20,7 +20,8 @@ extension MessageSignature {
         /// Its tag.
         public let tag: String?
 
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a label or a text that no signature may have.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a label or a text that no
+        ///   signature may have.
         public init(
             label: String = "sig1", components: [Component], hasCreated: Bool = true, hasExpires: Bool = false,
             nonce: String? = nil, algorithm: Algorithm? = nil, keyID: String? = nil, tag: String? = nil
@@ -62,8 +63,8 @@ extension MessageSignature {
         static let limit = 16
 
         /// The signatures that a message asks for.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a field that breaks its rules, has a label twice,
-        ///   or asks for more than 16 signatures.
+        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a field that breaks its
+        ///   rules, has a label twice, or asks for more than 16 signatures.
         public static func all(in fields: HTTPFields) throws(CredentialsError) -> [Wanted] {
             guard let dictionary = StructuredField.dictionary(of: fieldName, in: fields) else {
                 guard fields[fields: fieldName].isEmpty else {
@@ -72,7 +73,8 @@ extension MessageSignature {
                 return []
             }
             let wanted = dictionary.entries.compactMap { Wanted($0) }
-            guard dictionary.repeatedKeys.isEmpty, wanted.count == dictionary.entries.count, wanted.count <= limit else {
+            guard dictionary.repeatedKeys.isEmpty, wanted.count == dictionary.entries.count, wanted.count <= limit
+            else {
                 throw CredentialsError(
                     .invalidRequest, "the field Accept-Signature is malformed, has a label twice, or asks for too much")
             }

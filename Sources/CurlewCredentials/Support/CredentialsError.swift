@@ -1,10 +1,11 @@
 /// The reason why a credential, a signature or a file of secrets cannot be made, read or accepted.
 ///
-/// The message is one readable line of English. It never holds a key, a token, a password or a signature, so it may be logged.
+/// The message is one readable line of English. It never holds a key, a token, a password or a signature, so it may be
+/// logged.
 public struct CredentialsError: Error, Sendable, Hashable {
     /// The kind of failure.
     public let code: CredentialsError.Code
-    /// One line for a log or a person.
+    /// The failure in one line, for a log or a person.
     public let message: String
 
     init(_ code: CredentialsError.Code, _ message: String) {

@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// OpenSSL as a whole.
 enum OpenSSLLibrary {
-    /// Keeps OpenSSL from freeing its data when the process ends: threads that still use it would meet freed memory. The call has an
-    /// effect only before the first use of OpenSSL in the process.
+    /// Keeps OpenSSL from freeing its data when the process ends: threads that still use it would meet freed memory.
+    /// The call has an effect only before the first use of OpenSSL in the process.
     static func start() { _ = hasStarted }
 
     private static let hasStarted = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1

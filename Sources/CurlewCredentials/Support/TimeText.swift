@@ -18,7 +18,8 @@ enum TimeText {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Reads `2025-01-31T10:20:30Z`, with a fraction of a second or an offset such as `+01:00` if there is one (RFC 3339).
+    /// Reads `2025-01-31T10:20:30Z`, with a fraction of a second or an offset such as `+01:00` if there is one (RFC
+    /// 3339).
     static func internetDate(_ text: String) -> Date? {
         let bytes = Array(text.utf8.prefix(64))
         guard bytes.count >= 20, bytes[4] == .minus, bytes[7] == .minus, bytes[10].lowercasedASCII == UInt8(ascii: "t"),
@@ -43,7 +44,8 @@ enum TimeText {
     private static func offset(_ zone: ArraySlice<UInt8>) -> Int? {
         if zone.count == 1, zone.first?.lowercasedASCII == UInt8(ascii: "z") { return 0 }
         let bytes = Array(zone)
-        guard bytes.count == 6, bytes[3] == .colon, let hours = number(bytes[1..<3]), let minutes = number(bytes[4..<6]),
+        guard bytes.count == 6, bytes[3] == .colon, let hours = number(bytes[1..<3]),
+            let minutes = number(bytes[4..<6]),
             hours < 24, minutes < 60
         else { return nil }
         switch bytes[0] {

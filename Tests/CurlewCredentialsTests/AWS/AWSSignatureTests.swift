@@ -41,7 +41,9 @@ struct AWSSignatureTests {
                 """)
     }
 
-    @Test("an upload whose name has a dollar sign", arguments: ["/test$file.text", "/test%24file.text", "/test%24file%2etext"])
+    @Test(
+        "an upload whose name has a dollar sign",
+        arguments: ["/test$file.text", "/test%24file.text", "/test%24file%2etext"])
     func upload(_ path: String) throws {
         let fields: HTTPFields = [
             .date: "Fri, 24 May 2013 00:00:00 GMT", .init("x-amz-storage-class")!: "REDUCED_REDUNDANCY",
@@ -75,7 +77,9 @@ struct AWSSignatureTests {
                 """)
     }
 
-    @Test("an upload in three signed chunks, whatever the pieces in which its bytes come", arguments: [1000, 66_560, 65_536, 7])
+    @Test(
+        "an upload in three signed chunks, whatever the pieces in which its bytes come",
+        arguments: [1000, 66_560, 65_536, 7])
     func chunks(_ piece: Int) throws {
         let upload = request(
             .put, "/examplebucket/chunkObject.txt", host: "s3.amazonaws.com",
@@ -129,7 +133,8 @@ struct AWSSignatureTests {
     func encodings() throws {
         let paths = ["/?a=x%3Ay/z&b=1+2", "/?b=1%202&a=x:y%2fz", "/?&a=x%3ay%2Fz&&b=1%202"]
         let signatures = try paths.map { path in
-            try signatureText(signature.signed(request(.get, path), payload: .empty, credential: credential, at: moment))
+            try signatureText(
+                signature.signed(request(.get, path), payload: .empty, credential: credential, at: moment))
         }
         #expect(Set(signatures).count == 1)
     }
@@ -164,7 +169,9 @@ struct AWSSignatureTests {
     func skew(_ seconds: Int) throws {
         let response = HTTPResponse(status: .forbidden, headerFields: [.date: "Fri, 24 May 2013 00:00:00 GMT"])
         let local = moment.addingTimeInterval(Double(-seconds))
-        for code in ["RequestTimeTooSkewed", "SignatureDoesNotMatch", "com.amazonaws#InvalidSignatureException:http://x/"] {
+        for code in [
+            "RequestTimeTooSkewed", "SignatureDoesNotMatch", "com.amazonaws#InvalidSignatureException:http://x/",
+        ] {
             #expect(AWSSignature.clockOffset(from: response, errorCode: code, at: local) == .seconds(seconds))
         }
         #expect(AWSSignature.clockOffset(from: response, errorCode: "NoSuchKey", at: local) == nil)

@@ -61,14 +61,16 @@ struct AWSSourceTests {
     @Test("an answer of a metadata service gives a key, and an error of it is told")
     func answer() throws {
         let text = """
-            {"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIA", "SecretAccessKey": "secret", "Token": "token",
+            {"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIA", "SecretAccessKey": "secret",
+            "Token": "token",
             "LastUpdated": "2012-04-26T16:39:16Z", "Expiration": "2017-05-17T15:09:54Z"}
             """
         let answer = try JSONDecoder().decode(AWSRoleAnswer.self, from: Data(text.utf8))
         #expect(try answer.credential.accessKey == "ASIA")
         #expect(try answer.credential.isExpired(at: Date(timeIntervalSince1970: 1_500_000_000)))
         let refusal = try JSONDecoder().decode(
-            AWSRoleAnswer.self, from: Data(#"{"Code": "Assume\nRole", "Message": "no trust", "SecretAccessKey": "se"}"#.utf8))
+            AWSRoleAnswer.self,
+            from: Data(#"{"Code": "Assume\nRole", "Message": "no trust", "SecretAccessKey": "se"}"#.utf8))
         let error = #expect(throws: CredentialsError.self) { try refusal.credential }
         #expect(error?.message == "the metadata service gave no credential (Assume\\nRole: no trust)")
     }
@@ -78,7 +80,10 @@ struct AWSSourceTests {
         #expect(
             try AWSContainerEndpoint(environment: ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/x"])?.uri
                 == "http://169.254.170.2/v2/x")
-        for uri in ["http://localhost:80/a", "http://127.0.0.1/", "http://[::1]:9/", "https://example.com/", "http://[fd00:ec2::23]/"] {
+        for uri in [
+            "http://localhost:80/a", "http://127.0.0.1/", "http://[::1]:9/", "https://example.com/",
+            "http://[fd00:ec2::23]/",
+        ] {
             let endpoint = try AWSContainerEndpoint(environment: [
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI": uri, "AWS_CONTAINER_AUTHORIZATION_TOKEN": "Basic x",
             ])

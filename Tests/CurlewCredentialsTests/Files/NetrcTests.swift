@@ -98,7 +98,8 @@ struct NetrcTests {
         #expect(try Netrc(contentsOf: path).login(for: "a")?.user == "u")
     }
 
-    @Test("a file that others may read or write is refused", arguments: [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o666])
+    @Test(
+        "a file that others may read or write is refused", arguments: [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o666])
     func openFile(_ mode: Int) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("machine a login u password p", mode: mode)

@@ -5,7 +5,8 @@ import Testing
 
 /// JSON Web Tokens that joserfc and PyJWT have signed (`Oracle/oauth.py`).
 ///
-/// With `CURLEW_ORACLE_OUTPUT` in the environment the tokens that are signed here are written there, for the script to check.
+/// With `CURLEW_ORACLE_OUTPUT` in the environment the tokens that are signed here are written there, for the script to
+/// check.
 @Suite("Assertions of clients against joserfc and PyJWT")
 struct AssertionOracleTests {
     struct Results: Decodable {
@@ -76,7 +77,9 @@ struct AssertionOracleTests {
         }
     }
 
-    @Test("tokens for the script are written", .enabled(if: ProcessInfo.processInfo.environment["CURLEW_ORACLE_OUTPUT"] != nil))
+    @Test(
+        "tokens for the script are written",
+        .enabled(if: ProcessInfo.processInfo.environment["CURLEW_ORACLE_OUTPUT"] != nil))
     func output() throws {
         let path = try #require(ProcessInfo.processInfo.environment["CURLEW_ORACLE_OUTPUT"])
         let tokens = try Self.results.get().assertions.flatMap { example in

@@ -15,7 +15,8 @@ struct DevicePollingTests {
             """
             {"device_code": "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS", "user_code": "WDJB-MJHT",
             "verification_uri": "https://example.com/device",
-            "verification_uri_complete": "https://example.com/device?user_code=WDJB-MJHT", "expires_in": 1800, "interval": 5}
+            "verification_uri_complete": "https://example.com/device?user_code=WDJB-MJHT",
+            "expires_in": 1800, "interval": 5}
             """)
         #expect(authorization.userCode == "WDJB-MJHT")
         #expect(authorization.lifetime == .seconds(1800))
@@ -83,7 +84,8 @@ struct DevicePollingTests {
         _ = slow.handle(.started, elapsed: .zero)
         _ = slow.handle(.waited, elapsed: .seconds(50))
         #expect(slow.handle(.refused(.authorizationPending), elapsed: .seconds(51)) == .fail(.expiredToken))
-        var endless = DevicePolling(interval: .seconds(OAuth.Lifetime.longest), lifetime: .seconds(OAuth.Lifetime.longest))
+        var endless = DevicePolling(
+            interval: .seconds(OAuth.Lifetime.longest), lifetime: .seconds(OAuth.Lifetime.longest))
         #expect(endless.handle(.started, elapsed: .zero) == .fail(.expiredToken))
     }
 

@@ -32,15 +32,22 @@ struct OAuthRequestTests {
                     + "&code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk&client_id=s6BhdRkqt3"
             ),
             (try .deviceAuthorization(), "client_id=s6BhdRkqt3"),
-            (.revocation(of: "45gh", hint: "refresh_token"), "token=45gh&token_type_hint=refresh_token&client_id=s6BhdRkqt3"),
+            (
+                .revocation(of: "45gh", hint: "refresh_token"),
+                "token=45gh&token_type_hint=refresh_token&client_id=s6BhdRkqt3"
+            ),
             (
                 try .exchange(
                     OAuth.TypedToken("subject"), actor: OAuth.TypedToken("actor", type: .jwt),
                     resources: ["https://a.example"], audiences: ["b", "c"], requestedType: .accessToken),
-                "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&resource=https%3A%2F%2Fa.example"
-                    + "&audience=b&audience=c&requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
-                    + "&subject_token=subject&subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
-                    + "&actor_token=actor&actor_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt&client_id=s6BhdRkqt3"
+                """
+                grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&resource=https%3A%2F%2Fa.example\
+                &audience=b&audience=c\
+                &requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token\
+                &subject_token=subject&subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token\
+                &actor_token=actor&actor_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt\
+                &client_id=s6BhdRkqt3
+                """
             ),
         ]
         for (request, body) in cases { #expect(try form(request).body == body) }
@@ -71,7 +78,10 @@ struct OAuthRequestTests {
         let (first, second) = (try OAuth.ProofKey(), try OAuth.ProofKey())
         #expect(first.verifier.utf8.count == 43)
         #expect(!first.verifier.hasSameBytes(as: second.verifier))
-        for text in ["", String(repeating: "a", count: 42), String(repeating: "a", count: 129), String(repeating: "=", count: 50)] {
+        for text in [
+            "", String(repeating: "a", count: 42), String(repeating: "a", count: 129),
+            String(repeating: "=", count: 50),
+        ] {
             #expect(throws: CredentialsError.self) { try OAuth.ProofKey(verifier: text) }
         }
     }
@@ -86,7 +96,8 @@ struct OAuthRequestTests {
         SecretCheck.expectNone(of: [key.description + "x", "PRIVATE"], in: key)
         let proofKey = try OAuth.ProofKey()
         SecretCheck.expectNone(of: [proofKey.verifier], in: proofKey)
-        SecretCheck.expectNone(of: ["0x0SECRET", "83, 69, 67"], in: try SigningKey(sharedSecret: Array("SECRETSECRETSECRET".utf8)))
+        SecretCheck.expectNone(
+            of: ["0x0SECRET", "83, 69, 67"], in: try SigningKey(sharedSecret: Array("SECRETSECRETSECRET".utf8)))
         for authentication in [OAuth.ClientAuthentication.basic(secret: "SECRET"), .post(secret: "SECRET")] {
             let client = OAuth.Client("id", authentication)
             SecretCheck.expectNone(of: ["SECRET"], in: client)

@@ -31,7 +31,8 @@ struct TokenResponseTests {
     @Test(
         "every lifetime that servers write is understood",
         arguments: [
-            ("3600", 3600), ("0", 0), ("-1", 0), ("-9223372036854775808", 0), ("\"3600\"", 3600), ("\"-5\"", 0), ("3599.9", 3599),
+            ("3600", 3600), ("0", 0), ("-1", 0), ("-9223372036854775808", 0), ("\"3600\"", 3600), ("\"-5\"", 0),
+            ("3599.9", 3599),
             ("9223372036854775807", 3_162_240_000), ("9223372036854775808", 3_162_240_000), ("1e300", 3_162_240_000),
             ("\"9223372036854775808\"", 3_162_240_000), ("\"-99999999999999999999\"", 0), ("3.6e3", 3600),
         ])
@@ -58,11 +59,14 @@ struct TokenResponseTests {
     @Test(
         "an answer without a usable Bearer token is refused, without words of the token",
         arguments: [
-            #"{"token_type":"Bearer"}"#, #"{"access_token":"SECRET"}"#, #"{"access_token":"SECRET","token_type":"mac"}"#,
+            #"{"token_type":"Bearer"}"#, #"{"access_token":"SECRET"}"#,
+            #"{"access_token":"SECRET","token_type":"mac"}"#,
             #"{"access_token":"SECRET","token_type":"N_A"}"#, #"{"access_token":"","token_type":"Bearer"}"#,
-            #"{"access_token":"SECRET SECRET","token_type":"Bearer"}"#, #"{"access_token":"SECRET\n","token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET SECRET","token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET\n","token_type":"Bearer"}"#,
             #"{"access_token":"SECRET\u00e9","token_type":"Bearer"}"#, #"{"access_token":null,"token_type":"Bearer"}"#,
-            #"{"access_token":"a","token_type":"Bearer","refresh_token":"SECRET\r"}"#, #"{"access_token":"a","token_type":"\#u{212A}"}"#,
+            #"{"access_token":"a","token_type":"Bearer","refresh_token":"SECRET\r"}"#,
+            #"{"access_token":"a","token_type":"\#u{212A}"}"#,
         ])
     func refusals(_ json: String) {
         let error = #expect(throws: CredentialsError.self) { try token(json) }
@@ -88,7 +92,8 @@ struct TokenResponseTests {
         let renewed = try OAuth.Token(accessToken: "b").keepingRefreshToken(of: old)
         #expect(renewed.refreshToken == "old")
         #expect(renewed.scopes == ["x"])
-        #expect(try OAuth.Token(accessToken: "b", refreshToken: "new").keepingRefreshToken(of: old).refreshToken == "new")
+        #expect(
+            try OAuth.Token(accessToken: "b", refreshToken: "new").keepingRefreshToken(of: old).refreshToken == "new")
     }
 
     @Test("a token survives a store, and text of a store that is no token does not")
@@ -111,7 +116,9 @@ struct TokenResponseTests {
     func failures() throws {
         let failure = try #require(
             try failure(
-                #"{"error":"invalid_grant","error_description":"no\r\nsuch\u001b[31m é","error_uri":"https://as.example/e"}"#))
+                #"{"error":"invalid_grant","error_description":"no\r\nsuch\u001b[31m é","#
+                    + #""error_uri":"https://as.example/e"}"#
+            ))
         #expect(failure.code == .invalidGrant)
         #expect(failure.explanation == "no\\r\\nsuch\\u{1B}[31m é")
         #expect(failure.page == "https://as.example/e")

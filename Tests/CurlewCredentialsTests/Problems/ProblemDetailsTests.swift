@@ -25,7 +25,8 @@ struct ProblemDetailsTests {
         #expect(
             result.problem
                 == ProblemDetails(
-                    type: "https://example.com/probs/out-of-credit", title: "You do not have enough credit.", status: 403,
+                    type: "https://example.com/probs/out-of-credit", title: "You do not have enough credit.",
+                    status: 403,
                     detail: "Your current balance is 30, but that costs 50.", instance: "/account/12345/msgs/abc"))
         #expect(
             result.problem.description
@@ -68,7 +69,9 @@ struct ProblemDetailsTests {
 
     @Test("the media type is told in any case, with parameters")
     func mediaType() {
-        for type in ["application/problem+json", "Application/Problem+JSON; charset=utf-8", " application/problem+json ;x"] {
+        for type in [
+            "application/problem+json", "Application/Problem+JSON; charset=utf-8", " application/problem+json ;x",
+        ] {
             #expect(ProblemDetails.isMediaType(type))
         }
         for type in ["application/json", "application/problem+xml", "", "application/problem+json5"] {

@@ -60,7 +60,9 @@ struct ComponentTests {
     @Test("parameters of a query are encoded anew")
     func queryParameters() throws {
         let message = request(
-            "/parameters?var=this%20is%20a%20big%0Amultiline%20value&bar=with+plus+whitespace&fa%C3%A7ade%22%3A%20=something")
+            "/parameters?var=this%20is%20a%20big%0Amultiline%20value&bar=with+plus+whitespace"
+                + "&fa%C3%A7ade%22%3A%20=something"
+        )
         let components: [MessageSignature.Component] = [
             .queryParameter("var"), .queryParameter("bar"), .queryParameter("façade\": "),
         ]
@@ -89,8 +91,9 @@ struct ComponentTests {
         #expect(
             try lines(
                 """
-                "x-ows-header" "x-empty-header" "cache-control" "example-dict" "example-dict";sf "example-dict";key="a" \
-                "example-dict";key="d" "example-dict";key="b" "example-dict";key="c" "example-header" "example-header";bs
+                "x-ows-header" "x-empty-header" "cache-control" "example-dict" "example-dict";sf \
+                "example-dict";key="a" "example-dict";key="d" "example-dict";key="b" "example-dict";key="c" \
+                "example-header" "example-header";bs
                 """, message) == [
                     "\"x-ows-header\": Leading and trailing whitespace.", "\"x-empty-header\": ",
                     "\"cache-control\": max-age=60, must-revalidate",
@@ -108,17 +111,21 @@ struct ComponentTests {
         let message = MessageSignature.Message(response, trailers: [.expires: "Wed, 9 Nov 2022 07:28:00 GMT"])
         #expect(
             try lines("\"@status\" \"trailer\" \"expires\";tr \"expires\"", message) == [
-                "\"@status\": 200", "\"trailer\": Expires", "\"expires\";tr: Wed, 9 Nov 2022 07:28:00 GMT", "\"expires\": 0",
+                "\"@status\": 200", "\"trailer\": Expires", "\"expires\";tr: Wed, 9 Nov 2022 07:28:00 GMT",
+                "\"expires\": 0",
             ])
     }
 
     @Test(
         "a component that the message does not have, or that has no meaning, is refused",
         arguments: [
-            "\"@status\"", "\"@unknown\"", "\"@signature-params\"", "\"x-none\"", "\"Cache-Control\"", "\"a b\"", "\"\"", "token", "1",
+            "\"@status\"", "\"@unknown\"", "\"@signature-params\"", "\"x-none\"", "\"Cache-Control\"", "\"a b\"",
+            "\"\"", "token", "1",
             "\"@method\";req", "\"@method\";sf", "\"@method\";tr", "\"@query-param\"", "\"@query-param\";name=\"no\"",
-            "\"@query-param\";name=\"twice\"", "\"@query-param\";name=a", "\"@query\";name=\"a\"", "\"x-a\";sf", "\"x-a\";bs;sf",
-            "\"x-a\";bs;key=\"a\"", "\"x-a\";key=a", "\"x-a\";key=\"none\"", "\"x-a\";bs=?0", "\"x-a\";bs=1", "\"x-a\";other", "\"x-a\";tr",
+            "\"@query-param\";name=\"twice\"", "\"@query-param\";name=a", "\"@query\";name=\"a\"", "\"x-a\";sf",
+            "\"x-a\";bs;sf",
+            "\"x-a\";bs;key=\"a\"", "\"x-a\";key=a", "\"x-a\";key=\"none\"", "\"x-a\";bs=?0", "\"x-a\";bs=1",
+            "\"x-a\";other", "\"x-a\";tr",
             "\"x-a\" \"x-a\"", "\"x-d\";key=\"a\";sf \"x-d\";sf;key=\"a\"", "\"x-utf8\"", "\"priority\";sf",
         ])
     func refusals(_ components: String) throws {

@@ -91,9 +91,8 @@ struct RFC9421Tests {
         let request = try results.request.request
         var (accepted, refused) = (0, 0)
         for example in results.signed {
-            for label in example.labels {
-                // The examples without components are accepted by no verifier with requirements of its own.
-                guard label != "sig-b21" else { continue }
+            // An example without components is accepted by no verifier.
+            for label in example.labels where label != "sig-b21" {
                 var verifier = try MessageSignature.Verifier(
                     required: [
                         label == "sig-b22" || label == "sig-b25"

@@ -6,7 +6,8 @@ import Testing
 
 /// Fields that http-sf has read, and requests that http-message-signatures has signed (`Oracle/signatures.py`).
 ///
-/// With `CURLEW_SIGNATURES_OUTPUT` in the environment the requests that are signed here are written there, for the script to check.
+/// With `CURLEW_SIGNATURES_OUTPUT` in the environment the requests that are signed here are written there, for the
+/// script to check.
 @Suite("Message signatures against other implementations")
 struct SignatureOracleTests {
     struct Results: Decodable {
@@ -49,7 +50,9 @@ struct SignatureOracleTests {
         var covered: (label: String, list: StructuredField.InnerList) {
             get throws {
                 let entry = try #require(StructuredField.dictionary(Array(input.utf8))?.entries.first)
-                guard case .innerList(let list) = entry.member else { throw CredentialsError(.invalidRequest, "no list") }
+                guard case .innerList(let list) = entry.member else {
+                    throw CredentialsError(.invalidRequest, "no list")
+                }
                 return (entry.key, list)
             }
         }

@@ -16,7 +16,8 @@ struct VerifierTests {
     }
 
     func signer(
-        _ components: [MessageSignature.Component] = [.method, .path], label: String = "sig1", validity: Duration? = nil,
+        _ components: [MessageSignature.Component] = [.method, .path], label: String = "sig1",
+        validity: Duration? = nil,
         tag: String? = nil, namesAlgorithm: Bool = false, makesNonces: Bool = false
     ) throws -> MessageSignature.Signer {
         try MessageSignature.Signer(
@@ -28,7 +29,8 @@ struct VerifierTests {
 
     /// The message of the error, or the label of the signature that was accepted.
     func outcome(
-        _ request: HTTPRequest, after seconds: Double = 0, _ change: (inout MessageSignature.Verifier) -> Void = { _ in }
+        _ request: HTTPRequest, after seconds: Double = 0,
+        _ change: (inout MessageSignature.Verifier) -> Void = { _ in }
     ) throws -> String {
         var verifier = try MessageSignature.Verifier(required: [.method])
         change(&verifier)
@@ -63,7 +65,8 @@ struct VerifierTests {
     @Test("a required component, nonce, label and tag are required")
     func requirements() throws {
         let signed = try signer(label: "a", tag: "app").signed(request, at: moment)
-        #expect(try outcome(signed) { $0.required = [.path, .authority] } == "a signature does not cover \"@authority\"")
+        #expect(
+            try outcome(signed) { $0.required = [.path, .authority] } == "a signature does not cover \"@authority\"")
         #expect(try outcome(signed) { $0.requiresNonce = true } == "a signature has no nonce")
         let missing = "the message has no signature of the kind that is required"
         #expect(try outcome(signed) { $0.label = "b" } == missing)
@@ -142,7 +145,8 @@ struct VerifierTests {
         "broken fields are refused",
         arguments: [
             ("sig1", "sig1=:AAAA:"), ("sig1=1", "sig1=:AAAA:"), ("sig1=(\"@method\"", "sig1=:AAAA:"), ("", ""),
-            ("sig1=(\"@method\");created=\"x\"", "sig1=:AAAA:"), ("sig1=(\"@method\");created=1700000000;keyid=k", "sig1=:AAAA:"),
+            ("sig1=(\"@method\");created=\"x\"", "sig1=:AAAA:"),
+            ("sig1=(\"@method\");created=1700000000;keyid=k", "sig1=:AAAA:"),
             ("sig1=(\"@method\");created=1700000000;keyid=\"k\"", "sig1=AAAA"),
             ("sig1=(\"@method\");created=1700000000;keyid=\"k\"", "other=:AAAA:"),
             ("sig1=(\"@method\");created=1700000000;keyid=\"k\"", "sig1=:AAAA:"),
@@ -199,7 +203,10 @@ struct VerifierTests {
 
     @Test(
         "a wish that breaks its rules is refused",
-        arguments: ["sig1", "sig1=1", "sig1=(", "sig1=(a)", "sig1=(\"a\" \"a\")", "sig1=();created=5", "sig1=();nonce=a", "a=(), a=()"])
+        arguments: [
+            "sig1", "sig1=1", "sig1=(", "sig1=(a)", "sig1=(\"a\" \"a\")", "sig1=();created=5", "sig1=();nonce=a",
+            "a=(), a=()",
+        ])
     func wishes(_ text: String) {
         #expect(throws: CredentialsError.self) {
             try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text])

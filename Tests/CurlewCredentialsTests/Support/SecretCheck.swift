@@ -10,7 +10,8 @@ enum SecretCheck {
         var wrapped = ""
         dump((value, [value]), to: &wrapped)
         let texts = [
-            "\(value)", String(describing: value), String(reflecting: value), "\([value])", "\(Optional(value) as Any)", dumped,
+            "\(value)", String(describing: value), String(reflecting: value), "\([value])", "\(Optional(value) as Any)",
+            dumped,
             wrapped, "\(Mirror(reflecting: value).children.map { "\($0)" })",
         ]
         for secret in secrets {

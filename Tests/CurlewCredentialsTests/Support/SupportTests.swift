@@ -18,7 +18,8 @@ struct SupportTests {
     }
 
     @Test(
-        "text that is no Base 64 is refused", arguments: ["A", "A===", "AA=A", "AAAA====", "AA-_", "A\nAA", "AA=", "====", "="])
+        "text that is no Base 64 is refused",
+        arguments: ["A", "A===", "AA=A", "AAAA====", "AA-_", "A\nAA", "AA=", "====", "="])
     func badBase64(_ text: String) {
         #expect(Base64.decode(text.utf8) == nil)
     }
@@ -46,10 +47,15 @@ struct SupportTests {
         #expect(TimeText.httpDate("Sun, 06 Nov 1994 08:49:37 GMT") == moment)
         #expect(TimeText.internetDate("1994-11-06T08:49:37Z") == moment)
         #expect(TimeText.internetDate("1994-11-06t09:49:37.123456+01:00") == moment)
-        for text in ["", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 6 Nov 1994 08:49:37 GMT"] {
+        for text in [
+            "", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 6 Nov 1994 08:49:37 GMT",
+        ] {
             #expect(TimeText.httpDate(text) == nil)
         }
-        for text in ["1994-11-06", "1994-13-06T08:49:37Z", "1994-11-06T08:49:37", "1994-11-06T08:49:37.Z", "1994-11-06T08:49:37+1"] {
+        for text in [
+            "1994-11-06", "1994-13-06T08:49:37Z", "1994-11-06T08:49:37", "1994-11-06T08:49:37.Z",
+            "1994-11-06T08:49:37+1",
+        ] {
             #expect(TimeText.internetDate(text) == nil)
         }
     }

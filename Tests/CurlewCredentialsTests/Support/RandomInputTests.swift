@@ -1,0 +1,81 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import CurlewCredentials
+
+/// Inputs of chance, most of them made of the pieces that a format has.
+@Suite("Readers of what peers and files hold, by chance")
+struct RandomInputTests {
+    static let pieces = [
+        "machine ", "default ", "login ", "password ", "macdef ", "\"", "\\", "\n", "\n\n", "\r", "#", " ", "\t", "[",
+        "]", "=", ":",
+        "a", "b", "DEFAULT", "é", "e\u{301}", "🙂", "(", ")", ";", ",", "?1", "@", "-", "1", "9999999999999999", ".",
+        "%", "%41", "%\"", "*",
+        ":YQ==:", "sig1", "\"@method\"", ";created=1", "T", "Z", "+", "&", "/", "..", "\u{0}", "\u{7F}", "\u{85}",
+        "\u{2028}",
+    ]
+
+    static func bytes(_ generator: inout some RandomNumberGenerator) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for _ in 0..<Int.random(in: 0...12, using: &generator) {
+            if Int.random(in: 0..<12, using: &generator) == 0 {
+                bytes.append(UInt8.random(in: 0...255, using: &generator))
+            } else {
+                bytes += (pieces.randomElement(using: &generator) ?? "").utf8
+            }
+        }
+        return bytes
+    }
+
+    @Test("no input ends the process, and a text that is read is read the same again after it was written")
+    func survival() throws {
+        var generator = SystemRandomNumberGenerator()
+        let hmac = try SigningKey(sharedSecret: [UInt8](repeating: 7, count: 32)).verificationKey
+        let verifier = try MessageSignature.Verifier(required: [.method])
+        let credential = try AWSCredential(accessKey: "AKID", secretKey: "secret")
+        let signatures = try [
+            AWSSignature(service: "s3", region: "a"), AWSSignature(service: "sts", region: "a"),
+        ]
+        for _ in 0..<1500 {
+            let bytes = Self.bytes(&generator)
+            let text = String(decoding: bytes, as: UTF8.self)
+            _ = try? Netrc(bytes).login(for: "a")
+            _ = try? AWSProfileFile(bytes)
+            _ = TimeText.httpDate(text)
+            _ = TimeText.internetDate(text)
+            _ = PeerText.escaped(text, limit: 5)
+            _ = ProblemDetails.isMediaType(text)
+            if let decoded = Base64.decode(bytes) { #expect(Base64.decode(Base64.encode(decoded).utf8) == decoded) }
+            if let dictionary = StructuredField.dictionary(bytes) {
+                #expect(StructuredField.dictionary(Array(dictionary.text.utf8))?.text == dictionary.text)
+            }
+            if let list = StructuredField.list(bytes) {
+                let text = list.map(\.text).joined(separator: ", ")
+                #expect(StructuredField.list(Array(text.utf8)) == list)
+            }
+            if let item = StructuredField.item(bytes) { #expect(StructuredField.item(Array(item.text.utf8)) == item) }
+            var request = HTTPRequest(method: .get, scheme: "https", authority: "a" + text, path: "/" + text)
+            for signature in signatures {
+                _ = try? signature.signed(request, payload: .empty, credential: credential, at: Date())
+                _ = try? signature.presigned(request, credential: credential, at: Date(), validity: .seconds(9))
+            }
+            request.headerFields[SignatureMembers.inputName] = "sig1=(\"@method\");created=1" + text
+            request.headerFields[SignatureMembers.signatureName] = "sig1=:YQ==:" + text
+            let message = MessageSignature.Message(request)
+            #expect(throws: (any Error).self) { try verifier.verify(message, at: Date()) { _ in hmac } }
+            _ = try? MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text])
+            _ = try? DigestField.matches([DigestField.name: text], bytes)
+        }
+    }
+
+    @Test("times at the ends of what numbers hold are bounded")
+    func times() throws {
+        for seconds in [Double.infinity, -.infinity, .nan, 1e300, -1e300, 0] {
+            let date = Date(timeIntervalSince1970: seconds)
+            let time = CalendarTime(date)
+            #expect((1...9999).contains(time.year))
+            #expect(time.compactText.utf8.count == 16)
+        }
+    }
+}
