@@ -76,7 +76,7 @@ struct AWSCanonicalRequest {
         guard !host.isEmpty else {
             throw CredentialsError(.invalidRequest, "a request without a host cannot be signed")
         }
-        let port = request.scheme == "https" ? ":443" : ":80"
+        let port = request.scheme?.lowercasedASCII == "https" ? ":443" : ":80"
         return host.suffix(port.utf8.count).elementsEqual(port.utf8) ? host.dropLast(port.utf8.count) : host
     }
 }

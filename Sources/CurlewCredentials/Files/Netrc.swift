@@ -62,25 +62,25 @@ public struct Netrc: Sendable {
         var words = words
         var isInside = false
         while let word = try words.next() {
-            switch word.isQuoted ? "" : word.keyword {
-            case "machine":
+            switch word.keyword {
+            case .machine:
                 guard let host = try words.next() else { return }
                 entries.append(Entry(host: host.bytes))
                 isInside = true
-            case "default":
+            case .default:
                 entries.append(Entry(host: nil))
                 isInside = true
-            case "macdef":
+            case .macdef:
                 words.skipMacro()
                 isInside = false
-            case "login":
+            case .login:
                 let value = try words.next()?.bytes
                 if isInside { entries[entries.count - 1].user = value }
-            case "password":
+            case .password:
                 let value = try words.next()?.bytes
                 if isInside { entries[entries.count - 1].password = value }
-            case "account": _ = try words.next()
-            default: continue
+            case .account: _ = try words.next()
+            case nil: continue
             }
         }
     }
@@ -144,8 +144,14 @@ private struct NetrcWords {
         let bytes: [UInt8]
         let isQuoted: Bool
 
-        /// The word in lower case.
-        var keyword: String { String(decoding: bytes.map(\.lowercasedASCII), as: UTF8.self) }
+        /// nil for other words, and for a word in quotes.
+        var keyword: Keyword? {
+            isQuoted ? nil : Keyword.allCases.first { bytes.map(\.lowercasedASCII).elementsEqual($0.rawValue.utf8) }
+        }
+    }
+
+    enum Keyword: String, CaseIterable {
+        case machine, `default`, login, password, account, macdef
     }
 
     var rest: ArraySlice<UInt8>

@@ -37,7 +37,40 @@ enum SecretFile {
         throw CredentialsError(.tooLarge, "\(path) has more than \(limit) bytes")
     }
 
-    private static func failure(_ path: String, _ reason: String, _ status: Int32) -> CredentialsError {
-        CredentialsError(.invalidSource, "\(path) \(reason): \(String(cString: strerror(status)))")
+    /// Writes a file that its owner alone may use, in place of the old content, all at once: under another name first.
+    ///
+    /// A reader finds the old content or the new one. A process that is killed leaves at worst a file with a name of its
+    /// own beside it.
+    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/systemFailed``.
+    static func write(_ bytes: [UInt8], to path: String) throws(CredentialsError) {
+        let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
+        let descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw failure(path, "cannot be written", errno, .systemFailed) }
+        var status = write(bytes, to: descriptor)
+        if status == 0, fsync(descriptor) != 0 { status = errno }
+        close(descriptor)
+        if status == 0, rename(temporaryPath, path) != 0 { status = errno }
+        guard status == 0 else {
+            unlink(temporaryPath)
+            throw failure(path, "cannot be written", status, .systemFailed)
+        }
+    }
+
+    /// Zero, or the number of an error.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : EIO }
+            rest = rest.dropFirst(count)
+        }
+        return 0
+    }
+
+    private static func failure(
+        _ path: String, _ reason: String, _ status: Int32, _ code: CredentialsError.Code = .invalidSource
+    ) -> CredentialsError {
+        CredentialsError(code, "\(path) \(reason): \(String(cString: strerror(status)))")
     }
 }

@@ -15,6 +15,10 @@ extension OAuth {
         /// The way in which the client authenticates.
         public let authentication: ClientAuthentication
 
+        /// - Parameters:
+        ///   - identifier: The identifier that the server has given the client.
+        ///   - authentication: The way in which the client authenticates; ``ClientAuthentication/none`` for a public
+        ///     client.
         public init(_ identifier: String, _ authentication: ClientAuthentication = .none) {
             self.identifier = identifier
             self.authentication = authentication

@@ -30,12 +30,17 @@ extension OAuth.Failure {
 
         init(_ name: String) { self.name = name }
 
+        /// A request that lacks a parameter, or has one twice.
         public static let invalidRequest = Code("invalid_request")
+        /// A client that is not known, or could not be authenticated.
         public static let invalidClient = Code("invalid_client")
         /// A refresh token, a code or an assertion that is wrong, used up or revoked: the user has to log in anew.
         public static let invalidGrant = Code("invalid_grant")
+        /// A client that may not make requests of this kind.
         public static let unauthorizedClient = Code("unauthorized_client")
+        /// A kind of request that the server does not know.
         public static let unsupportedGrantType = Code("unsupported_grant_type")
+        /// A scope that is not known, or more than was granted before.
         public static let invalidScope = Code("invalid_scope")
         /// A service that no token is given for (RFC 8693 §2.2.2).
         public static let invalidTarget = Code("invalid_target")
@@ -43,7 +48,9 @@ extension OAuth.Failure {
         public static let accessDenied = Code("access_denied")
         /// The code of a device that no user has allowed in time (RFC 8628 §3.5).
         public static let expiredToken = Code("expired_token")
+        /// A failure of the server.
         public static let serverError = Code("server_error")
+        /// A server that has too much to do, or is being maintained.
         public static let temporarilyUnavailable = Code("temporarily_unavailable")
         static let authorizationPending = Code("authorization_pending")
         static let slowDown = Code("slow_down")

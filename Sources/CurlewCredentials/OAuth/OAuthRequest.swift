@@ -115,12 +115,18 @@ extension OAuth {
         /// The URI.
         public let identifier: String
 
+        /// - Parameter identifier: The URI, of this RFC or of the server's own.
         public init(_ identifier: String) { self.identifier = identifier }
 
+        /// An access token.
         public static let accessToken = TokenType("urn:ietf:params:oauth:token-type:access_token")
+        /// A refresh token.
         public static let refreshToken = TokenType("urn:ietf:params:oauth:token-type:refresh_token")
+        /// An ID token of OpenID Connect.
         public static let idToken = TokenType("urn:ietf:params:oauth:token-type:id_token")
+        /// A JSON Web Token (RFC 7519).
         public static let jwt = TokenType("urn:ietf:params:oauth:token-type:jwt")
+        /// An assertion of SAML 2.0 in Base 64 for URLs.
         public static let saml2 = TokenType("urn:ietf:params:oauth:token-type:saml2")
     }
 
@@ -131,6 +137,9 @@ extension OAuth {
         /// Its type.
         public let type: TokenType
 
+        /// - Parameters:
+        ///   - token: The token.
+        ///   - type: Its type; an access token by default.
         public init(_ token: String, type: TokenType = .accessToken) {
             self.token = token
             self.type = type

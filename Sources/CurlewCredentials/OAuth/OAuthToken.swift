@@ -16,6 +16,12 @@ extension OAuth {
         /// The type of the token that an exchange has brought.
         public let issuedType: String?
 
+        /// - Parameters:
+        ///   - accessToken: The token that requests carry.
+        ///   - refreshToken: The token by which a new one is had.
+        ///   - expiration: The end of the access token by this machine's clock.
+        ///   - scopes: The scopes that were granted, if they are not those that were asked for.
+        ///   - issuedType: The type of a token that an exchange has brought.
         /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for a token that no field may
         ///   carry.
         public init(
@@ -44,6 +50,8 @@ extension OAuth {
             case accessToken, refreshToken, expiration, scopes, issuedType
         }
 
+        /// Reads what a store has kept.
+        /// - Throws: `DecodingError`, or ``CredentialsError`` as the other initializer.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             try self.init(

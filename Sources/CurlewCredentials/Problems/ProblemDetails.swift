@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
-/// if problem.type == "https://example.com/probs/out-of-credit" { … }
+/// if problem.hasType("https://example.com/probs/out-of-credit") { … }
 /// ```
 ///
 /// Members of a problem's own type are read as a `Decodable` type beside it: ``WithExtensions``.
@@ -22,6 +22,12 @@ public struct ProblemDetails: Sendable, Decodable {
     /// The URI of this case of the problem.
     public let instance: String?
 
+    /// - Parameters:
+    ///   - type: The URI of the kind of problem.
+    ///   - title: The kind of problem in words.
+    ///   - status: The status code.
+    ///   - detail: This case of the problem in words.
+    ///   - instance: The URI of this case of the problem.
     public init(
         type: String = "about:blank", title: String? = nil, status: Int? = nil, detail: String? = nil,
         instance: String? = nil
@@ -47,6 +53,9 @@ public struct ProblemDetails: Sendable, Decodable {
         detail = try? container.decode(String.self, forKey: .detail)
         instance = try? container.decode(String.self, forKey: .instance)
     }
+
+    /// True if the problem is of a type, compared as bytes.
+    public func hasType(_ uri: String) -> Bool { type.hasSameBytes(as: uri) }
 
     /// True for the media type of a problem. Parameters may follow it.
     public static func isMediaType(_ contentType: String) -> Bool {
@@ -89,6 +98,7 @@ extension ProblemDetails {
         /// The members of the problem's type; nil if they are not there, or of another type.
         public let extensions: Extensions?
 
+        /// - Throws: `DecodingError` for JSON that is no object.
         public init(from decoder: any Decoder) throws {
             problem = try ProblemDetails(from: decoder)
             extensions = try? Extensions(from: decoder)

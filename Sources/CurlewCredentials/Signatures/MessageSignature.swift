@@ -50,6 +50,13 @@ public enum MessageSignature {
         /// The name of the application that the signature is for.
         public var tag: String?
 
+        /// - Parameters:
+        ///   - created: The time when the signature was made.
+        ///   - expires: The time from which the signature is not valid any more.
+        ///   - nonce: A value that is used once, in printable ASCII.
+        ///   - algorithm: The name of the algorithm.
+        ///   - keyID: The name of the key, in printable ASCII.
+        ///   - tag: The name of the application, in printable ASCII.
         public init(
             created: Date? = nil, expires: Date? = nil, nonce: String? = nil, algorithm: String? = nil,
             keyID: String? = nil, tag: String? = nil

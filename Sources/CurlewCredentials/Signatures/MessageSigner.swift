@@ -134,7 +134,8 @@ extension MessageSignature.Signer {
     /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another key or algorithm than
     ///   this signer has.
     public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CredentialsError) -> Self {
-        guard wanted.keyID == nil || wanted.keyID.map({ keyID?.hasSameBytes(as: $0) == true }) == true else {
+        let isOwnKey = wanted.keyID.map { keyID?.hasSameBytes(as: $0) == true }
+        guard isOwnKey ?? true else {
             throw CredentialsError(.invalidSetting, "a signature by another key is asked for")
         }
         guard wanted.algorithm == nil || wanted.algorithm?.hasSameBytes(as: algorithm.name) == true else {

@@ -48,8 +48,9 @@ enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
     private static func append(_ byte: UInt8, to text: inout [UInt8]) {
-        let digits = Array("0123456789ABCDEF".utf8)
         text += [.percent, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
 }

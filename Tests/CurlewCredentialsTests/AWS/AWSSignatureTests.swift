@@ -198,4 +198,33 @@ struct AWSSignatureTests {
         response.headerFields[.date] = "yesterday"
         #expect(offset(response, 900, "RequestTimeTooSkewed") == nil)
     }
+
+    @Test(
+        "requests of AWS's published test suite",
+        arguments: [
+            ("GET", "/", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
+            ("GET", "/example/..", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
+            ("GET", "/./", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
+            ("GET", "//", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
+            ("POST", "/", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"),
+            ("GET", "/\u{1234}", "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85"),
+            (
+                "GET", "/?Param2=value2&Param1=value1",
+                "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"
+            ),
+            (
+                "GET", "/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+                "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f"
+            ),
+        ])
+    func testSuite(_ method: String, _ path: String, _ expected: String) throws {
+        let credential = try AWSCredential(
+            accessKey: "AKIDEXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+        let signature = try AWSSignature(service: "service", region: "us-east-1")
+        let method = try #require(HTTPRequest.Method(method))
+        let signed = try signature.signed(
+            request(method, path, host: "example.amazonaws.com"), payload: .empty, credential: credential,
+            at: Date(timeIntervalSince1970: 1_440_938_160))
+        #expect(try signatureText(signed) == expected)
+    }
 }

@@ -120,4 +120,20 @@ struct NetrcTests {
         let error = #expect(throws: CredentialsError.self) { try Netrc(contentsOf: large) }
         #expect(error?.code == .tooLarge)
     }
+
+    @Test("a file of secrets is replaced as a whole, for its owner alone")
+    func writing() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("old", mode: 0o644)
+        #expect(throws: CredentialsError.self) { try SecretFile.read(path, limit: 100) }
+        try SecretFile.write(Array("new".utf8), to: path)
+        #expect(try SecretFile.read(path, limit: 100) == Array("new".utf8))
+        try SecretFile.write([], to: path)
+        #expect(try SecretFile.read(path, limit: 0).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+        let error = #expect(throws: CredentialsError.self) {
+            try SecretFile.write([1], to: folder.path + "/none/file")
+        }
+        #expect(error?.code == .systemFailed)
+    }
 }

@@ -31,6 +31,7 @@ struct ProblemDetailsTests {
         #expect(
             result.problem.description
                 == "You do not have enough credit. (403): Your current balance is 30, but that costs 50.")
+        #expect(result.problem.hasType("https://example.com/probs/out-of-credit"))
         let other = try JSONDecoder().decode(
             ProblemDetails.WithExtensions<Credit>.self, from: Data(#"{"title":"x","balance":"30"}"#.utf8))
         #expect(other.extensions == nil)
