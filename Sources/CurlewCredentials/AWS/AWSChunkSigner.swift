@@ -113,8 +113,11 @@ extension AWSSignature {
             throw CredentialsError(.invalidSetting, "chunks of \(chunkSize) bytes cannot carry \(length) bytes")
         }
         var request = request
-        let codings = request.headerFields[.contentEncoding].map { $0.isEmpty ? "" : ",\($0)" } ?? ""
-        request.headerFields[.contentEncoding] = "aws-chunked\(codings)"
+        let codings = (request.headerFields[.contentEncoding] ?? "").utf8.split(separator: .comma)
+        let others = codings.map { String(decoding: $0.trimmingBlanks, as: UTF8.self) }.filter { !$0.isEmpty }
+        request.headerFields[.contentEncoding] =
+            (["aws-chunked"] + others.filter { $0.lowercasedASCII != "aws-chunked" })
+            .joined(separator: ",")
         request.headerFields[.contentLength] = "\(contentLength)"
         request.headerFields[.amzDecodedContentLength] = "\(length)"
         let signed = try sign(request, payload: .chunks, credential: credential, at: moment)

@@ -72,14 +72,15 @@ public struct AWSSignature: Sendable, Hashable {
         _ request: HTTPRequest, payload: Payload, credential: AWSCredential, at moment: Date
     ) throws(CredentialsError) -> (request: HTTPRequest, signature: String, scope: AWSScope) {
         let scope = AWSScope(self, CalendarTime(moment))
+        let hash = try payload.text
         var request = request
         request.headerFields[.authorization] = nil
         request.headerFields[.amzDate] = scope.time.compactText
-        if let token = credential.sessionToken { request.headerFields[.amzSecurityToken] = token }
-        if namesPayload || payload.isNamed { request.headerFields[.amzContentSHA256] = try payload.text }
+        request.headerFields[.amzSecurityToken] = credential.sessionToken
+        if namesPayload || payload.isNamed { request.headerFields[.amzContentSHA256] = hash }
         let canonical = try AWSCanonicalRequest(request, pathRule)
         let signature = try scope.sign(
-            canonical.text(payload: payload.text), key: scope.signingKey(secret: credential.secretKey))
+            canonical.text(payload: hash), key: scope.signingKey(secret: credential.secretKey))
         request.headerFields[.authorization] = """
             AWS4-HMAC-SHA256 Credential=\(credential.accessKey)/\(scope.text), \
             SignedHeaders=\(canonical.signedNames), Signature=\(signature)
@@ -119,16 +120,31 @@ public struct AWSSignature: Sendable, Hashable {
         ]
         if let token = credential.sessionToken { parameters.append(("X-Amz-Security-Token", token)) }
         let query = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
-        let path = request.path ?? "/"
-        let separator = path.utf8.contains(.questionMark) ? (path.utf8.last == .questionMark ? "" : "&") : "?"
-        request.path = path + separator + query
+        let target = Self.targetWithoutSignature(request.path ?? "/") + query
+        request.path = target
         let payload: Payload = namesPayload ? .unsigned : .empty
         let canonical = try AWSCanonicalRequest(request, pathRule)
         let signature = try scope.sign(
             canonical.text(payload: payload.text), key: scope.signingKey(secret: credential.secretKey))
-        request.path = path + separator + query + "&X-Amz-Signature=\(signature)"
+        request.path = "\(target)&X-Amz-Signature=\(signature)"
         return request
     }
+
+    /// The target without the parameters of an earlier signature, up to the place where others follow.
+    private static func targetWithoutSignature(_ target: String) -> String {
+        let bytes = Array(target.utf8)
+        guard let pathEnd = bytes.firstIndex(of: .questionMark) else { return "\(target)?" }
+        let kept = bytes[(pathEnd + 1)...].split(separator: .ampersand).filter { pair in
+            !signatureParameters.contains { pair.prefix { $0 != .equals }.elementsEqual($0.utf8) }
+        }
+        let pairs = kept.map { String(decoding: $0, as: UTF8.self) + "&" }
+        return String(decoding: bytes[...pathEnd], as: UTF8.self) + pairs.joined()
+    }
+
+    private static let signatureParameters = [
+        "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders",
+        "X-Amz-Security-Token", "X-Amz-Signature",
+    ]
 }
 
 extension AWSSignature {

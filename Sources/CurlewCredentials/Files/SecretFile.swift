@@ -37,10 +37,10 @@ enum SecretFile {
         throw CredentialsError(.tooLarge, "\(path) has more than \(limit) bytes")
     }
 
-    /// Writes a file that its owner alone may use, in place of the old content, all at once: under another name first.
+    /// Writes a file that its owner alone may use, in place of the old content and all at once.
     ///
-    /// A reader finds the old content or the new one. A process that is killed leaves at worst a file with a name of its
-    /// own beside it.
+    /// The bytes go to a file of another name first, so that a reader finds the old content or the new one. A process that
+    /// is killed leaves at worst that file.
     /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/systemFailed``.
     static func write(_ bytes: [UInt8], to path: String) throws(CredentialsError) {
         let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"

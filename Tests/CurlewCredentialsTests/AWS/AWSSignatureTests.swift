@@ -145,6 +145,14 @@ struct AWSSignatureTests {
         let first = try signature.signed(request(.get, "/a"), payload: .empty, credential: token, at: moment)
         let second = try signature.signed(first, payload: .empty, credential: token, at: moment)
         #expect(first == second)
+        let link = try signature.presigned(
+            request(.get, "/a?b=c&d"), credential: token, at: moment, validity: .seconds(60))
+        #expect(
+            try signature.presigned(link, credential: token, at: moment, validity: .seconds(60)).path == link.path)
+        let upload = request(.put, "/a", [.contentEncoding: "gzip, br"])
+        let chunks = try signature.signedInChunks(upload, length: 5, credential: token, at: moment).request
+        #expect(chunks.headerFields[.contentEncoding] == "aws-chunked,gzip,br")
+        #expect(try signature.signedInChunks(chunks, length: 5, credential: token, at: moment).request == chunks)
     }
 
     @Test("a request without a host, and names that would change the scope, are refused")
