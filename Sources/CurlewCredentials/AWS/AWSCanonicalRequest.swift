@@ -47,8 +47,7 @@ struct AWSCanonicalRequest {
     /// Fields that intermediaries, or Curlew itself, change on the way.
     private static let unsignedNames: Set<String> = [
         "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
-        "te",
-        "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
+        "te", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
     ]
 
     private typealias SignedField = (name: String, value: [UInt8])

@@ -39,8 +39,8 @@ enum SecretFile {
 
     /// Writes a file that its owner alone may use, in place of the old content and all at once.
     ///
-    /// The bytes go to a file of another name first, so that a reader finds the old content or the new one. A process that
-    /// is killed leaves at worst that file.
+    /// The bytes go to a file of another name first, so that a reader finds the old content or the new one. A process
+    /// that is killed leaves at worst that file.
     /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/systemFailed``.
     static func write(_ bytes: [UInt8], to path: String) throws(CredentialsError) {
         let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"

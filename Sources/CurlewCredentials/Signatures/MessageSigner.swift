@@ -22,7 +22,6 @@ extension MessageSignature {
         private let keyID: String?
         private let validity: Duration?
         private let namesAlgorithm: Bool
-        private var hasCreated = true
         private var hasExpires: Bool
         private var tag: String?
         private var nonce: String?
@@ -110,8 +109,7 @@ extension MessageSignature {
         func sign(
             _ message: Message, at moment: Date, using generator: inout some RandomNumberGenerator
         ) throws(CredentialsError) -> SignatureMembers {
-            var parameters = Parameters(keyID: keyID, tag: tag)
-            if hasCreated { parameters.created = moment }
+            var parameters = Parameters(created: moment, keyID: keyID, tag: tag)
             if hasExpires {
                 parameters.expires = moment.addingTimeInterval(Double((validity ?? .seconds(300)).components.seconds))
             }
@@ -144,7 +142,6 @@ extension MessageSignature.Signer {
         var signer = self
         signer.label = wanted.label
         signer.components = wanted.components
-        signer.hasCreated = true
         signer.hasExpires = hasExpires || wanted.hasExpires
         signer.nonce = wanted.nonce
         signer.tag = wanted.tag ?? tag
