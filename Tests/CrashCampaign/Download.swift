@@ -15,7 +15,7 @@ struct Download {
         options.tokenFile = tokenFile
         options.checkpoint = .mebibytes(1)
         options.segments = segments
-        options.resumes = 3
+        options.retries.attempts = 4
         let session = try HTTPSession(chain: .bare)
         if access(tokenFile, F_OK) == 0 {
             let token = try await ResumeToken(contentsOf: tokenFile)

@@ -54,7 +54,7 @@ final class QueueCampaign {
         let http = try HTTPSession(chain: .bare)
         var options = DurableSession.Options()
         options.checkpoint = .kibibytes(256)
-        options.backoff = Retry.Backoff(base: .milliseconds(20), maximum: .milliseconds(200))
+        options.retries.backoff = Retry.Backoff(base: .milliseconds(20), maximum: .milliseconds(200))
         options.lease = .seconds(1)
         options.limits.perHost = 4
         options.limits.freeSpace = 0

@@ -20,7 +20,7 @@ final class UploadCampaign {
     static func work(_ url: String, _ folder: String, _ dialect: String) async throws {
         let http = try HTTPSession(chain: .bare)
         var upload = ResumableUpload.Options()
-        upload.backoff = Retry.Backoff(base: .milliseconds(10), maximum: .milliseconds(100))
+        upload.retries.backoff = Retry.Backoff(base: .milliseconds(10), maximum: .milliseconds(100))
         upload.tokenFile = "\(folder)/token"
         upload.parallelParts = dialect == "parts" ? 3 : 1
         upload.digestsContent = dialect == "parts"

@@ -43,7 +43,7 @@ struct FaultMatrixTests {
         let (heads, heard) = AsyncStream.makeStream(of: Void.self)
         let call = Task { () -> Result<[UInt8], CurlewError> in
             do {
-                let response = try await session.post(.raw(server.url()), body: .bytes(FaultCase.requestBody))
+                let response = try await session.post(.raw(server.url()), .body(.bytes(FaultCase.requestBody)))
                 heard.yield()
                 return .success(try await response.body.collect(upTo: .mebibytes(1)))
             } catch let error as CurlewError {

@@ -36,7 +36,7 @@ struct MockServerFramingTests {
         let server = try await MockServer.start { MockResponse(body: .stream($0.body)) }
         for choice in [HTTPVersionPolicy.http11, .http2PriorKnowledge] {
             let bytes = BytePattern.bytes(count: 3 << 20)
-            let response = try await self.session(choice).put(.raw(server.url()), body: .bytes(bytes))
+            let response = try await self.session(choice).put(.raw(server.url()), .body(.bytes(bytes)))
             #expect(try await response.body.collect(upTo: .mebibytes(4)) == bytes)
         }
     }

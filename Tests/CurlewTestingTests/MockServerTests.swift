@@ -120,7 +120,7 @@ struct MockServerTests {
         let length = 64 << 20
         let session = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare)
         let call = Task {
-            try await session.put(.raw(server.url()), body: .bytes([UInt8](repeating: 7, count: length))).status
+            try await session.put(.raw(server.url()), .body(.bytes([UInt8](repeating: 7, count: length)))).status
         }
         try await clock.waitForSleepers()
         #expect(server.requestCount == 0)

@@ -26,7 +26,7 @@ struct RecordingTransportTests {
         response.trailers = [.eTag: "\"7\""]
         server.enqueue(response)
         let answer = try await self.api(server).post(
-            "birds?page=2", body: .string("a bird"), fields: [.contentType: "text/plain"])
+            "birds?page=2", .body(.string("a bird")), fields: [.contentType: "text/plain"])
         #expect(answer.task != nil && answer.status == .created)
         #expect(try await answer.body.collect(upTo: 100) == Array("one\ntwo\n".utf8))
         #expect(answer.body.trailers[.eTag] == "\"7\"")
@@ -59,7 +59,7 @@ struct RecordingTransportTests {
             .none, .bytes([0, 255]), .file(folder.file("body")), .file(folder.file("body"), offset: 2, length: 4),
             .once(pieces),
         ]
-        for body in bodies { _ = try await self.api(server).put("body", body: body).body.collect(upTo: 100) }
+        for body in bodies { _ = try await self.api(server).put("body", .body(body)).body.collect(upTo: 100) }
         let recorded = try await self.recorder.recording().exchanges
         #expect(recorded.map(\.request.body) == recorded.map { $0.response?.body })
         #expect(
@@ -248,7 +248,7 @@ struct RecordingTransportTests {
         }
         let body: CurlewRequest.Body = direction == "up" ? .bytes(BytePattern.bytes(count: 200 << 10)) : .none
         let error = await #expect(throws: CurlewError.self) {
-            _ = try await self.api(server).post("much", body: body).body.collect(upTo: .mebibytes(1))
+            _ = try await self.api(server).post("much", .body(body)).body.collect(upTo: .mebibytes(1))
         }
         #expect(error?.code == .recordingFailed)
         #expect(error?.message.contains("POST \(server.url("/much")) cannot be recorded: a body is larger") == true)

@@ -277,15 +277,15 @@ struct ReplayTransportTests {
         #expect(bad?.code == .invalidRequest)
         let call = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await api.put("a", body: .string("x"))
+            return try await api.put("a", .body(.string("x")))
         }
         let cancelled = await #expect(throws: CurlewError.self) { try await call.value }
         #expect(cancelled?.code == .cancelled)
         let once = CurlewRequest.Body.once(AsyncStream { $0.finish() } as AsyncStream<[UInt8]>)
-        await #expect(throws: CurlewError.self) { try await api.put("a", body: once) }
-        let again = await #expect(throws: CurlewError.self) { try await api.put("a", body: once) }
+        await #expect(throws: CurlewError.self) { try await api.put("a", .body(once)) }
+        let again = await #expect(throws: CurlewError.self) { try await api.put("a", .body(once)) }
         #expect(again?.code == .bodyNotReplayable)
-        #expect(try await api.put("a", body: .string("x")).status == .ok)
+        #expect(try await api.put("a", .body(.string("x"))).status == .ok)
     }
 
     @Test(

@@ -15,7 +15,7 @@ struct StubTransportTests {
     func queue() async throws {
         self.stub.enqueue(.response(.created, fields: [.location: "/v1/7"], body: "hello", version: .http2))
         self.stub.enqueue(try .json([1, 2]))
-        let first = try await self.session().post("things", body: .string("new"))
+        let first = try await self.session().post("things", .body(.string("new")))
         #expect(first.status == .created && first.version == .http2 && first.uri.path == "/v1/things")
         #expect(first.fields[.location] == "/v1/7" && first.contentLength == 5 && first.body.length == 5)
         #expect(try await first.body.collect(upTo: 5) == Array("hello".utf8))
@@ -71,7 +71,7 @@ struct StubTransportTests {
     func verify() async throws {
         self.stub.enqueue(.response(), .response())
         self.stub.on(.post, "/v1/b", times: 2, answer: .response())
-        _ = try await self.session().post("b", body: .none)
+        _ = try await self.session().post("b", .body(.none))
         let complaint = #expect(throws: TestKitError.self) { try self.stub.verify() }
         #expect(complaint?.description == "answers left in the queue: 2; POST /v1/b was used 1 of 2 times")
     }
@@ -83,9 +83,10 @@ struct StubTransportTests {
         let refused = await #expect(throws: CurlewError.self) { try await self.session().get("a") }
         #expect(refused?.code == .connectionRefused && refused?.stage == .connecting)
         #expect(refused?.uri?.path == "/v1/a" && refused?.method == .get)
-        let lost = await #expect(throws: CurlewError.self) { try await self.session().put("a", body: .string("x")) }
+        let lost = await #expect(throws: CurlewError.self) { try await self.session().put("a", .body(.string("x"))) }
         #expect(lost?.code == .connectionLost && lost?.stage == .exchanging)
-        await #expect(throws: Odd.self) { try await self.session().get("a") }
+        let odd = await #expect(throws: CurlewError.self) { try await self.session().get("a") }
+        #expect(odd?.code == .linkFailed && odd?.underlying is Odd)
     }
 
     @Test(
@@ -174,8 +175,8 @@ struct StubTransportTests {
                 $0.yield(Array("once".utf8))
                 $0.finish()
             })
-        #expect(try await session.post("a", body: once).body.collect(upTo: 9) == Array("once".utf8))
-        let again = await #expect(throws: CurlewError.self) { try await session.post("a", body: once) }
+        #expect(try await session.post("a", .body(once)).body.collect(upTo: 9) == Array("once".utf8))
+        let again = await #expect(throws: CurlewError.self) { try await session.post("a", .body(once)) }
         #expect(again?.code == .bodyNotReplayable)
         for (length, text) in [(5, "four"), (3, "four")] {
             let body = CurlewRequest.Body.stream(length: Int64(length)) {
@@ -184,10 +185,12 @@ struct StubTransportTests {
                     $0.finish()
                 }
             }
-            let mismatch = await #expect(throws: CurlewError.self) { try await session.post("a", body: body) }
+            let mismatch = await #expect(throws: CurlewError.self) { try await session.post("a", .body(body)) }
             #expect(mismatch?.code == .bodyLengthMismatch)
         }
-        let invalid = await #expect(throws: CurlewError.self) { try await session.send(.head, "a", body: .string("x")) }
+        let invalid = await #expect(throws: CurlewError.self) {
+            try await session.send(.head, "a", .body(.string("x")))
+        }
         #expect(invalid?.code == .invalidRequest)
         #expect(stub.received.count == 1)
     }

@@ -27,9 +27,9 @@ struct BoundsTests {
             "Timeouts/total": text(timeouts.total),
             "RequestOptions/totalTimeout": text(RequestOptions().totalTimeout),
             "RequestOptions/expectContinue": text(RequestOptions().expectContinue),
-            "Retry/totalTime": text(Retry().totalTime),
-            "Retry/retryAfterLimit": text(Retry().retryAfterLimit),
-            "Retry/attempts": text(Retry().attempts),
+            "Retry/Policy/totalTime": text(Retry().policy.totalTime),
+            "Retry/Policy/retryAfterLimit": text(Retry().policy.retryAfterLimit),
+            "Retry/Policy/attempts": text(Retry().policy.attempts),
             "Hedging/maximum": text(Hedging(after: .seconds(1)).maximum),
             "ConnectionLimits/perHost": text(connections.perHost),
             "ConnectionLimits/total": connections.total == 0 ? "none" : text(connections.total),
@@ -75,6 +75,7 @@ struct BoundsTests {
                 MemoryCacheStore().entryLimit.bytes == MemoryCacheStore().capacity.bytes / 20 ? "a twentieth" : "?",
             "MemoryCacheStore/variantLimit": text(MemoryCacheStore().variantLimit),
             "HTTPCache/storeTimeout": text(HTTPCache().storeTimeout),
+            "HTTPCache/removalTimeout": text(HTTPCache.removalTimeout),
             "Coalescing/bodyLimit": text(Coalescing().bodyLimit),
             "Coalescing/patience": text(Coalescing().patience),
             "ChallengeAuthentication/Challenge/limit": text(ChallengeAuthentication.Challenge.limit),
@@ -103,10 +104,8 @@ struct BoundsTests {
             "ContentDecoding/Limits/size": text(coding.size),
             "SecurityPolicy/Rotation/updateBufferSize": text(SecurityPolicy.Rotation.updateBufferSize),
             "SecurityPolicy/intermediateLimit": text(SecurityPolicy.system.intermediateLimit),
-            "DownloadTask/Options/resumes": text(download.resumes),
             "DownloadTask/Options/segments": text(download.segments),
             "DownloadTask/Options/checkpoint": text(download.checkpoint),
-            "DownloadTask/Options/retryAfterLimit": text(download.retryAfterLimit),
         ]
     }()
 

@@ -237,13 +237,13 @@ struct CancellationErrorTests {
             let clock = TestClock()
             stage.begun(whenAsleep: clock)
             var download = DownloadTask.Options()
-            download.resumes = 3
+            download.retries.attempts = 4
             download.clock = clock
             _ = try await stage.session.download("busy", to: .file(stage.folder.file("x")), download: download)
         },
         EntryPoint("upload") { stage in
             stage.begun()
-            _ = try await stage.session.post("stalled", body: .stream { StalledChunks(stage: stage) })
+            _ = try await stage.session.post("stalled", .body(.stream { StalledChunks(stage: stage) }))
         },
     ]
 

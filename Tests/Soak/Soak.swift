@@ -129,8 +129,8 @@ final class Soak: Sendable {
         if !server.usesTLS, server.isHTTP2 { options.versionPolicy = .http2PriorKnowledge }
         let isUpload = exchange.kind == .upload
         let response = try await session.send(
-            isUpload ? .put : .get, .raw(server.url(exchange.path)),
-            body: isUpload ? .bytes(exchange.content) : .none, options: options)
+            isUpload ? .put : .get, .raw(server.url(exchange.path)), .body(isUpload ? .bytes(exchange.content) : .none),
+            options: options)
         let isEarly = mode == .early && isUpload
         guard response.status == (isEarly ? .contentTooLarge : exchange.expectedStatus) else {
             return tally.find("\(exchange.path) is answered \(response.status)")

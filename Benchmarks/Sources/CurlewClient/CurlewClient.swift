@@ -70,7 +70,7 @@ struct CurlewClient: BenchmarkClient {
 
     func upload() async throws -> Int {
         guard let filePath else { throw BenchmarkError.missingOption("--file") }
-        let response = try await accepted(session.put(.raw(urls.next()), body: .file(filePath)))
+        let response = try await accepted(session.put(.raw(urls.next()), .body(.file(filePath))))
         _ = try await response.body.collect(upTo: .mebibytes(1))
         return try LocalFile(filePath).size()
     }

@@ -46,27 +46,51 @@ extension Order {
         adjust(&head.options)
         if let uploadFile {
             return try await session.upload(
-                head.reference, method: head.method, from: .file(uploadFile), as: serializer, fields: head.fields,
+                head.reference, .file(uploadFile), method: head.method, as: serializer, fields: head.fields,
                 options: head.options)
         }
         // What the verbs have no word for.
         guard trailers.isEmpty, !isChunked else {
             return try await session.send(try request(head, in: session), as: serializer)
         }
+        if let given = try givenContent() {
+            return try await session.send(
+                head.method, head.reference, given, query: query, as: serializer, fields: head.fields,
+                options: head.options)
+        }
         return try await session.send(
             head.method, head.reference, parameters: RequestParameters(content.parameters),
-            encoding: content.requestEncoding, body: requestBody, as: serializer, fields: head.fields,
-            options: head.options, parts: content.form)
+            encoding: content.requestEncoding, as: serializer, fields: head.fields, options: head.options)
+    }
+
+    /// The content beside which parameters go into the query; nil if they make the content themselves.
+    private func givenContent() throws -> CurlewRequest.Content? {
+        if let parts = content.parts {
+            guard body == nil else { throw LineProblem.unusable("there are both a body and multipart") }
+            let parameters = content.encoding == .query ? .none : RequestParameters(content.parameters)
+            return .multipart(parameters: parameters) { form in for part in parts { try part.append(to: &form) } }
+        }
+        return body == nil ? nil : .body(requestBody)
+    }
+
+    /// The parameters that go into the query beside a content.
+    private var query: RequestParameters {
+        content.parts == nil || content.encoding == .query ? RequestParameters(content.parameters) : .none
     }
 
     /// The request as the library takes it.
     func request(in session: HTTPSession) throws -> CurlewRequest { try request(try head(in: session), in: session) }
 
     private func request(_ head: Head, in session: HTTPSession) throws -> CurlewRequest {
-        var request = try session.request(
-            head.method, head.reference, parameters: RequestParameters(content.parameters),
-            encoding: content.requestEncoding, body: requestBody, fields: head.fields, options: head.options,
-            parts: content.form)
+        var request =
+            if let given = try givenContent() {
+                try session.request(
+                    head.method, head.reference, given, query: query, fields: head.fields, options: head.options)
+            } else {
+                try session.request(
+                    head.method, head.reference, parameters: RequestParameters(content.parameters),
+                    encoding: content.requestEncoding, fields: head.fields, options: head.options)
+            }
         if isChunked { request.body = .stream { [body = request.body] in UnmeasuredChunks(body: body) } }
         request.trailers = try trailers.checked()
         return request

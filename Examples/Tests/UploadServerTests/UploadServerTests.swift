@@ -23,7 +23,7 @@ struct UploadServerTests {
 
     private var quick: ResumableUpload.Options {
         var options = ResumableUpload.Options()
-        options.backoff = Retry.Backoff(base: .milliseconds(20))
+        options.retries.backoff = Retry.Backoff(base: .milliseconds(20))
         return options
     }
 

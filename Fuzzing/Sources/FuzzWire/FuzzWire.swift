@@ -80,7 +80,7 @@ struct FuzzWire: FuzzTarget {
             let response = try await Task {
                 if exchange.reading == .cancelled { withUnsafeCurrentTask { $0?.cancel() } }
                 return try await session.send(
-                    exchange.method, .raw(url), body: exchange.bodySize > 0 ? body : .none, options: options)
+                    exchange.method, .raw(url), .body(exchange.bodySize > 0 ? body : .none), options: options)
             }.value
             try await read(response, of: exchange, script)
         } catch let error as CurlewError {

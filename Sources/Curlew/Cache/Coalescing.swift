@@ -8,7 +8,7 @@ internal import HTTPTypes
 /// response begins, for 30 seconds at most: a server that leaves one of them without an answer does not hold up all that come later.
 ///
 /// The response that several wait for is read ahead, up to ``bodyLimit``, and given to each as a whole. If it is larger, is a
-/// stream of events, has not ended ``patience`` after its head, or breaks off, the first request keeps it and each of the others is
+/// stream of events, sets a cookie, is `no-store`, has not ended ``patience`` after its head, or breaks off, the first request keeps it and each of the others is
 /// sent by itself. An error before the head goes to all, but for timeouts: who came later has time left, and is sent by itself.
 ///
 /// Cancelling one of them ends its part alone. The exchange ends with the last.
@@ -322,8 +322,8 @@ private final class Flight: Sendable {
     }
 
     private func mayShare(_ response: CurlewResponse) -> Bool {
-        // A cookie is for one.
-        guard !response.fields.contains(.setCookie) else { return false }
+        // A cookie is for one caller, and so is a response that may not be stored.
+        guard !response.fields.contains(.setCookie), !CacheDirectives(response.fields).noStore else { return false }
         if let length = response.body.length { return length <= Int64(bodyLimit) }
         let type = response.mediaType
         return type?.type != "multipart" && !(type?.type == "text" && type?.subtype == "event-stream")

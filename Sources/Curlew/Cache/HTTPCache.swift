@@ -143,17 +143,20 @@ public struct HTTPCache: CurlewMiddleware {
 
     // MARK: What there is
 
+    /// The longest time that a call which removes responses waits for the store: 30 seconds.
+    public static let removalTimeout = Duration.seconds(30)
+
     /// Removes all that is stored, in every partition.
-    /// - Throws: What the store throws.
+    /// - Throws: What the store throws, and ``ErrorCode/cacheFailed`` after ``removalTimeout``; the store may go on removing then.
     public func removeAll() async throws { try await core.remove(.all) }
 
     /// Removes what came, or was validated, at a time or later.
     /// - Parameter seconds: The time, in seconds since 1970.
-    /// - Throws: What the store throws.
+    /// - Throws: As ``removeAll()``.
     public func removeAll(since seconds: Int64) async throws { try await core.remove(.since(seconds)) }
 
     /// Removes what is stored for a URI, in every partition.
-    /// - Throws: What the store throws.
+    /// - Throws: As ``removeAll()``.
     public func remove(_ uri: CurlewURI) async throws {
         try await core.remove(.uris([CacheRequest.key(of: uri), NoVarySearch.key(of: uri)]))
     }
@@ -236,7 +239,12 @@ final class CacheCore: Sendable {
     /// So many invalidations are remembered.
     private static let memory = 1024
 
-    init(store: any CacheStore) { self.store = store }
+    private let removalTimeout: Duration
+
+    init(store: any CacheStore, removalTimeout: Duration = HTTPCache.removalTimeout) {
+        self.store = store
+        self.removalTimeout = removalTimeout
+    }
 
     deinit { events.finish() }
 
@@ -272,7 +280,13 @@ final class CacheCore: Sendable {
             state.generation += 1
             state.floor = state.generation
         }
-        try await store.remove(selection)
+        let store = store
+        let isDone = try await deadlines.outcome(
+            of: {
+                try await store.remove(selection)
+                return true
+            }, within: removalTimeout)
+        guard isDone != nil else { throw CurlewError(.cacheFailed, "the cache's store takes too long to remove") }
         if selection.isAll { state.withLock { ($0.unforgotten, $0.ignoresStore) = ([], false) } }
     }
 

@@ -105,10 +105,11 @@ enum CookieDate {
         }
         guard let time, let day, let month, var year else { return nil }
         if year < 70 { year += 2000 } else if year < 100 { year += 1900 }
-        guard year >= 1601, day >= 1, day <= days(inMonth: month, of: year), time.0 <= 23, time.1 <= 59, time.2 <= 59
+        guard year >= 1601, let date = CivilDate(year: year, month: month, day: day), time.0 <= 23, time.1 <= 59,
+            time.2 <= 59
         else { return nil }
         let seconds = time.0 * 3600 + time.1 * 60 + time.2
-        return Int64(dayNumber(year, month, day) * 86_400 + seconds)
+        return Int64(date.daysSince1970 * 86_400 + seconds)
     }
 
     private static func isDelimiter(_ byte: UInt8) -> Bool {
@@ -142,20 +143,5 @@ enum CookieDate {
 
     private static func readMonth(_ token: ArraySlice<UInt8>) -> Int? {
         months.firstIndex { token.hasPrefix(ignoringCase: $0) }.map { $0 + 1 }
-    }
-
-    private static func days(inMonth month: Int, of year: Int) -> Int {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Days since the beginning of 1970. Years begin in March here, so that a leap day comes last.
-    private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
-        let shifted = month > 2 ? year : year - 1
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
     }
 }

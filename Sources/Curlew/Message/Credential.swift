@@ -62,7 +62,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
 
     /// The value of Authorization that needs nothing of a challenge; nil for schemes that do.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent so.
-    package func value(for scheme: Credential.Scheme) throws -> String? {
+    package func value(for scheme: Credential.Scheme) throws(CurlewError) -> String? {
         switch (kind, scheme) {
         case (.password(let user, let password), .basic):
             try Self.check(user + password)
@@ -80,7 +80,25 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
         }
     }
 
-    static func check(_ text: String) throws {
+    /// The value of Authorization by the scheme that needs no challenge: Bearer for a token, Basic for a password.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a ticket, and for text that cannot be sent.
+    var preemptiveValue: String {
+        get throws(CurlewError) {
+            let made: String?
+            switch kind {
+            case .password: made = try value(for: .basic)
+            case .token: made = try value(for: .bearer)
+            case .ticket: made = nil
+            }
+            guard let made else {
+                throw CurlewError(
+                    .invalidRequest, "a ticket answers challenges: it belongs into ChallengeAuthentication")
+            }
+            return made
+        }
+    }
+
+    static func check(_ text: String) throws(CurlewError) {
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw CurlewError(.invalidRequest, "the credentials hold a control character")
         }

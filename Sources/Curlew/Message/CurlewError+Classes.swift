@@ -55,6 +55,27 @@ extension CurlewError {
         self.init(.cancelled, "the task was cancelled", context: context, underlying: cancellation)
     }
 
+    /// An error of any type as one of the library: ``ErrorCode/linkFailed`` for one that is the program's own.
+    @inline(never)
+    package init(wrapping error: any Error) {
+        switch error {
+        case let error as CurlewError: self = error
+        case let error as CancellationError: self.init(error)
+        default:
+            self.init(.linkFailed, "a link or a closure of the program's own failed", underlying: error)
+        }
+    }
+
+    /// An error of any type as one of the library, with the request that failed by it.
+    @inline(never)
+    init(wrapping error: any Error, _ request: CurlewRequest) {
+        switch error {
+        case let error as CurlewError: self = error
+        case let error as CancellationError: self.init(error, of: request)
+        default: self = CurlewError(wrapping: error).adding(request)
+        }
+    }
+
     // Not inlined: an async function that makes an error would keep room for all of it in its frame, while it waits.
 
     /// - Parameter request: The request of the task that was cancelled.

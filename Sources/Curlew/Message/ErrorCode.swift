@@ -20,6 +20,8 @@ extension ErrorCode {
     public static let invalidRequest = Self("invalid-request")
     /// The configuration asks for what this libcurl or this machine cannot do.
     public static let unsupported = Self("unsupported")
+    /// A link, a closure, a stream or a transport of the program's own has thrown an error, which is ``CurlewError/underlying``.
+    public static let linkFailed = Self("link-failed")
     /// A value could not be encoded as the request's body.
     public static let encodingFailed = Self("encoding-failed")
     /// The body would have to be sent again, and it can be read only once.

@@ -51,21 +51,21 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.options
         }
     }
-    /// The observers of the call that the request belongs to, the outermost first. They are no options, so that a request that is observed
-    /// is no other than one that is not.
-    package var observers: [any CallObserver] {
-        get { storage.values.observers }
+    /// The receiver of reports about the call that the request belongs to; nil if nothing listens to it. It is no option, so that a
+    /// request with listeners is equal to one without.
+    var reporter: (any CallReporter)? {
+        get { storage.values.reporter }
         _modify {
             makeUnique()
-            yield &storage.values.observers
+            yield &storage.values.reporter
         }
     }
-    /// The observers of this request alone, once it goes to the transport.
-    package var attemptObservers: [any AttemptObserver] {
-        get { storage.values.attemptObservers }
+    /// The objects that are notified of the end of this request's exchange.
+    var watchers: [any ExchangeWatcher] {
+        get { storage.values.watchers }
         _modify {
             makeUnique()
-            yield &storage.values.attemptObservers
+            yield &storage.values.watchers
         }
     }
     /// The settings of the session for connections where the request has none, for links that choose where to connect, and for what
@@ -127,8 +127,8 @@ public struct CurlewRequest: Sendable {
         var body: CurlewRequest.Body
         var trailers: HTTPFields
         var options: RequestOptions
-        var observers: [any CallObserver] = []
-        var attemptObservers: [any AttemptObserver] = []
+        var reporter: (any CallReporter)?
+        var watchers: [any ExchangeWatcher] = []
         var connectionDefaults: (any SourceDefaults)?
     }
 

@@ -107,7 +107,7 @@ public struct AddressBalancing: CurlewMiddleware {
             // A redirection and no override, as libcurl would keep each override for good.
             route.redirections = [ConnectionRoute.Redirection(toHost: place, toPort: request.uri.port)]
             attempt.options.substituteRoute(route)
-            attempt.attemptObservers.append(use)
+            attempt.watchers.append(use)
             do {
                 let response = try await next(attempt)
                 pool.succeeded(use)

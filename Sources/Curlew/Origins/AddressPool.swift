@@ -206,7 +206,7 @@ extension AddressPool.Host {
 }
 
 /// One request to an address, from its start to the end of its exchange.
-final class AddressUse: AttemptObserver {
+final class AddressUse: ExchangeWatcher {
     let host: String
     let address: IPAddress
     private let pool: AddressPool
@@ -221,7 +221,7 @@ final class AddressUse: AttemptObserver {
     // What no exchange ends, ends with the request.
     deinit { end() }
 
-    func ended(_ exchange: UInt64) { end() }
+    func ended(_ exchange: any ResponseExchange) { end() }
 
     func end() {
         let isFirst = hasEnded.withLock { hasEnded in

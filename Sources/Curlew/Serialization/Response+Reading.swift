@@ -22,7 +22,7 @@ extension CurlewResponse {
     var jsonCoding: JSONCoding { known?.json ?? .standard }
 }
 
-/// Reading a response whose status was looked at already, or is of no interest. All but ``discard()`` read at most
+/// Reading a response. The status must be 2xx, unless `anyStatus` is true. All but ``discard()`` read at most
 /// ``CurlewResponse/Limits/collectedBody`` of the session unless they have a bound; the body can be read once.
 extension CurlewResponse {
     /// The response, if its status is among those expected.
@@ -33,42 +33,64 @@ extension CurlewResponse {
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus`` for another status, with its body and what it says
     ///   (``CurlewError/failure(as:)``).
     public func checked(_ statuses: ResponseAcceptance.Statuses = .successful) async throws -> CurlewResponse {
-        guard !statuses.contains(status) else { return self }
-        var serializer = JSONResponseSerializer<JSONValue>.model(JSONValue.self, statuses: statuses)
-        serializer.acceptance.contentTypes = .json
-        _ = try await serializer.serialize(self)
-        return self
+        do {
+            guard !statuses.contains(status) else { return self }
+            var serializer = JSONResponseSerializer<JSONValue>.model(JSONValue.self, statuses: statuses)
+            serializer.acceptance.contentTypes = .json
+            _ = try await serializer.serialize(self)
+            return self
+        } catch {
+            throw CurlewError(wrapping: error)
+        }
     }
 
-    /// The body decoded from JSON by the dialect of the session, whatever status and media type the response has.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``, or ``ErrorCode/unacceptableContentType`` where the
-    ///   media type was not JSON; ``ErrorCode/emptyBody``; ``ErrorCode/responseTooLarge``; what broke the body off.
+    /// The body decoded from JSON by the dialect of the session, whatever media type the response has.
+    ///
+    /// ```swift
+    /// let problem = try await response.json(as: Problem.self, anyStatus: true)
+    /// ```
+    /// - Parameter anyStatus: True if the status does not matter; by default it must be 2xx.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, as ``checked(_:)`` does; ``ErrorCode/decodingFailed``, or
+    ///   ``ErrorCode/unacceptableContentType`` where the media type was not JSON; ``ErrorCode/emptyBody``;
+    ///   ``ErrorCode/responseTooLarge``; an error that broke the body off.
     public func json<Value: Decodable & Sendable>(
-        as type: Value.Type = Value.self, upTo limit: ByteSize? = nil
+        as type: Value.Type = Value.self, anyStatus: Bool = false, upTo limit: ByteSize? = nil
     ) async throws -> Value {
-        try await JSONResponseSerializer<Value>.model(type, statuses: .any, bodyLimit: limit).serialize(self)
+        try await read(
+            by: JSONResponseSerializer<Value>
+                .model(type, statuses: anyStatus ? .any : .successful, bodyLimit: limit))
     }
 
-    /// The body as text in the charset of its Content-Type, else in UTF-8; whatever status the response has.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for bytes that are not valid in it;
-    ///   ``ErrorCode/responseTooLarge``; what broke the body off.
-    public func text(upTo limit: ByteSize? = nil) async throws -> String {
+    /// The body as text in the charset of its Content-Type, else in UTF-8.
+    /// - Parameter anyStatus: True if the status does not matter; by default it must be 2xx.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``; ``ErrorCode/decodingFailed`` for bytes that are not valid in the
+    ///   charset; ``ErrorCode/responseTooLarge``; an error that broke the body off.
+    public func text(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> String {
         var serializer = StringResponseSerializer()
-        serializer.acceptance.statuses = .any
+        if anyStatus { serializer.acceptance.statuses = .any }
         serializer.acceptance.bodyLimit = limit
-        return try await serializer.serialize(self)
+        return try await read(by: serializer)
     }
 
-    /// The bytes of the body, whatever status the response has.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge``; what broke the body off.
-    public func bytes(upTo limit: ByteSize? = nil) async throws -> [UInt8] {
+    /// The bytes of the body.
+    /// - Parameter anyStatus: True if the status does not matter; by default it must be 2xx.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, ``ErrorCode/responseTooLarge``; an error that broke the body off.
+    public func bytes(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> [UInt8] {
         var serializer = BytesResponseSerializer()
-        serializer.acceptance.statuses = .any
+        if anyStatus { serializer.acceptance.statuses = .any }
         serializer.acceptance.bodyLimit = limit
-        return try await serializer.serialize(self)
+        return try await read(by: serializer)
     }
 
-    /// The bytes of the body as Foundation's `Data`, whatever status the response has.
-    /// - Throws: As ``bytes(upTo:)``.
-    public func data(upTo limit: ByteSize? = nil) async throws -> Data { Data(try await bytes(upTo: limit)) }
+    /// The bytes of the body as Foundation's `Data`.
+    /// - Throws: As ``bytes(anyStatus:upTo:)``.
+    public func data(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> Data {
+        Data(try await bytes(anyStatus: anyStatus, upTo: limit))
+    }
+
+    private func read<Serializer: ResponseSerializer>(
+        by serializer: Serializer
+    ) async throws -> Serializer.Output {
+        do { return try await serializer.serialize(self) } catch { throw CurlewError(wrapping: error) }
+    }
 }

@@ -2,8 +2,8 @@
 ///
 /// 1. Secrets: fields with secrets of the session are taken off a request that goes to another origin.
 /// 2. Sharing: a link may have left a ``RequestDispatch``, which joins the request to another, or sends it by itself.
-/// 3. Observers: each learns of the request that goes out, and of its answer.
-/// 4. The network: the request may wait until there is one (``RequestOptions/connectivityTimeout``).
+/// 3. The network: the request may wait until there is one (``RequestOptions/connectivityTimeout``).
+/// 4. Listeners: each attempt is reported to those of its call.
 /// 5. The transport sends it.
 final class ChainEnd: Sendable {
     let transport: any Transport
@@ -44,39 +44,25 @@ final class ChainEnd: Sendable {
     func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         // The usual request concerns the transport alone. Each function more would be a frame more for each call.
         guard concernsTransportAlone(request) else { return try await sendInSteps(request) }
-        guard let session else { return try await transfer(request) }
+        guard request.reporter == nil, let session else { return try await transfer(request) }
         return try await session.exchange(request).run()
     }
 
     private func concernsTransportAlone(_ request: CurlewRequest) -> Bool {
-        guard request.observers.isEmpty, usualWait == nil, home.contains(request) else { return false }
+        guard usualWait == nil, home.contains(request) else { return false }
         let options = request.options
         return !options.isAnySet || (options.dispatch == nil && options.connectivityTimeout == nil)
     }
 
-    // Not inlined, nor is what follows: every call would keep room for it in its frame while it waits.
+    // Not inlined, nor are the functions below: every call would keep room for them in its frame while it waits.
     @inline(never)
     private func sendInSteps(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = home.contains(request) ? request : request.withoutForeignSecrets()
-        guard let dispatch = request.options.dispatch else { return try await observe(request) }
+        guard let dispatch = request.options.dispatch else { return try await connect(request) }
         request.options.dispatch = nil
         return try await dispatch.dispatch(request, over: session.map { ObjectIdentifier($0) }) { request in
-            try await self.observe(request)
+            try await self.connect(request)
         }
-    }
-
-    @inline(never)
-    private func observe(_ request: CurlewRequest) async throws -> CurlewResponse {
-        var request = request
-        var attempts: [any AttemptObserver] = []
-        for observer in request.observers {
-            if let attempt = observer.willSend(&request, over: transport) { attempts.append(attempt) }
-        }
-        if !attempts.isEmpty { request.attemptObservers += attempts }
-        let result: Result<CurlewResponse, any Error>
-        do { result = .success(try await connect(request)) } catch { result = .failure(error) }
-        for attempt in attempts { attempt.answered(request, result) }
-        return try result.get()
     }
 
     /// Sends a request, and waits for the network if there is none.
@@ -93,18 +79,32 @@ final class ChainEnd: Sendable {
             event.error = error
             exchange.publishAfterEnd(event)
         } next: { request in
-            guard let session = self.session else { return try await self.transfer(request) }
-            return try await latest.made(by: { try session.exchange(request) }).run()
+            try await self.transfer(request, latest)
         }
     }
 
+    /// Sends a request, and reports it to the listeners of its call.
     @inline(never)
-    private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {
-        if let session { return try await session.exchange(request).run() }
-        var response = try await transport.send(request)
-        // Nobody else knows it.
-        if response.exchange == nil { response.sentRequest = request }
-        return response
+    private func transfer(_ request: CurlewRequest, _ latest: LatestExchange? = nil) async throws -> CurlewResponse {
+        var request = request
+        let attempt = request.reporter?.attemptBegins(&request, over: session)
+        do {
+            var response: CurlewResponse
+            if let session {
+                let exchange = try session.exchange(request)
+                latest?.exchange = exchange
+                response = try await exchange.run()
+            } else {
+                response = try await transport.send(request)
+                // Only the end of the chain knows the request that was sent.
+                if response.exchange == nil { response.sentRequest = request }
+            }
+            attempt?.answered(request, response)
+            return response
+        } catch {
+            attempt?.failed(request, error)
+            throw error
+        }
     }
 }
 
@@ -121,12 +121,9 @@ extension SessionActor: Transport {
 private final class LatestExchange: Sendable {
     private let made = Guarded<Exchange?>(nil)
 
-    var exchange: Exchange? { made.withLock { $0 } }
-
-    func made(by make: () throws -> Exchange) rethrows -> Exchange {
-        let exchange = try make()
-        made.withLock { $0 = exchange }
-        return exchange
+    var exchange: Exchange? {
+        get { made.withLock { $0 } }
+        set { made.withLock { $0 = newValue } }
     }
 }
 

@@ -4,7 +4,7 @@ public import HTTPTypes
 ///
 /// ```swift
 /// let getUser = Endpoint(.get, as: User.self) { (id: Int) in "users/\(id)" }
-/// let create = Endpoint(.post, as: Order.self) { (order: NewOrder) in .init("orders", json: order) }
+/// let create = Endpoint(.post, as: Order.self) { (order: NewOrder) in .init("orders", .json(order)) }
 /// let user = try await api.call(getUser, 7)
 /// ```
 ///
@@ -24,12 +24,12 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
     /// The options of its requests.
     public var options: RequestOptions
     private let request: @Sendable (Input) throws -> HTTPSession.EndpointRequest
-    private let run: @Sendable (HTTPSession, CurlewRequest, RequestContent) async throws -> Output
+    private let run: @Sendable (HTTPSession, CurlewRequest, CallContent) async throws -> Output
 
     private init(
         _ method: HTTPRequest.Method, _ fields: HTTPFields, _ options: RequestOptions,
         _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest,
-        run: @escaping @Sendable (HTTPSession, CurlewRequest, RequestContent) async throws -> Output
+        run: @escaping @Sendable (HTTPSession, CurlewRequest, CallContent) async throws -> Output
     ) {
         self.method = method
         self.fields = fields
@@ -122,17 +122,27 @@ extension HTTPSession {
     public struct EndpointRequest: Sendable, ExpressibleByStringInterpolation {
         let reference: URIReference
         let fields: HTTPFields
-        let content: RequestContent
+        let content: CallContent
 
-        /// The parameters are those of the verbs (``HTTPSession/post(_:parameters:encoding:form:json:body:fields:timeout:options:parts:)``).
+        /// The parameters are those of the verbs.
         public init(
-            _ reference: URIReference, parameters: RequestParameters = .none,
-            encoding: RequestParameters.Encoding = .automatic, form: RequestParameters = .none,
-            json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, fields: HTTPFields = HTTPFields()
+            _ reference: URIReference, _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
+            fields: HTTPFields = HTTPFields()
         ) {
             self.reference = reference
             self.fields = fields
-            content = RequestContent(parameters: parameters, encoding: encoding, form: form, json: json, body: body)
+            self.content = CallContent(content, query: query)
+        }
+
+        /// The parameters are those of the verbs.
+        public init(
+            _ reference: URIReference, parameters: RequestParameters,
+            encoding: RequestParameters.Encoding = .automatic, query: RequestParameters = .none,
+            fields: HTTPFields = HTTPFields()
+        ) {
+            self.reference = reference
+            self.fields = fields
+            content = CallContent(parameters, encoding, query: query)
         }
 
         public init(stringLiteral value: String) { self.init(URIReference(stringLiteral: value)) }
@@ -143,13 +153,22 @@ extension HTTPSession {
     }
 
     /// Makes the call of an endpoint.
-    /// - Throws: ``CurlewError``, or what a link of the endpoint or the closure that makes its request throws.
+    /// - Throws: ``CurlewError``. An error of the closure that makes the request, or of a link of the endpoint, is
+    ///   ``CurlewError/underlying`` of ``ErrorCode/linkFailed``.
     public func call<Input, Output>(_ endpoint: Endpoint<Input, Output>, _ input: Input) async throws -> Output {
-        try await endpoint.call(self, input)
+        do {
+            return try await endpoint.call(self, input)
+        } catch {
+            throw CurlewError(wrapping: error)
+        }
     }
 
     /// Makes the call of an endpoint that takes no argument.
     public func call<Output>(_ endpoint: Endpoint<Void, Output>) async throws -> Output {
-        try await endpoint.call(self, ())
+        do {
+            return try await endpoint.call(self, ())
+        } catch {
+            throw CurlewError(wrapping: error)
+        }
     }
 }

@@ -164,14 +164,3 @@ extension EventSource {
 
     private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!
 }
-
-extension CurlewError {
-    /// An error of whatever type, as one of ours.
-    init(wrapping error: any Error) {
-        if let error = error as? CancellationError {
-            self.init(error)
-        } else {
-            self = error as? CurlewError ?? CurlewError(.connectionLost, "the exchange failed", underlying: error)
-        }
-    }
-}

@@ -102,16 +102,15 @@ extension HTTPSession {
     /// The events of a stream, each one's data decoded from JSON.
     ///
     /// ```swift
-    /// for try await delta in api.events("messages", method: .post, json: prompt, as: Delta.self, until: "[DONE]") {
+    /// for try await delta in api.events("messages", .json(prompt), as: Delta.self, until: "[DONE]") {
     ///     print(delta.text, terminator: "")
     /// }
     /// ```
     /// - Parameters:
     ///   - reference: The URL, absolute or relative to ``baseURL``.
-    ///   - method: The method.
-    ///   - parameters: As for the verbs.
-    ///   - json: As for the verbs.
-    ///   - body: As for the verbs.
+    ///   - content: The content of the request.
+    ///   - method: The method; nil is POST with content, and GET without.
+    ///   - query: Pairs for the query.
     ///   - type: What the data of an event is decoded as.
     ///   - endMarker: The data of the event that is the end and is no JSON, such as `[DONE]`.
     ///   - malformed: The treatment of data that cannot be decoded.
@@ -120,8 +119,8 @@ extension HTTPSession {
     ///   - reconnection: When to connect again.
     ///   - limits: Bounds on lines and events; beyond them: ``ErrorCode/responseTooLarge``.
     public func events<Value: Decodable & Sendable>(
-        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
-        json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, as type: Value.Type,
+        _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
+        query: RequestParameters = .none, as type: Value.Type,
         until endMarker: String? = nil, malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
@@ -130,33 +129,33 @@ extension HTTPSession {
         let coding = self.json
         return EventStream(
             source: eventSource(
-                method, reference, RequestContent(parameters: parameters, json: json, body: body), fields, options,
+                method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
                 reconnection, limits),
             decode: { try $0.json(as: type, by: coding) }, endMarker: endMarker, malformed: malformed)
     }
 
     /// The events of a stream as they are; see
-    /// ``events(_:method:parameters:json:body:as:until:malformed:fields:options:reconnection:limits:)``.
+    /// ``events(_:_:method:query:as:until:malformed:fields:options:reconnection:limits:)``.
     public func events(
-        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
-        json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, until endMarker: String? = nil,
+        _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
+        query: RequestParameters = .none, until endMarker: String? = nil,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
     ) -> EventStream<ServerSentEvent> {
         EventStream(
             source: eventSource(
-                method, reference, RequestContent(parameters: parameters, json: json, body: body), fields, options,
+                method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
                 reconnection, limits),
             decode: { $0 }, endMarker: endMarker, malformed: .fail)
     }
 
     private func eventSource(
-        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, _ fields: HTTPFields,
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ fields: HTTPFields,
         _ options: RequestOptions, _ reconnection: ServerSentEvent.ReconnectionPolicy, _ limits: ServerSentEvent.Limits
     ) -> Result<EventSource, any Error> {
         Result {
-            let request = try makeRequest(method, reference, content, fields: fields, options: options)
+            let request = try makeRequest(method, reference, content, CallSettings(fields, nil, nil, options))
             return EventSource(self, request, reconnection: reconnection, limits: limits)
         }
     }

@@ -146,6 +146,8 @@ public struct HTTPSession: Sendable {
     public func resolve(_ reference: URIReference) throws -> CurlewURI { try reference.resolved(against: baseURL) }
 
     /// Sends a request through the chain and waits for the head of its response.
+    /// - Throws: ``CurlewError``. The error of a link or a transport of the program's own is ``CurlewError/underlying`` of
+    ///   ``ErrorCode/linkFailed``, and its `CancellationError` is ``ErrorCode/cancelled``.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
         // Asked of what the chain brings, once, and not by the transport.
@@ -158,13 +160,12 @@ public struct HTTPSession: Sendable {
             } else {
                 response = try await end.link.send(request)
             }
-        } catch let error as CancellationError {
-            // From a link, a closure or a transport of the user's.
-            throw CurlewError(error, of: request)
+        } catch {
+            throw CurlewError(wrapping: error, request)
         }
         response.defaults = responseDefaults
         guard let decide else { return response }
-        return try await response.disposed(by: decide)
+        do { return try await response.disposed(by: decide) } catch { throw CurlewError(wrapping: error, request) }
     }
 
     /// Adds what the session has for every request, and notes what holds for the whole call. Mostly that is nothing.
@@ -186,8 +187,8 @@ public struct HTTPSession: Sendable {
     private func watchFile(of request: inout CurlewRequest) throws {
         do {
             request.body = try request.body.watchingFile()
-        } catch let error as CurlewError {
-            throw error.adding(request)
+        } catch {
+            throw CurlewError(wrapping: error).adding(request)
         }
     }
 

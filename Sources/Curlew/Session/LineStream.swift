@@ -62,9 +62,9 @@ extension HTTPSession {
     /// ```
     /// - Parameters:
     ///   - reference: The URL, absolute or relative to ``baseURL``.
-    ///   - method: The method.
-    ///   - parameters: As for the verbs.
-    ///   - json: As for the verbs.
+    ///   - content: The content of the request.
+    ///   - method: The method; nil is POST with content, and GET without.
+    ///   - query: Pairs for the query.
     ///   - type: What a line is decoded as. Empty lines are passed over.
     ///   - limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge`` and ends the sequence.
     ///   - malformed: The treatment of a line that cannot be decoded.
@@ -72,12 +72,12 @@ extension HTTPSession {
     ///   - timeout: A deadline over the whole call, the reading of the body included.
     ///   - options: Options of this call; what is nil is the session's.
     public func lines<Value: Decodable & Sendable>(
-        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
-        json: (any Encodable & Sendable)? = nil, as type: Value.Type, upTo limit: ByteSize = .mebibytes(1),
+        _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
+        query: RequestParameters = .none, as type: Value.Type, upTo limit: ByteSize = .mebibytes(1),
         malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
         options: RequestOptions = RequestOptions()
     ) -> LineStream<Value> {
-        let content = RequestContent(parameters: parameters, json: json)
+        let content = CallContent(content, query: query)
         let coding = self.json
         var fields = fields
         if fields[.accept] == nil {
@@ -85,25 +85,27 @@ extension HTTPSession {
         }
         return LineStream(
             open: { [fields] in
-                let response = try await send(
-                    method, reference, content, fields: fields, timeout: timeout, options: options)
+                let response = try await call(
+                    method ?? content.content.usualMethod, reference, content,
+                    CallSettings(fields, nil, timeout, options))
                 return try await response.checked().body
                     .ndjson(as: type, upTo: limit, options: coding.reading, coding: coding)
             }, malformed: malformed)
     }
 
     /// The lines of a response as text: without line ends (LF or CRLF), as UTF-8 with repairs; see
-    /// ``lines(_:method:parameters:json:as:upTo:malformed:fields:timeout:options:)``.
+    /// ``lines(_:_:method:query:as:upTo:malformed:fields:timeout:options:)``.
     public func lines(
-        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
-        json: (any Encodable & Sendable)? = nil, upTo limit: ByteSize = .mebibytes(1),
+        _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
+        query: RequestParameters = .none, upTo limit: ByteSize = .mebibytes(1),
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) -> LineStream<String> {
-        let content = RequestContent(parameters: parameters, json: json)
+        let content = CallContent(content, query: query)
         return LineStream(
             open: {
-                let response = try await send(
-                    method, reference, content, fields: fields, timeout: timeout, options: options)
+                let response = try await call(
+                    method ?? content.content.usualMethod, reference, content,
+                    CallSettings(fields, nil, timeout, options))
                 return try await response.checked().body.lines(upTo: limit)
             }, malformed: .fail)
     }

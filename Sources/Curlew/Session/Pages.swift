@@ -34,26 +34,31 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
         }
 
         /// The next page; nil after the last.
-        /// - Throws: ``CurlewError``, and what the closure that finds the next page throws.
+        /// - Throws: ``CurlewError``; the error of the closure that finds the next page is ``CurlewError/underlying`` of
+        ///   ``ErrorCode/linkFailed``.
         public mutating func next() async throws -> Page? {
-            guard case .next(let result) = phase else { return nil }
-            phase = .ended
-            let request = try result.get()
-            try check(request)
-            let response = try await pages.session.send(request)
-            let (page, link) = try await pages.read(response)
-            if let link {
-                // Thrown when that page is asked for: this one is whole.
-                phase = .next(
-                    Result {
-                        let uri = try link.resolved(against: response.uri)
-                        // What was given for the first page is for its origin.
-                        var next = uri.hasSameOrigin(as: request.uri) ? request : request.removingSecrets()
-                        next.uri = uri
-                        return next
-                    })
+            do {
+                guard case .next(let result) = phase else { return nil }
+                phase = .ended
+                let request = try result.get()
+                try check(request)
+                let response = try await pages.session.send(request)
+                let (page, link) = try await pages.read(response)
+                if let link {
+                    // Thrown when that page is asked for: this one is whole.
+                    phase = .next(
+                        Result {
+                            let uri = try link.resolved(against: response.uri)
+                            // What was given for the first page is for its origin.
+                            var next = uri.hasSameOrigin(as: request.uri) ? request : request.removingSecrets()
+                            next.uri = uri
+                            return next
+                        })
+                }
+                return page
+            } catch {
+                throw CurlewError(wrapping: error)
             }
-            return page
         }
 
         private mutating func check(_ request: CurlewRequest) throws {
@@ -94,10 +99,14 @@ public struct PagedElements<Page: Sequence & Sendable>: AsyncSequence, Sendable 
         /// The next element; nil after the last of the last page.
         /// - Throws: ``CurlewError``.
         public mutating func next() async throws -> Page.Element? {
-            while true {
-                if let element = elements?.next() { return element }
-                guard let page = try await pages.next() else { return nil }
-                elements = page.makeIterator()
+            do {
+                while true {
+                    if let element = elements?.next() { return element }
+                    guard let page = try await pages.next() else { return nil }
+                    elements = page.makeIterator()
+                }
+            } catch {
+                throw CurlewError(wrapping: error)
             }
         }
     }
@@ -114,20 +123,20 @@ extension HTTPSession {
     /// ```
     /// - Parameters:
     ///   - reference: The URL of the first page, absolute or relative to ``baseURL``.
-    ///   - parameters: Parameters of the first page, in its query.
+    ///   - query: Pairs for the query of the first page.
     ///   - type: What a page is decoded as: a list of elements.
     ///   - limit: The most pages.
     ///   - allowsOtherOrigins: True if a link may lead to another origin. Secrets of the session do not go there.
     ///   - fields: Fields of each request.
     ///   - options: Options of each request.
     public func pages<Page: Decodable & Sequence & Sendable>(
-        _ reference: URIReference, parameters: RequestParameters = .none, as type: Page.Type,
+        _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions()
     ) -> PagedElements<Page> where Page.Element: Sendable {
         PagedElements(
             pages: pages(
-                reference, parameters: parameters, as: type, limit: limit, allowsOtherOrigins: allowsOtherOrigins,
+                reference, query: query, as: type, limit: limit, allowsOtherOrigins: allowsOtherOrigins,
                 fields: fields, options: options
             ) { _, response in
                 response.link("next").map { .uri($0) }
@@ -140,10 +149,10 @@ extension HTTPSession {
     /// let pages = api.pages("users", as: UserList.self) { page, _ in page.cursor.map { "users?cursor=\($0)" } }
     /// for try await page in pages { print(page.users.count) }
     /// ```
-    /// The parameters are those of ``pages(_:parameters:as:limit:allowsOtherOrigins:fields:options:)``; `next` gets a page and its
+    /// The parameters are those of ``pages(_:query:as:limit:allowsOtherOrigins:fields:options:)``; `next` gets a page and its
     /// response, whose body was read, and gives the reference to the next, relative to the page; nil ends the sequence.
     public func pages<Page: Decodable & Sendable>(
-        _ reference: URIReference, parameters: RequestParameters = .none, as type: Page.Type,
+        _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(),
         next: @escaping @Sendable (Page, CurlewResponse) throws -> URIReference?
@@ -154,10 +163,7 @@ extension HTTPSession {
         return Pages(
             session: self,
             first: Result { [fields] in
-                try makeRequest(
-                    .get, reference,
-                    RequestContent(parameters: parameters, encoding: parameters.isNone ? .automatic : .query),
-                    fields: fields, options: options)
+                try request(.get, reference, query: query, fields: fields, options: options)
             },
             read: { response in
                 let (page, response) = try await serializer.serialize(response)

@@ -16,7 +16,7 @@ extension RequestParameters {
         let placement: Placement
 
         /// What the session's ``HTTPSession/requestSerializer`` does: as AFNetworking, a query for GET, HEAD and DELETE, a form
-        /// in the body for others. Beside `json:`, `form:` or `body:` the parameters go into the query.
+        /// in the body for others.
         public static let automatic = Encoding(kind: .automatic, placement: .automatic)
         /// A query, whatever the method.
         public static let query = Encoding(kind: .pairs, placement: .query)
@@ -46,35 +46,49 @@ extension RequestParameters {
     }
 }
 
-/// What goes into a request: at most one of a form, JSON, a body and parts, and parameters beside it.
-struct RequestContent {
+/// The content of a call: that of its body, parameters that a serializer puts into the request, and its query.
+struct CallContent: Sendable {
+    var content = CurlewRequest.Content.none
     var parameters = RequestParameters.none
     var encoding = RequestParameters.Encoding.automatic
-    var form = RequestParameters.none
-    var json: (any Encodable & Sendable)?
-    var body = CurlewRequest.Body.none
-    var multipart: MultipartFormData?
+    var query = RequestParameters.none
 
-    /// The names of what is given for the body.
-    private var bodies: [String] {
-        var names: [String] = []
-        if !form.isNone { names.append("form:") }
-        if json != nil { names.append("json:") }
-        if !body.isNone { names.append("body:") }
-        if multipart != nil { names.append("a closure for parts") }
-        return names
+    init(_ content: CurlewRequest.Content = .none, query: RequestParameters = .none) {
+        self.content = content
+        self.query = query
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if there is more than one body.
-    fileprivate func checkBodies() throws {
-        guard bodies.count > 1 else { return }
-        throw CurlewError(
-            .invalidRequest, "a request has one body, and this one was given \(bodies.joined(separator: " and "))")
+    init(
+        _ parameters: RequestParameters, _ encoding: RequestParameters.Encoding = .automatic,
+        query: RequestParameters = .none
+    ) {
+        self.parameters = parameters
+        self.encoding = encoding
+        self.query = query
     }
 
-    /// True if the request is as it is without them.
-    fileprivate var hasParameters: Bool {
-        !parameters.isNone || !encoding.isAutomatic || !form.isNone || multipart != nil
+    /// True if a serializer has something to put into the request.
+    fileprivate var needsSerializer: Bool {
+        if !parameters.isNone || !encoding.isAutomatic || !query.isNone { return true }
+        switch content.kind {
+        case .form, .propertyList, .multipart: return true
+        case .none, .body, .encoded, .json: return false
+        }
+    }
+}
+
+/// The arguments of a call that say how it is carried.
+struct CallSettings {
+    var fields: HTTPFields
+    var credential: Credential?
+    var timeout: Duration?
+    var options: RequestOptions
+
+    init(_ fields: HTTPFields, _ credential: Credential?, _ timeout: Duration?, _ options: RequestOptions) {
+        self.fields = fields
+        self.credential = credential
+        self.timeout = timeout
+        self.options = options
     }
 }
 
@@ -83,21 +97,32 @@ extension HTTPSession {
     ///
     /// Not inlined: each verb would have all of this in its frame, which is kept as long as the call waits.
     @inline(never)
-    func send(
-        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, fields: HTTPFields,
-        timeout: Duration?, options: RequestOptions
+    func call(
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ settings: CallSettings
     ) async throws -> CurlewResponse {
-        let request = try request(method, reference, fields: fields, timeout: timeout, options: options)
-        return try await send(request, content)
+        try await send(request(method, reference, settings), content)
     }
 
     /// Sends what a verb was given, and makes a value of the response.
-    func send<Serializer: ResponseSerializer>(
-        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, as serializer: Serializer,
-        fields: HTTPFields, timeout: Duration?, options: RequestOptions
+    func call<Serializer: ResponseSerializer>(
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, as serializer: Serializer,
+        _ settings: CallSettings
     ) async throws -> Serializer.Output {
-        let request = try request(method, reference, fields: fields, timeout: timeout, options: options)
-        return try await serializer.intercept(request) { try await send($0, content) }
+        let request = try request(method, reference, settings)
+        do {
+            return try await serializer.intercept(request) { try await send($0, content) }
+        } catch {
+            throw CurlewError(wrapping: error, request)
+        }
+    }
+
+    private func request(
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ settings: CallSettings
+    ) throws -> CurlewRequest {
+        var request = try request(
+            method, reference, fields: settings.fields, timeout: settings.timeout, options: settings.options)
+        if let credential = settings.credential { try request.authorize(by: credential) }
+        return request
     }
 
     /// The request of a call that has no content.
@@ -111,69 +136,100 @@ extension HTTPSession {
         return CurlewRequest(method, try resolve(reference), fields: fields, options: options)
     }
 
-    func send(_ request: CurlewRequest, _ content: RequestContent) async throws -> CurlewResponse {
+    func send(_ request: CurlewRequest, _ content: CallContent) async throws -> CurlewResponse {
         do {
             var request = try withBody(of: content, request)
-            guard content.hasParameters else { return try await send(request) }
+            guard content.needsSerializer else { return try await send(request) }
             noteOwnSecrets(of: &request)
             let (serializer, call) = try serialization(of: content, in: request)
             return try await serializer.intercept(call) { try await send($0) }
-        } catch let error as CurlewError where error.stage == .preparing && error.uri == nil {
-            throw error.adding(request)
+        } catch {
+            let failure = CurlewError(wrapping: error, request)
+            guard failure.stage == .preparing, failure.uri == nil else { throw failure }
+            throw failure.adding(request)
         }
     }
 
     /// The request that a call with such content would send, the session's default fields included: to be changed, sent later,
     /// or shown by ``CurlewRequest/curlCommand(maskingSecrets:)``.
     func makeRequest(
-        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, fields: HTTPFields,
-        options: RequestOptions
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ settings: CallSettings
     ) throws -> CurlewRequest {
-        var request = CurlewRequest(method, try resolve(reference), fields: fields, options: options)
+        var request = try request(method, reference, settings)
         noteOwnSecrets(of: &request)
-        request = try withBody(of: content, request)
-        guard content.hasParameters else {
-            addDefaultFields(to: &request)
-            return request
+        do {
+            request = try withBody(of: content, request)
+            guard content.needsSerializer else {
+                addDefaultFields(to: &request)
+                return request
+            }
+            let (serializer, call) = try serialization(of: content, in: request)
+            return try serializer.serialize(call)
+        } catch {
+            throw CurlewError(wrapping: error, request)
         }
-        let (serializer, call) = try serialization(of: content, in: request)
-        return try serializer.serialize(call)
     }
 
     /// The request with what is its body, and the parameters that a link is to put into it.
-    func parameterized(_ request: CurlewRequest, _ content: RequestContent) throws -> ParameterizedRequest {
+    func parameterized(_ request: CurlewRequest, _ content: CallContent) throws -> ParameterizedRequest {
         try serialization(of: content, in: withBody(of: content, request)).1
     }
 
-    /// The request with the body of its content, but for one that parameters make.
-    private func withBody(of content: RequestContent, _ request: CurlewRequest) throws -> CurlewRequest {
-        try content.checkBodies()
+    /// The request with the body of its content, unless a serializer makes that.
+    private func withBody(of content: CallContent, _ request: CurlewRequest) throws -> CurlewRequest {
         var request = request
-        if !content.body.isNone { request.body = content.body }
-        if let value = content.json { try request.takeJSON(value, by: json) }
+        switch content.content.kind {
+        case .none, .form, .propertyList, .multipart: return request
+        case .body(let body): request.body = body
+        case .encoded(let encode): request.body = .bytes(try Self.encoding(encode))
+        case .json(let value): request.body = .bytes(try json.encode(value))
+        }
+        if case .json = content.content.kind {
+            request.addContentType("application/json")
+        } else if let type = content.content.type {
+            request.addContentType(type)
+        }
         return request
     }
 
-    /// The serializer of a call's parameters, and what it gets.
+    /// Runs a closure that makes content.
+    private static func encoding<Value>(_ make: () throws -> Value) throws -> Value {
+        do { return try make() } catch {
+            if error is CurlewError || error is CancellationError { throw CurlewError(wrapping: error) }
+            throw CurlewError(.encodingFailed, "the content cannot be made", underlying: error)
+        }
+    }
+
+    /// The serializer of a call's content, and the request that it gets.
     private func serialization(
-        of content: RequestContent, in request: CurlewRequest
+        of content: CallContent, in request: CurlewRequest
     ) throws -> (any RequestSerializer, ParameterizedRequest) {
         var request = request
         // Before the serializer's, which give way to them.
         addDefaultFields(to: &request)
-        let parameters = content.parameters
-        if !content.form.isNone {
-            if !parameters.isNone {
-                request = try pairSerializer.serialize(
-                    ParameterizedRequest(request, parameters: parameters, placement: .query))
-            }
-            return (pairSerializer, ParameterizedRequest(request, parameters: content.form, placement: .body))
+        if !content.query.isNone {
+            request = try pairSerializer.serialize(
+                ParameterizedRequest(request, parameters: content.query, placement: .query))
         }
-        if let form = content.multipart {
+        switch content.content.kind {
+        case .form(let pairs):
+            return (pairSerializer, ParameterizedRequest(request, parameters: pairs, placement: .body))
+        case .propertyList(let parameters):
+            return (
+                PropertyListRequestSerializer(base: pairSerializer),
+                ParameterizedRequest(request, parameters: parameters, placement: .body)
+            )
+        case .multipart(let parameters, let build):
+            let form = try Self.encoding {
+                var form = MultipartFormData()
+                try build(&form)
+                return form
+            }
             return (
                 MultipartRequestSerializer(form, base: pairSerializer),
-                ParameterizedRequest(request, parameters: parameters, placement: content.encoding.placement)
+                ParameterizedRequest(request, parameters: parameters, placement: .body)
             )
+        case .none, .body, .encoded, .json: break
         }
         var placement = content.encoding.placement
         if placement == .automatic, !request.body.isNone { placement = .query }
@@ -186,7 +242,7 @@ extension HTTPSession {
         case .multipart(let form): serializer = MultipartRequestSerializer(form, base: pairSerializer)
         case .serializer(let given): serializer = given
         }
-        return (serializer, ParameterizedRequest(request, parameters: parameters, placement: placement))
+        return (serializer, ParameterizedRequest(request, parameters: content.parameters, placement: placement))
     }
 
     /// The serializer of queries and forms in this session.
@@ -202,9 +258,13 @@ extension HTTPSession {
 }
 
 extension CurlewRequest {
-    /// Puts a value into the body as JSON, with its Content-Type unless there is one.
-    fileprivate mutating func takeJSON(_ value: any Encodable & Sendable, by coding: JSONCoding) throws {
-        body = .bytes(try coding.encode(value))
-        if !fields.contains(.contentType) { fields[.contentType] = "application/json" }
+    /// Gives the body its media type, unless the fields have one.
+    fileprivate mutating func addContentType(_ type: String) {
+        if !fields.contains(.contentType) { fields[.contentType] = type }
+    }
+
+    /// Adds the credential of a call, in the scheme that needs no challenge: Bearer for a token, Basic for a password.
+    fileprivate mutating func authorize(by credential: Credential) throws {
+        fields[.authorization] = try credential.preemptiveValue
     }
 }

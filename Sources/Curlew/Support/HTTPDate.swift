@@ -136,19 +136,10 @@ private struct HTTPDateReader {
     // MARK: The calendar
 
     private static func seconds(_ parts: Parts) -> Int64? {
-        let isLeap = parts.year.isMultiple(of: 4) && (!parts.year.isMultiple(of: 100) || parts.year.isMultiple(of: 400))
-        let length = parts.month == 2 && isLeap ? 29 : lengths[parts.month - 1]
-        guard parts.year > 0, (1...length).contains(parts.day) else { return nil }
-        let before = parts.year - 1
-        var day = before * 365 + before / 4 - before / 100 + before / 400 - daysBefore1970
-        day += lengths[..<(parts.month - 1)].reduce(0, +) + (parts.month > 2 && isLeap ? 1 : 0)
-        day += parts.day - 1
-        return Int64(day) * 86_400 + Int64(parts.secondOfDay)
+        guard let date = CivilDate(year: parts.year, month: parts.month, day: parts.day) else { return nil }
+        return Int64(date.daysSince1970) * 86_400 + Int64(parts.secondOfDay)
     }
 
-    /// From the first day of the year 1.
-    private static let daysBefore1970 = 719_162
-    private static let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     private static let months: [StaticString] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]

@@ -20,18 +20,6 @@ extension Exchange {
         return progress
     }
 
-    /// Tells the observers of the request that it has ended.
-    func reportEnd() {
-        var exchange: EndedExchange?
-        for observer in request.attemptObservers {
-            observer.ended(number)
-            guard observer.takesFigures, let observer = observer as? any ExchangeObserver else { continue }
-            let ended = exchange ?? EndedExchange(request: request, head: head, metrics: metrics, error: end)
-            observer.exchangeEnded(ended)
-            exchange = ended
-        }
-    }
-
     /// Publishes what became of the response. The task may have outlived its session.
     func report(_ outcome: ResponseOutcome) {
         guard isObserved else { return }

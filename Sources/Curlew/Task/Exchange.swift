@@ -293,7 +293,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         endedAt = core.now
         letGo()
         // Before anybody hears of it who waits.
-        if !request.attemptObservers.isEmpty { reportEnd() }
+        for watcher in request.watchers { watcher.ended(self) }
         if let end {
             ordering.establish()
             waiters.fail(with: end)

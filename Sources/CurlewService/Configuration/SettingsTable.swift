@@ -120,16 +120,19 @@ enum SettingsTable {
 
     private static let links: [SettingsEntry] = [
         SettingsEntry(
-            "retry.attempts", \.retry.attempts, Form.count(1...1000),
+            "retry.attempts", \.retry.policy.attempts, Form.count(1...1000),
             "How often a request is sent at most; 1 is never again"),
         SettingsEntry(
-            "retry.backoff", \.retry.backoff.base, Form.duration(), "The bound of the wait after the first failure"),
+            "retry.backoff", \.retry.policy.backoff.base, Form.duration(),
+            "The bound of the wait after the first failure"),
         SettingsEntry(
-            "retry.backoff-limit", \.retry.backoff.maximum, Form.duration(), "The bound that the waits double up to"),
+            "retry.backoff-limit", \.retry.policy.backoff.maximum, Form.duration(),
+            "The bound that the waits double up to"),
         SettingsEntry(
-            "retry.total-time", \.retry.totalTime, Form.timeLimit, "No attempt is begun later than this after the call"),
+            "retry.total-time", \.retry.policy.totalTime, Form.timeLimit,
+            "No attempt is begun later than this after the call"),
         SettingsEntry(
-            "retry.retry-after-limit", \.retry.retryAfterLimit, Form.duration(allowsZero: true),
+            "retry.retry-after-limit", \.retry.policy.retryAfterLimit, Form.duration(allowsZero: true),
             "The longest Retry-After that is waited for"),
         SettingsEntry(
             "redirects.policy", \.redirects.kind,

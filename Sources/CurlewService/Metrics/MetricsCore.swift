@@ -61,9 +61,11 @@ final class MetricsCore: Sendable {
 
     // MARK: Gauges
 
-    private func register(_ session: SessionActor) {
+    private func register(_ carrier: any AnyObject & Sendable) {
         let begins = sessions.withLock { sessions in
-            guard sessions.last !== session || !sessions.isTimed else { return false }
+            // Mostly it is the session before, and a cast would cost more than all else here.
+            guard sessions.last !== carrier || !sessions.isTimed else { return false }
+            guard let session = carrier as? SessionActor else { return false }
             sessions.last = session
             if !sessions.list.contains(where: { $0.session === session }) {
                 sessions.list.removeAll { $0.session == nil }
@@ -109,47 +111,35 @@ final class MetricsCore: Sendable {
     }
 }
 
-extension MetricsCore: CallObserver {
-    func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
-        if let session = transport as? SessionActor { register(session) }
-        // Another transport may pass the request on to a session.
-        return self
+extension MetricsCore: CallListener {
+    func receive(_ event: CallEvent) {
+        switch event.kind {
+        case .attemptStarted: if let session = event.session { register(session) }
+        case .attemptEnded: if let metrics = event.metrics { note(event, metrics) }
+        case .redirected: notes.add(MetricNote(.redirect, event.request.uri))
+        case .retrying:
+            notes.add(
+                MetricNote(.retry, event.request.uri, status: event.status?.code ?? 0, code: event.errorCode))
+        case .hedging: notes.add(MetricNote(.hedge, event.request.uri))
+        case .circuitChanged:
+            // A circuit of other requests than those to one origin has no server of its own.
+            guard let transition = event.circuit, transition.group == event.request.uri.origin else { return }
+            notes.add(MetricNote(.circuit(transition.to), event.request.uri))
+        default: break
+        }
     }
 
-    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
-        notes.add(MetricNote(.redirect, request.uri))
-    }
-
-    func retrying(
-        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
-        _ attempt: Int
-    ) {
-        notes.add(MetricNote(.retry, request.uri, status: status?.code ?? 0, code: code))
-    }
-
-    func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest) {
-        // A circuit of other requests than those to one origin has no server of its own.
-        guard transition.group == request.uri.origin else { return }
-        notes.add(MetricNote(.circuit(transition.to), request.uri))
-    }
-
-    func hedging(_ request: CurlewRequest, attempt: Int) { notes.add(MetricNote(.hedge, request.uri)) }
-}
-
-extension MetricsCore: ExchangeObserver {
-    func exchangeEnded(_ exchange: EndedExchange) {
-        let metrics = exchange.metrics
+    private func note(_ event: CallEvent, _ metrics: TaskMetrics) {
         let attempt = metrics.last
         let note = MetricNote.Exchange(
             duration: metrics.duration.nanosecondsClamped,
             wait: ((attempt?.queued ?? .zero) + (attempt?.waited ?? .zero)).nanosecondsClamped,
-            sentBytes: exchange.request.body.isNone ? -1 : metrics.sentBodyBytes,
-            receivedBytes: exchange.head == nil ? -1 : metrics.receivedBodyBytes,
+            sentBytes: event.request.body.isNone ? -1 : metrics.sentBodyBytes,
+            receivedBytes: event.response == nil ? -1 : metrics.receivedBodyBytes,
             opened: attempt?.connect != nil)
         notes.add(
             MetricNote(
-                .exchange(note), exchange.request.uri, status: exchange.head?.status.code ?? 0,
-                code: exchange.error?.code))
+                .exchange(note), event.request.uri, status: event.response?.status.code ?? 0, code: event.errorCode))
     }
 }
 

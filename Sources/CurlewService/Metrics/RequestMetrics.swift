@@ -48,7 +48,7 @@ public struct RequestMetrics: CurlewMiddleware {
         -> CurlewResponse
     {
         var observed = request
-        observed.observers.append(core)
+        ListenedCall.add(core, to: &observed)
         let start = core.begin()
         do {
             let response = try await next(observed)

@@ -3,12 +3,16 @@ internal import Curlew
 internal import HTTPTypes
 internal import Tracing
 
-/// The trace of one call: its span, and those of the requests that are sent for it.
-final class CallTrace: CallObserver {
+/// The trace of one call: its span, and the spans of its attempts.
+final class CallTrace: CallListener {
+    /// The span of an attempt that has not ended.
+    struct Attempt {
+        let number: Int
+        let span: any Span
+    }
+
     private struct State {
-        var attempts = 0
-        /// Requests whose spans have not ended.
-        var open = 0
+        var attempts: [Attempt] = []
         var result: CallResult?
         var hasEnded = false
     }
@@ -31,60 +35,69 @@ final class CallTrace: CallObserver {
         settle { $0.result = CallResult(request, result) }
     }
 
-    fileprivate func attemptEnded() { settle { $0.open -= 1 } }
-
-    /// Ends the span once the caller has its result and no request is under way any more.
+    /// Ends the span once the caller has its result and all attempts have ended.
     private func settle(_ change: (inout State) -> Void) {
         let result = state.withLock { state -> CallResult? in
             change(&state)
-            guard state.open == 0, !state.hasEnded, let result = state.result else { return nil }
+            guard state.attempts.isEmpty, !state.hasEnded, let result = state.result else { return nil }
             state.hasEnded = true
             return result
         }
         if let result { link.end(.call(self, result, DefaultTracerClock.now)) }
     }
 
-    // MARK: What happens on the way
+    // MARK: Events
 
-    func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
-        let number = state.withLock { state in
-            state.open += 1
-            state.attempts += 1
-            return state.attempts
-        }
+    func prepare(_ request: inout CurlewRequest, call: UInt64, attempt: Int) {
         let span = tracer.startAnySpan(name, context: self.span.context, ofKind: .client)
+        state.withLock { $0.attempts.append(Attempt(number: attempt, span: span)) }
         link.inject(span.context, into: &request)
-        return AttemptTrace(span: span, call: self, resends: number - 1)
     }
 
-    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
+    func receive(_ event: CallEvent) {
+        switch event.kind {
+        case .attemptEnded: attemptEnded(event)
+        case .redirected: redirected(event)
+        case .retrying: retrying(event)
+        case .hedging: hedging(event)
+        default: break
+        }
+    }
+
+    private func attemptEnded(_ event: CallEvent) {
+        settle { state in
+            guard let index = state.attempts.firstIndex(where: { $0.number == event.attempt }) else { return }
+            let attempt = state.attempts.remove(at: index)
+            // Under the lock, so that the end of the call's span comes behind it.
+            link.end(.attempt(attempt.span, event, DefaultTracerClock.now))
+        }
+    }
+
+    private func redirected(_ event: CallEvent) {
         var attributes = SpanAttributes()
-        attributes["http.response.status_code"] = status.code
-        attributes["url.full"] = request.uri.text(showsQuery: request.options.showsQueries)
+        if let status = event.status { attributes["http.response.status_code"] = status.code }
+        attributes["url.full"] = event.request.uri.text(showsQuery: event.request.options.showsQueries)
         span.addEvent(SpanEvent(name: "redirect", attributes: attributes))
     }
 
-    func retrying(
-        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
-        _ attempt: Int
-    ) {
+    private func retrying(_ event: CallEvent) {
         var attributes = SpanAttributes()
-        if let status { attributes["http.response.status_code"] = status.code }
-        if let code { attributes["error.type"] = code.rawValue }
-        attributes["curlew.wait.milliseconds"] = wait.nanosecondsClamped / 1_000_000
-        attributes["curlew.attempt"] = attempt
+        if let status = event.status { attributes["http.response.status_code"] = status.code }
+        if let code = event.errorCode { attributes["error.type"] = code.rawValue }
+        if let wait = event.wait { attributes["curlew.wait.milliseconds"] = wait.nanosecondsClamped / 1_000_000 }
+        attributes["curlew.attempt"] = event.number
         span.addEvent(SpanEvent(name: "retry", attributes: attributes))
     }
 
-    func hedging(_ request: CurlewRequest, attempt: Int) {
+    private func hedging(_ event: CallEvent) {
         var attributes = SpanAttributes()
-        attributes["curlew.attempt"] = attempt
+        attributes["curlew.attempt"] = event.number
         span.addEvent(SpanEvent(name: "hedge", attributes: attributes))
     }
 }
 
-/// A call whose span is not recorded: its requests carry its context, and that is all.
-final class UnrecordedCall: CallObserver {
+/// The listener of a call whose span is not recorded: its requests carry its context.
+final class UnrecordedCall: CallListener {
     private let context: ServiceContext
     private let link: RequestTracing
 
@@ -93,58 +106,9 @@ final class UnrecordedCall: CallObserver {
         self.link = link
     }
 
-    func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
-        link.inject(context, into: &request)
-        return nil
-    }
+    func prepare(_ request: inout CurlewRequest, call: UInt64, attempt: Int) { link.inject(context, into: &request) }
 
-    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {}
-
-    func retrying(
-        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
-        _ attempt: Int
-    ) {}
-
-    func hedging(_ request: CurlewRequest, attempt: Int) {}
-}
-
-/// The span of one request on the wire. It ends once.
-final class AttemptTrace: ExchangeObserver {
-    let span: any Span
-    let call: CallTrace
-    let resends: Int
-    private let hasEnded = Guarded(false)
-
-    init(span: any Span, call: CallTrace, resends: Int) {
-        self.span = span
-        self.call = call
-        self.resends = resends
-    }
-
-    /// On an event loop.
-    func exchangeEnded(_ exchange: EndedExchange) { end(AttemptResult(exchange)) }
-
-    func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {
-        switch result {
-        case .success(let response):
-            // A session reports the end of the exchange by itself, unless another transport has sent it another request.
-            if response.task?.request.attemptObservers.contains(where: { $0 === self }) == true { return }
-            end(AttemptResult(request, status: response.status.code))
-        case .failure(let error):
-            let failure = error as? CurlewError
-            end(AttemptResult(request, status: failure?.response?.status.code ?? 0, code: ErrorCode(of: error)))
-        }
-    }
-
-    private func end(_ result: AttemptResult) {
-        let isFirst = hasEnded.withLock { hasEnded in
-            defer { hasEnded = true }
-            return !hasEnded
-        }
-        guard isFirst else { return }
-        call.link.end(.attempt(self, result, DefaultTracerClock.now))
-        call.attemptEnded()
-    }
+    func receive(_ event: CallEvent) {}
 }
 
 /// Writes a context into the fields of a request. What may not stand there is left out, and costs the request nothing.

@@ -32,42 +32,17 @@ struct CallResult: Sendable {
     }
 }
 
-/// What came of one request on the wire.
-struct AttemptResult: Sendable {
-    let request: CurlewRequest
-    /// 0 without a response.
-    let status: Int
-    let code: ErrorCode?
-    /// What it took; nil where no session has carried it.
-    let metrics: TaskMetrics?
-
-    init(_ request: CurlewRequest, status: Int, code: ErrorCode? = nil) {
-        self.request = request
-        self.status = status
-        self.code = code
-        metrics = nil
-    }
-
-    init(_ exchange: EndedExchange) {
-        request = exchange.request
-        status = exchange.head?.status.code ?? 0
-        code = exchange.error?.code
-        metrics = exchange.metrics
-    }
-}
-
 /// The end of a span, with all that it is to have.
 enum SpanEnd: Sendable {
     case call(CallTrace, CallResult, DefaultTracerClock.Timestamp)
-    case attempt(AttemptTrace, AttemptResult, DefaultTracerClock.Timestamp)
+    case attempt(any Span, CallEvent, DefaultTracerClock.Timestamp)
 
     func perform() {
         switch self {
         case .call(let call, let result, let time):
             SpanDescription(span: call.span, time: time).end(result)
-        case .attempt(let attempt, let result, let time):
-            SpanDescription(span: attempt.span, time: time)
-                .end(result, resends: attempt.resends)
+        case .attempt(let span, let event, let time):
+            SpanDescription(span: span, time: time).end(event)
         }
     }
 }
@@ -86,17 +61,17 @@ private struct SpanDescription {
         end(attributes)
     }
 
-    func end(_ result: AttemptResult, resends: Int) {
-        var attributes = result.request.attributes
-        if resends > 0 { attributes["http.request.resend_count"] = resends }
-        setOutcome(result.status, result.code, &attributes)
-        if let metrics = result.metrics { describe(metrics, result, &attributes) }
+    func end(_ event: CallEvent) {
+        var attributes = event.request.attributes
+        if event.attempt > 1 { attributes["http.request.resend_count"] = event.attempt - 1 }
+        setOutcome(event.response?.status.code ?? 0, event.errorCode, &attributes)
+        if let metrics = event.metrics { describe(metrics, event, &attributes) }
         end(attributes)
     }
 
-    private func describe(_ metrics: TaskMetrics, _ result: AttemptResult, _ attributes: inout SpanAttributes) {
-        if !result.request.body.isNone { attributes["http.request.body.size"] = metrics.sentBodyBytes }
-        if result.status > 0 { attributes["http.response.body.size"] = metrics.receivedBodyBytes }
+    private func describe(_ metrics: TaskMetrics, _ event: CallEvent, _ attributes: inout SpanAttributes) {
+        if !event.request.body.isNone { attributes["http.request.body.size"] = metrics.sentBodyBytes }
+        if event.response != nil { attributes["http.response.body.size"] = metrics.receivedBodyBytes }
         guard let attempt = metrics.last else { return }
         if let address = attempt.remoteAddress {
             attributes["network.peer.address"] = address

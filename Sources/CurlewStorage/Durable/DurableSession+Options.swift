@@ -20,10 +20,13 @@ extension DurableSession {
         /// The time after which another worker takes a transfer whose worker has not been heard of: a process that stands
         /// still. One that was killed is known at once. 30 seconds by default, 1 at least.
         public var lease: Duration = .seconds(30)
-        /// The wait after an attempt that has failed, over restarts. Up to 1 second after the first, doubling up to 10 minutes.
-        public var backoff = Retry.Backoff(base: .seconds(1), maximum: .seconds(600))
-        /// The longest Retry-After that is waited for; one that is longer counts as this. A day by default.
-        public var retryAfterLimit: Duration = .seconds(86_400)
+        /// The retries, over restarts of the process. By default a transfer has failed after 20 attempts, which take about two hours of a
+        /// server that is down; the waits double from 1 second to 10 minutes. A Retry-After of up to a day is waited for, and a longer one
+        /// counts as that. The total time, without a limit by default, begins when a transfer is enqueued.
+        /// ``DurableTransfer/Request/attempts`` goes before ``Curlew/Retry/Policy/attempts``.
+        public var retries = Retry.Policy(
+            attempts: 20, backoff: Retry.Backoff(base: .seconds(1), maximum: .seconds(600)),
+            retryAfterLimit: .seconds(86_400), totalTime: Timeouts.unlimited)
         /// The number of bytes between two of a download's checkpoints; what came since the last is lost with the process.
         public var checkpoint: ByteSize = .mebibytes(16)
         /// When transfers may run; none is always.

@@ -43,8 +43,8 @@ extension DurableTransfer {
         public var notBefore: Date?
         /// When it has failed if it has not ended: ``Curlew/ErrorCode/totalTimeout``.
         public var deadline: Date?
-        /// The most attempts that may fail before it has; 20 by default, which take about two hours of a server that is down.
-        public var attempts = 20
+        /// The most attempts that may fail before the transfer has; nil is ``DurableSession/Options/retries``'s.
+        public var attempts: Int?
         /// How fast its bytes may flow. The limit of all is that of the session that runs it.
         public var rateLimit: RateLimit?
         /// True if sending an upload twice does no harm. nil, the default, asks its method (RFC 9110 §9.2.2): after an attempt that may
@@ -170,7 +170,7 @@ struct StoredRequest: Codable, Sendable {
     var tags: [String]
     var notBefore: Int64?
     var deadline: Int64?
-    var attempts: Int
+    var attempts: Int?
     var rateLimit: RateLimit?
     var isIdempotent: Bool?
 
@@ -208,7 +208,7 @@ struct StoredRequest: Codable, Sendable {
         tags = request.tags
         notBefore = request.notBefore?.milliseconds
         deadline = request.deadline?.milliseconds
-        attempts = max(1, request.attempts)
+        attempts = request.attempts.map { max(1, $0) }
         rateLimit = request.rateLimit
         isIdempotent = request.isIdempotent
     }

@@ -165,13 +165,14 @@ extension TransferRun {
             // A body without end would fill the disk again and again.
             let received = state.withLock { $0.download?.currentProgress.received.wire ?? 0 }
             let isWasted = attempt.token == nil && received > 0
-            if isWasted, claim.transfer.failures + 1 >= request.attempts { return failed(failure) }
+            if isWasted, isLast(request) { return failed(failure) }
             return attempt.back(.loseRoom, after: .seconds(30), isFailure: isWasted)
         }
         if await lacksNetwork(failure) { return attempt.back(.loseNetwork, after: .seconds(60)) }
         if failure.code == .partFileInUse { return attempt.back(.release, after: .seconds(1)) }
         if [.overloaded, .rateLimited, .circuitOpen, .deadlineUnreachable].contains(failure.code) {
-            return attempt.back(.release, after: session.options.backoff.wait(after: claim.transfer.failures + 3))
+            return attempt.back(
+                .release, after: session.options.retries.backoff.wait(after: claim.transfer.failures + 3))
         }
         guard failure.isWorthRepeating else { return failed(failure) }
         return repetition(of: attempt, request)
@@ -179,13 +180,17 @@ extension TransferRun {
 
     /// Another attempt, if there is one left.
     private func repetition(of attempt: Attempt, _ request: DurableTransfer.Request) -> TransferChange {
-        guard claim.transfer.failures + 1 < request.attempts else { return failed(attempt.failure) }
+        let retries = session.options.retries
         let asked = attempt.failure.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) } ?? .zero
-        return attempt.back(
-            .release,
-            after: min(asked, session.options.retryAfterLimit)
-                + session.options.backoff.wait(after: claim.transfer.failures + 1),
-            isFailure: true)
+        let wait = min(asked, retries.retryAfterLimit) + retries.backoff.wait(after: claim.transfer.failures + 1)
+        let elapsed = Duration.milliseconds(max(0, Date().milliseconds - claim.transfer.enqueued))
+        guard !isLast(request), retries.allows(wait, elapsed: elapsed) else { return failed(attempt.failure) }
+        return attempt.back(.release, after: wait, isFailure: true)
+    }
+
+    /// True if the attempt under way is the last that may fail.
+    private func isLast(_ request: DurableTransfer.Request) -> Bool {
+        claim.transfer.failures + 1 >= request.attempts ?? session.options.retries.attempts
     }
 
     private func isOver(_ request: DurableTransfer.Request) -> Bool {

@@ -26,7 +26,7 @@ extension TransferRun {
         var options = options
         if options.maximumAttempts == nil { options.maximumAttempts = 1 }
         let response = try await session.http.upload(
-            .raw(request.url), method: request.method, from: .file(path), fields: fields, options: options
+            .raw(request.url), .file(path), method: request.method, fields: fields, options: options
         ) { bytes.advance($0.sent.wire) }
         return try await outcome(of: response)
     }
@@ -40,9 +40,8 @@ extension TransferRun {
         let known = claim.transfer.token.flatMap { try? JSONDecoder().decode(UploadToken.self, from: Data($0)) }
         if let known, known.target == (try CurlewURI(request.url)) { upload.token = known }
         // More of them are made by the queue, which others may run meanwhile.
-        upload.attempts = 4
-        upload.backoff = session.options.backoff
-        upload.retryAfterLimit = .seconds(60)
+        upload.retries = Retry.Policy(
+            attempts: 4, backoff: session.options.retries.backoff, totalTime: Timeouts.unlimited)
         upload.keepToken = { [self] token in
             let encoded = Array(try JSONEncoder().encode(token))
             let progress = TransferProgress(received: token.offset, total: token.length)

@@ -23,7 +23,7 @@ struct RecordedChunks: AsyncSequence, Sendable {
 
     /// The chunks of a response's body.
     init(_ body: CurlewResponse.Body, _ record: @escaping Recorder) {
-        self.open = { body.makeAsyncIterator() }
+        self.open = { FailableSequence(base: body).makeAsyncIterator() }
         self.trailers = { body.trailers }
         self.record = record
     }

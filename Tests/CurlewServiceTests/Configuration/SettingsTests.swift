@@ -16,7 +16,7 @@ struct SettingsTests {
         #expect(read.baseURL == nil)
         #expect(read.defaultFields.isEmpty)
         #expect(read.chain.cache == nil)
-        #expect(read.chain.retry?.attempts == 3)
+        #expect(read.chain.retry?.policy.attempts == 3)
         #expect(try await SessionConfiguration(reader: reader([:])) == SessionConfiguration())
     }
 
@@ -109,7 +109,7 @@ struct SettingsTests {
                 provider: InMemoryProvider(values: ["filePath": .init(.string(path), isSecret: false)])))
         let read = try await HTTPSession.Settings(reader: ConfigReader(provider: provider).scoped(to: scope))
         #expect(read.session.timeouts == Timeouts(connect: .seconds(5), head: .milliseconds(250), idle: .seconds(60)))
-        #expect(read.chain.retry?.attempts == 4)
+        #expect(read.chain.retry?.policy.attempts == 4)
         #expect(read.chain.cache != nil)
         #expect(read.session.addressPolicy.denied.count == 2)
         #expect(read.session.addressPolicy.allowedPorts == [80, 443])

@@ -63,7 +63,7 @@ struct RequestMetricsTests {
             return MockResponse(status: .created, body: "0123456789")
         }
         let body = CurlewRequest.Body.string("four")
-        _ = try await scene.api.send(.post, .raw(scene.server.url()), body: body).body.collect(upTo: 10)
+        _ = try await scene.api.send(.post, .raw(scene.server.url()), .body(body)).body.collect(upTo: 10)
         await scene.close()
         let outcome = ("http.response.status_class", "2xx")
         let duration = try scene.backend.expectTimer(
@@ -312,7 +312,7 @@ struct RequestMetricsTests {
         options.retry = quickRetry(2, budget: budget)
         let api = try HTTPSession(configuration: testConfiguration(), chain: options) { metrics }
         _ = try await api.get(.raw(server.url("/"))).body.collect(upTo: 10)
-        _ = try await api.send(.post, .raw(server.url("/")), body: .string("x")).body.collect(upTo: 10)
+        _ = try await api.send(.post, .raw(server.url("/")), .body(.string("x"))).body.collect(upTo: 10)
         await api.shutdown()
         await metrics.flush()
         let recorded =

@@ -75,11 +75,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
     ]
 
     static let links: [Sample] = [
-        Sample("retry.attempts", 5) { $0.chain.retry?.attempts == 5 },
-        Sample("retry.backoff", "1s") { $0.chain.retry?.backoff.base == .seconds(1) },
-        Sample("retry.backoff-limit", "2s") { $0.chain.retry?.backoff.maximum == .seconds(2) },
-        Sample("retry.total-time", "unlimited") { $0.chain.retry?.totalTime == Timeouts.unlimited },
-        Sample("retry.retry-after-limit", 0) { $0.chain.retry?.retryAfterLimit == .zero },
+        Sample("retry.attempts", 5) { $0.chain.retry?.policy.attempts == 5 },
+        Sample("retry.backoff", "1s") { $0.chain.retry?.policy.backoff.base == .seconds(1) },
+        Sample("retry.backoff-limit", "2s") { $0.chain.retry?.policy.backoff.maximum == .seconds(2) },
+        Sample("retry.total-time", "unlimited") { $0.chain.retry?.policy.totalTime == Timeouts.unlimited },
+        Sample("retry.retry-after-limit", 0) { $0.chain.retry?.policy.retryAfterLimit == .zero },
         Sample("redirects.policy", "refuse") { "\($0.chain.redirects.policy)".contains("refuse") },
         Sample("redirects.limit", 3) { "\($0.chain.redirects.policy)".contains("maximum: 3") },
         Sample("cache.enabled", true) { $0.chain.cache != nil },

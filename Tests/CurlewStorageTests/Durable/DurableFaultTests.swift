@@ -114,7 +114,7 @@ struct DurableFaultTests {
         let store = try await SQLiteTransferStore.open(folder: folder.file("queue"), identifier: "q", clock: time.clock)
         let http = try HTTPSession(chain: .bare)
         var options = quickOptions()
-        options.backoff = Retry.Backoff(base: .seconds(3600), maximum: .seconds(3600))
+        options.retries.backoff = Retry.Backoff(base: .seconds(3600), maximum: .seconds(3600))
         let session = DurableSession(store: store, http: http, options: options)
         let id = try await session.enqueue(.download(server.url(), to: .file(folder.file("file"))))
         let run = Task { try await session.run(untilDrained: true) }

@@ -62,7 +62,7 @@ func claimPolicy(total: Int = 100, perHost: Int = 100, perTag: [String: Int] = [
 /// Options that do not wait.
 func quickOptions() -> DurableSession.Options {
     var options = DurableSession.Options()
-    options.backoff = Retry.Backoff(base: .zero)
+    options.retries.backoff = Retry.Backoff(base: .zero)
     options.checkpoint = .kibibytes(64)
     options.limits.freeSpace = 0
     return options

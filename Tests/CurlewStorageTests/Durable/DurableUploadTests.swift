@@ -74,7 +74,7 @@ struct DurableUploadTests {
         #expect(try await store.record(.sending, of: claim.key))
         let token = Guarded<[UInt8]?>(nil)
         var options = ResumableUpload.Options()
-        options.attempts = 1
+        options.retries.attempts = 1
         options.keepToken = { newest in token.withLock { $0 = try? Array(JSONEncoder().encode(newest)) } }
         let (file, url, once) = (path, server.url, options)
         await #expect(throws: CurlewError.self) {

@@ -198,7 +198,7 @@ struct CacheQueryTests {
             Changing()
         }
         for _ in 0..<2 {
-            let response = try await api.query(.raw(server.url()), body: .string("SELECT 1"), fields: Self.sql)
+            let response = try await api.query(.raw(server.url()), .body(.string("SELECT 1")), fields: Self.sql)
             #expect(response.cacheStatus == .miss)
             await response.discard()
         }

@@ -251,9 +251,13 @@ struct CoalescingTests {
         try await scene.server.waitForConnections(open: 0)
     }
 
-    @Test("a response that sets a cookie is not shared")
-    func cookies() async throws {
-        let scene = try await Scene(fields: [.setCookie: "session=1"])
+    @Test(
+        "a response that sets a cookie or is no-store is not shared",
+        arguments: [
+            [.setCookie: "session=1"], [.cacheControl: "no-store"], [.cacheControl: "max-age=60, No-Store"],
+        ] as [HTTPFields])
+    func unshared(_ fields: HTTPFields) async throws {
+        let scene = try await Scene(fields: fields)
         let tasks = (0..<3).map { _ in scene.begin() }
         try await joined(scene, 3)
         scene.open()

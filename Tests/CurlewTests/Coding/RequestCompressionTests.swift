@@ -45,7 +45,7 @@ struct RequestCompressionTests {
             (.stream { [self] in chunks([], of: 1) }, [], false),
         ]
         for (body, expected, isWhole) in bodies {
-            _ = try await session(RequestCompression(format)).post(.raw(server.url()), body: body)
+            _ = try await session(RequestCompression(format)).post(.raw(server.url()), .body(body))
             let request = try #require(await server.takeRequest())
             #expect(request.fields[values: .contentEncoding] == [format.name])
             #expect(request.fields[.contentLength] == (isWhole ? "\(request.bodyLength)" : nil))
@@ -63,7 +63,7 @@ struct RequestCompressionTests {
         let api = try session(link)
         var bodies: [[UInt8]] = []
         for _ in 0..<2 {
-            _ = try await api.post(.raw(server.url()), body: .bytes(text))
+            _ = try await api.post(.raw(server.url()), .body(.bytes(text)))
             let request = try #require(await server.takeRequest())
             #expect(request.fields[.contentLength] == nil)
             bodies.append(request.body)
@@ -89,7 +89,7 @@ struct RequestCompressionTests {
         ]
         let api = try session(RequestCompression())
         for (body, fields, expected) in cases {
-            _ = try await api.post(.raw(server.url()), body: body, fields: fields)
+            _ = try await api.post(.raw(server.url()), .body(body), fields: fields)
             let request = try #require(await server.takeRequest())
             #expect(request.fields[.contentEncoding] == fields[.contentEncoding])
             #expect(request.body == expected)
@@ -101,7 +101,7 @@ struct RequestCompressionTests {
     func givenLength() async throws {
         let server = try await server()
         let api = try session(RequestCompression())
-        _ = try await api.post(.raw(server.url()), body: .bytes(text), fields: [.contentLength: "\(text.count)"])
+        _ = try await api.post(.raw(server.url()), .body(.bytes(text)), fields: [.contentLength: "\(text.count)"])
         let request = try #require(await server.takeRequest())
         #expect(request.fields[.contentLength] == "\(request.bodyLength)")
     }
@@ -125,10 +125,10 @@ struct RequestCompressionTests {
             Ask { report.yield($0) }
         }
         let text = self.text
-        _ = try await api.post(.raw(server.url()), body: .stream { [self] in chunks(text, of: 5000) })
+        _ = try await api.post(.raw(server.url()), .body(.stream { [self] in chunks(text, of: 5000) }))
         for _ in 0..<2 { #expect(try inflated(#require(await server.takeRequest()).body) == text) }
         let error = await curlewError {
-            _ = try await api.post(.raw(server.url()), body: .once(chunks(text, of: 5000)))
+            _ = try await api.post(.raw(server.url()), .body(.once(chunks(text, of: 5000))))
         }
         #expect(error?.code == .bodyNotReplayable)
         report.finish()
@@ -150,7 +150,7 @@ struct RequestCompressionTests {
             (.stream { () throws -> AsyncStream<[UInt8]> in throw Reason() }, .bodyFailed),
         ]
         for (body, code) in bodies {
-            let error = await curlewError { _ = try await api.post(.raw(server.url()), body: body) }
+            let error = await curlewError { _ = try await api.post(.raw(server.url()), .body(body)) }
             #expect(error?.code == code)
         }
         try await api.expectUsable()

@@ -171,7 +171,7 @@ struct ConnectionLimitTests {
     func oneShotBody(_ kind: Kind) async throws {
         let stage = try await Stage(kind) { $0.maximumAge = .nanoseconds(1) }
         try await stage.fetch("/first")
-        let response = try await stage.session.post(.raw(stage.server.url("/posted")), body: oneShot("body"))
+        let response = try await stage.session.post(.raw(stage.server.url("/posted")), .body(oneShot("body")))
         #expect(response.status == .ok)
         _ = try await response.body.collect(upTo: 100)
         _ = await stage.server.takeRequest()

@@ -51,7 +51,7 @@ struct DroppedStreamTests {
         // What the server writes goes nowhere from now on; libcurl from 8.15 on says so and keeps the connection.
         if Engine.keepsResetsBack { try await server.waitForConnections(open: 0) }
         // Not repeatable, so it must not meet what is left of the connection.
-        let response = try await session.send(.post, .raw(server.url("/small")), body: .bytes([1]))
+        let response = try await session.send(.post, .raw(server.url("/small")), .body(.bytes([1])))
         #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
     }

@@ -133,7 +133,7 @@ struct EarlyAnswerTests {
         let start = ContinuousClock.now
         var outcome = ""
         do {
-            let response = try await session.send(cell.method, .raw(server.url()), body: .bytes(Self.upload))
+            let response = try await session.send(cell.method, .raw(server.url()), .body(.bytes(Self.upload)))
             let body = String(decoding: try await response.body.collect(upTo: .kibibytes(1)), as: UTF8.self)
             let code = response.status.code
             outcome =

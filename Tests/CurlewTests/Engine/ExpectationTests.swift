@@ -23,7 +23,7 @@ struct ExpectationTests {
             try await connection.write(Self.ok)
         }
         let session = try makeSession()
-        let response = try await session.post(.raw(server.url()), body: .string("hello"), options: options)
+        let response = try await session.post(.raw(server.url()), .body(.string("hello")), options: options)
         #expect(response.status == .ok)
     }
 
@@ -36,7 +36,7 @@ struct ExpectationTests {
         }
         var options = options
         options.expectContinue = .milliseconds(50)
-        let response = try await makeSession().post(.raw(server.url()), body: .string("hello"), options: options)
+        let response = try await makeSession().post(.raw(server.url()), .body(.string("hello")), options: options)
         #expect(response.status == .ok)
     }
 
@@ -59,7 +59,7 @@ struct ExpectationTests {
             })
         let session = try makeSession()
         let response = try await session.post(
-            .raw(server.url()), body: body, fields: [.expect: "100-continue"], options: options)
+            .raw(server.url()), .body(body), fields: [.expect: "100-continue"], options: options)
         #expect(response.status.code == 417)
         #expect(server.accepted == 2)
     }
@@ -73,7 +73,7 @@ struct ExpectationTests {
             }
         }
         let session = try makeSession()
-        let first = try await session.post(.raw(server.url()), body: .string("hello"), options: options)
+        let first = try await session.post(.raw(server.url()), .body(.string("hello")), options: options)
         #expect(try await first.body.collect(upTo: 10) == Array("ok".utf8))
         let second = try await session.get(.raw(server.url()))
         #expect(try await second.body.collect(upTo: 10) == Array("ok".utf8))
@@ -84,7 +84,7 @@ struct ExpectationTests {
     func unknown() async throws {
         let error = await curlewError {
             _ = try await makeSession().post(
-                "http://127.0.0.1:1/", body: .string("x"), fields: [.expect: "200-ok"])
+                "http://127.0.0.1:1/", .body(.string("x")), fields: [.expect: "200-ok"])
         }
         #expect(error?.code == .invalidRequest)
     }

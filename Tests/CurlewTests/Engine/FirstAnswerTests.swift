@@ -29,7 +29,7 @@ struct FirstAnswerTests {
     func broken(_ effect: Fault.Effect, _ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         try server.inject(Fault(.atRequestStart, effect), at: .next)
-        let error = await curlewError { _ = try await session.send(.post, .raw(server.url()), body: .bytes([1])) }
+        let error = await curlewError { _ = try await session.send(.post, .raw(server.url()), .body(.bytes([1]))) }
         #expect(error?.response == nil)
         var options = RequestOptions()
         options.totalTimeout = .seconds(20)

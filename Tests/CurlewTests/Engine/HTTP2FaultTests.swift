@@ -27,7 +27,7 @@ struct HTTP2FaultTests {
         options.idleTimeout = idle
         let result: Result<[UInt8], CurlewError>
         do {
-            let response = try await session.send(method, .raw(server.url()), body: body, options: options)
+            let response = try await session.send(method, .raw(server.url()), .body(body), options: options)
             result = .success(try await response.body.collect(upTo: .mebibytes(16)))
         } catch let error as CurlewError {
             result = .failure(error)
@@ -209,12 +209,13 @@ struct HTTP2FaultTests {
         let upload = Task {
             try await session.send(
                 .post, .raw(server.url()),
-                body: .once(
-                    length: 200_000,
-                    AsyncStream<[UInt8]> {
-                        $0.yield(Array(repeating: 1, count: 200_000))
-                        $0.finish()
-                    }))
+                .body(
+                    .once(
+                        length: 200_000,
+                        AsyncStream<[UInt8]> {
+                            $0.yield(Array(repeating: 1, count: 200_000))
+                            $0.finish()
+                        })))
         }
         for await _ in uploads {}
         let response = try await session.get(.raw(server.url()))

@@ -138,7 +138,7 @@ struct HTTP2Tests {
             for try await chunk in request.body { count += chunk.count }
             return MockResponse(body: .string("\(count)"))
         }
-        let response = try await session.put(.raw(server.url()), body: .bytes(Array(repeating: 1, count: 8 << 20)))
+        let response = try await session.put(.raw(server.url()), .body(.bytes(Array(repeating: 1, count: 8 << 20))))
         #expect(try await response.body.collect(upTo: 100) == Array("\(8 << 20)".utf8))
     }
 }

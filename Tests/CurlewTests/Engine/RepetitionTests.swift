@@ -46,7 +46,7 @@ struct RepetitionTests {
         }
         let session = try makeSession()
         _ = try await session.fetch(server.url())
-        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .string("x")) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), .body(.string("x"))) }
         #expect(error?.code == .connectionLost)
         #expect(requests.load(ordering: .relaxed) == 2)
     }
@@ -85,7 +85,7 @@ struct RepetitionTests {
             $0.timeouts.idle = .seconds(5)
         }
         if isKept { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
-        _ = await curlewError { _ = try await session.post(.raw(server.url()), body: .string("x")) }
+        _ = await curlewError { _ = try await session.post(.raw(server.url()), .body(.string("x"))) }
         #expect(requests.load(ordering: .relaxed) == 1)
     }
 
@@ -130,7 +130,7 @@ struct RepetitionTests {
                 for _ in 0..<20 {
                     group.addTask {
                         let body: CurlewRequest.Body = method == .get ? .none : .string("body")
-                        let response = try await session.send(method, .raw(server.url()), body: body)
+                        let response = try await session.send(method, .raw(server.url()), .body(body))
                         return try await response.body.collect(upTo: .kibibytes(1))
                     }
                 }
@@ -191,7 +191,7 @@ struct RepetitionTests {
         }
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
         if isKept { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
-        let response = try await session.post(.raw(server.url()), body: .string("body"))
+        let response = try await session.post(.raw(server.url()), .body(.string("body")))
         #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("ok".utf8))
         #expect(bodies.withLock { $0 } == ["body"])
     }
@@ -209,7 +209,7 @@ struct RepetitionTests {
         continuation.yield(Array("body".utf8))
         continuation.finish()
         let error = await curlewError {
-            _ = try await session.post(.raw(server.url()), body: .once(stream))
+            _ = try await session.post(.raw(server.url()), .body(.once(stream)))
         }
         #expect(error?.code == .connectionLost)
         #expect(server.accepted == 1)
@@ -223,7 +223,7 @@ struct RepetitionTests {
             try await connection.closed
         }
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
-        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .string("x")) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), .body(.string("x"))) }
         #expect(error?.code == .connectionLost)
         #expect(server.accepted <= Attempt.limit)
     }
@@ -253,7 +253,7 @@ struct RepetitionTests {
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         for await _ in settings { break }
         for _ in 0..<3 {
-            let response = try await session.post(.raw(server.url()), body: .string("x"))
+            let response = try await session.post(.raw(server.url()), .body(.string("x")))
             #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("ok".utf8))
         }
         #expect(server.accepted == 2)

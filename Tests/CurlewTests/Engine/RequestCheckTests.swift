@@ -65,7 +65,7 @@ struct RequestCheckTests {
     @Test("a HEAD with a body is refused")
     func headWithBody() async throws {
         let error = await curlewError {
-            _ = try await makeSession().send(.head, "http://127.0.0.1:1/", body: .bytes([1]))
+            _ = try await makeSession().send(.head, "http://127.0.0.1:1/", .body(.bytes([1])))
         }
         #expect(error?.code == .invalidRequest)
     }
@@ -81,11 +81,11 @@ struct RequestCheckTests {
         ]
         for fields in bad {
             let error = await curlewError {
-                _ = try await session.post(.raw(server.url()), body: .bytes([1, 2, 3]), fields: fields)
+                _ = try await session.post(.raw(server.url()), .body(.bytes([1, 2, 3])), fields: fields)
             }
             #expect(error?.code == .invalidRequest, "\(fields)")
         }
-        _ = try await session.post(.raw(server.url()), body: .bytes([1, 2, 3]), fields: [.contentLength: "3"])
+        _ = try await session.post(.raw(server.url()), .body(.bytes([1, 2, 3])), fields: [.contentLength: "3"])
         let recorded = try #require(await server.takeRequest())
         #expect(recorded.fields[values: .contentLength] == ["3"])
     }

@@ -96,13 +96,13 @@ struct RequestFieldTests {
         for (name, value, sent) in [
             ("Content-Length", " 3 ", "3"), ("Expect", "100-Continue\t", "100-continue"), ("Host", " \(host) ", host),
         ] {
-            _ = try await session.post(.raw(server.url()), body: .bytes([1, 2, 3]), fields: try fields(name, value))
+            _ = try await session.post(.raw(server.url()), .body(.bytes([1, 2, 3])), fields: try fields(name, value))
             let recorded = try #require(await server.takeRequest())
             #expect(recorded.fields[values: try #require(HTTPField.Name(name))] == [sent])
         }
         for (name, value) in [("Content-Length", " "), ("Expect", " "), ("Host", "\t"), ("Content-Length", "1 2")] {
             let error = await curlewError {
-                _ = try await session.post(.raw(server.url()), body: .bytes([1]), fields: try fields(name, value))
+                _ = try await session.post(.raw(server.url()), .body(.bytes([1])), fields: try fields(name, value))
             }
             #expect(error?.code == .invalidRequest, "\(name)")
         }

@@ -47,13 +47,13 @@ struct ReuseTests {
         let session = try makeSession()
         for index in 1...5 {
             let response = try await session.post(
-                .raw(server.url()), body: .string("body"), fields: [.connection: value])
+                .raw(server.url()), .body(.string("body")), fields: [.connection: value])
             #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
             #expect(server.accepted == index)
         }
         try await server.waitForConnections { $0.open == 0 }
         for value in ["closed", "x-close", "keep-alive"] {
-            _ = try await session.post(.raw(server.url()), body: .string("body"), fields: [.connection: value])
+            _ = try await session.post(.raw(server.url()), .body(.string("body")), fields: [.connection: value])
                 .body.collect(upTo: 10)
         }
         #expect(server.accepted == 6)
@@ -74,7 +74,7 @@ struct ReuseTests {
         }
         let session = try makeSession()
         let body: CurlewRequest.Body = method == .post ? .string("body") : .none
-        let response = try await session.send(method, .raw(server.url()), body: body)
+        let response = try await session.send(method, .raw(server.url()), .body(body))
         #expect(response.status.code == (isMisdirectedTwice ? 421 : 200))
         #expect(try await response.body.collect(upTo: 10) == Array((isMisdirectedTwice ? "else" : "ok").utf8))
         #expect(server.accepted == 2)
@@ -91,7 +91,7 @@ struct ReuseTests {
             _ = try await connection.drain()
         }
         let session = try makeSession()
-        let response = try await session.post(.raw(server.url()), body: oneShot("body"))
+        let response = try await session.post(.raw(server.url()), .body(oneShot("body")))
         #expect(response.status.code == 421)
         #expect(server.accepted == 1)
     }
@@ -127,7 +127,7 @@ struct ReuseTests {
                 $0.yield([1, 2, 3])
                 $0.finish()
             })
-        let response = try await session.post(.raw(server.url()), body: body)
+        let response = try await session.post(.raw(server.url()), .body(body))
         #expect(response.status == .ok)
         #expect(server.accepted == 2)
         // An attempt is measured when it has ended.
@@ -159,7 +159,7 @@ struct ReuseTests {
         let session = try makeSession()
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         let body: CurlewRequest.Body = ["PUT", "QUERY"].contains(method) ? .bytes([1, 2, 3]) : .none
-        let response = try await session.send(HTTPRequest.Method(method)!, .raw(server.url()), body: body)
+        let response = try await session.send(HTTPRequest.Method(method)!, .raw(server.url()), .body(body))
         #expect(response.status == .ok)
         #expect(server.accepted == 2)
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
@@ -172,7 +172,7 @@ struct ReuseTests {
         let session = try makeSession()
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         let error = await curlewError {
-            _ = try await session.send(HTTPRequest.Method(method)!, .raw(server.url()), body: .bytes([1, 2, 3]))
+            _ = try await session.send(HTTPRequest.Method(method)!, .raw(server.url()), .body(.bytes([1, 2, 3])))
         }
         #expect(error?.code == .connectionLost)
         try await session.expectUsable()
@@ -186,7 +186,7 @@ struct ReuseTests {
         var options = RequestOptions()
         options.isIdempotent = method == "POST"
         if method == "POST" {
-            let response = try await session.post(.raw(server.url()), body: .bytes([1, 2, 3]), options: options)
+            let response = try await session.post(.raw(server.url()), .body(.bytes([1, 2, 3])), options: options)
             #expect(response.status == .ok)
             #expect(await response.task?.metrics.attempts.count == 2)
         } else {
@@ -207,7 +207,7 @@ struct ReuseTests {
                 $0.yield([1, 2, 3])
                 $0.finish()
             })
-        let error = await curlewError { _ = try await session.put(.raw(server.url()), body: body) }
+        let error = await curlewError { _ = try await session.put(.raw(server.url()), .body(body)) }
         #expect(error?.code == .connectionLost || error?.code == .bodyNotReplayable)
     }
 
@@ -218,13 +218,13 @@ struct ReuseTests {
         }
         let session = try makeSession()
         for _ in 0..<2 {
-            let posted = try await session.post(.raw(server.url()), body: .bytes([]))
+            let posted = try await session.post(.raw(server.url()), .body(.bytes([])))
             #expect(posted.fields[.allow] == "0")
             _ = try await posted.body.collect(upTo: 10)
-            let bare = try await session.put(.raw(server.url()), body: .none)
+            let bare = try await session.put(.raw(server.url()), .body(.none))
             #expect(bare.fields[.allow] == "0")
             _ = try await bare.body.collect(upTo: 10)
-            let uploaded = try await session.post(.raw(server.url()), body: .bytes([1]))
+            let uploaded = try await session.post(.raw(server.url()), .body(.bytes([1])))
             _ = try await uploaded.body.collect(upTo: 10)
             let head = try await session.head(.raw(server.url()))
             #expect(head.fields[.allow] == "none")

@@ -210,7 +210,7 @@ struct TimeoutTests {
         }
         let session = try makeSession { $0.timeouts.idle = .milliseconds(300) }
         let error = await curlewError {
-            _ = try await session.put(.raw(server.url()), body: .bytes(Array(repeating: 7, count: 64 << 20)))
+            _ = try await session.put(.raw(server.url()), .body(.bytes(Array(repeating: 7, count: 64 << 20))))
         }
         #expect(error?.code == .idleTimeout)
         try await session.expectUsable()

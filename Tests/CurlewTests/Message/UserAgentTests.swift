@@ -32,8 +32,8 @@ struct UserAgentTests {
         let api = try makeSession(baseURL: server.url()) { $0.userAgent = UserAgent.ofProcess.text }
         _ = try await api.get("a")
         _ = try await api.get("b", parameters: ["k": 1])
-        _ = try await api.post("c", json: [1], as: [Int].self)
-        _ = try await api.post("d", form: ["k": 1], as: .nothing)
+        _ = try await api.post("c", .json([1]), as: [Int].self)
+        _ = try await api.post("d", .form(["k": 1]), as: .nothing)
         _ = try await api.session?.exchange(CurlewRequest(.get, server.url("/e"))).run()
         for _ in 0..<5 {
             #expect(await server.takeRequest()?.fields[values: .userAgent] == [UserAgent.ofProcess.text])

@@ -75,7 +75,7 @@ struct LinkTests {
         #expect(stub.received.isEmpty)
         _ = try await session.get("http://a.test/")
         #expect(stub.received.count == 2)
-        #expect(await curlewError { _ = try await session.post("http://a.test/", body: .none) }?.code == .unsupported)
+        #expect(await curlewError { _ = try await session.post("http://a.test/", .body(.none)) }?.code == .unsupported)
     }
 
     @Test("a closure runs on the executor of its caller")

@@ -92,7 +92,7 @@ struct AddressBalancingTests {
             }
         }
         for _ in 0..<5 {
-            let response = try await counted.post(.raw("http://birds.test:\(servers[0].port)/"), body: .string("x"))
+            let response = try await counted.post(.raw("http://birds.test:\(servers[0].port)/"), .body(.string("x")))
             #expect(response.status == .ok)
         }
         let (one, two, three) = ("127.0.0.1", "127.0.0.2", "127.0.0.3")

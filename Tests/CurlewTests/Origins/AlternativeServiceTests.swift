@@ -165,7 +165,7 @@ struct AlternativeServiceTests {
         let origin = try await server()
         let store = store()
         let uri = try note(store, origin, "h2=\":\(alternative.port)\"")
-        let response = try await session(store).post(.raw(uri.description), body: .string("once"))
+        let response = try await session(store).post(.raw(uri.description), .body(.string("once")))
         #expect(response.status == .ok)
         #expect(await origin.takeRequest()?.text == "once")
         // The engine asks once more over a fresh connection, as after any 421.

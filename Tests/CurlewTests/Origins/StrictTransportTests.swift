@@ -45,7 +45,7 @@ struct StrictTransportTests {
         let session = try session(store)
         _ = try await session.get(.raw(local(server.url())))
         #expect(store.hosts == [.init(name: "localhost", includesSubdomains: true, expirySeconds: 1000)])
-        let response = try await session.post(.raw(plain(server.url("/x?y#z"))), body: .string("hello"))
+        let response = try await session.post(.raw(plain(server.url("/x?y#z"))), .body(.string("hello")))
         #expect(response.uri.description == local(server.url("/x?y#z")))
         _ = await server.takeRequest()
         let request = try #require(await server.takeRequest())

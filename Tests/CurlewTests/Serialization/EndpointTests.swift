@@ -113,7 +113,7 @@ struct EndpointTests {
         let api = try makeSession(baseURL: server.url())
         let user = Endpoint(.get, as: User.self) { (id: String) in "users/\(id)" }
         #expect(try await api.call(user, "a/b").name.hasPrefix("GET /users/a%2Fb") == true)
-        let create = Endpoint(.post, as: User.self) { (user: User) in .init("users", json: user) }
+        let create = Endpoint(.post, as: User.self) { (user: User) in .init("users", .json(user)) }
         #expect(try await api.call(create, User(name: "Numenius")) == User(name: "Numenius"))
         let all = Endpoint(.get, as: User.self) { "users" }
         #expect(try await api.call(all).name.hasPrefix("GET /users") == true)

@@ -163,7 +163,7 @@ struct ParameterVerbsTests {
         let post = try #require(await server.takeRequest())
         #expect(post.fields[.contentLength] == "0")
         #expect(post.fields[.contentType] == nil)
-        _ = try await api.post("x", encoding: .form)
+        _ = try await api.post("x", parameters: .none, encoding: .form)
         #expect(await server.takeRequest()?.fields[.contentType] == "application/x-www-form-urlencoded")
     }
 
@@ -223,9 +223,10 @@ struct ParameterVerbsTests {
         var serializer = HTTPRequestSerializer()
         serializer.queryEncoder = { _, _ in throw Reason() }
         for method: HTTPRequest.Method in [.get, .post] {
-            await #expect(throws: Reason()) {
-                try await api.send(method, "x", parameters: ["a": 1], encoding: .serializer(serializer))
+            let error = await linkError {
+                _ = try await api.send(method, "x", parameters: ["a": 1], encoding: .serializer(serializer))
             }
+            #expect(error is Reason)
         }
         let head = await curlewError { _ = try await api.head("x", parameters: ["a": 1], encoding: .form) }
         #expect(head?.code == .invalidRequest)

@@ -231,7 +231,7 @@ struct SessionNamespaceTests {
         let session = try await session(network) { $0.connectivityTimeout = .seconds(50) }
         var events = try #require(session.session).events.makeAsyncIterator()
         let (port, stop) = try serve(network, "0.0.0.0")
-        let call = Task { try await session.post("http://192.0.2.10:\(raw: "\(port)")/", body: .string("x")).status }
+        let call = Task { try await session.post("http://192.0.2.10:\(raw: "\(port)")/", .body(.string("x"))).status }
         var ended: TaskActor.Identifier?
         while let event = await events.next() {
             if event.kind == .completed { ended = event.task?.id }

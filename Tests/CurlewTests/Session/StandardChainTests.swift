@@ -10,7 +10,7 @@ import Testing
 struct StandardChainTests {
     private func options(_ logger: Logger? = nil) -> StandardChain.Options {
         var options = StandardChain.Options(logger: logger)
-        options.retry?.backoff = Retry.Backoff(base: .zero)
+        options.retry?.policy.backoff = Retry.Backoff(base: .zero)
         return options
     }
 

@@ -33,7 +33,7 @@ struct StreamVerbTests {
         let server = try await server(["/m": events("data: {\"id\":1}\n\ndata: {\"id\":2}\n\n")])
         let api = try makeSession(baseURL: server.url())
         #expect(
-            try await collect(api.events("m", method: .post, json: ["prompt": "x"], as: Row.self)).map(\.id) == [1, 2])
+            try await collect(api.events("m", .json(["prompt": "x"]), as: Row.self)).map(\.id) == [1, 2])
         let request = await server.takeRequest()
         #expect(request?.text == #"{"prompt":"x"}"# && request?.fields[.accept] == "text/event-stream")
         #expect(server.requestCount == 1)
@@ -70,7 +70,7 @@ struct StreamVerbTests {
         let refusal = await curlewError { _ = try await collect(api.events("m", as: Row.self)) }
         #expect(refusal?.code == .unacceptableStatus && refusal?.status == .notFound)
         #expect(await curlewError { _ = try await collect(api.events("\("..")", as: Row.self)) }?.code == .invalidURL)
-        let unwritten = await curlewError { _ = try await collect(api.events("m", method: .post, json: [Double.nan])) }
+        let unwritten = await curlewError { _ = try await collect(api.events("m", .json([Double.nan]))) }
         #expect(unwritten?.code == .encodingFailed)
     }
 
@@ -155,7 +155,7 @@ struct StreamVerbTests {
             "/p2": page([], "<p3>;rel=next"), "/p3": page([3], #"<p4>; rel="next"; anchor="/other""#),
         ])
         let api = try makeSession(baseURL: server.url())
-        #expect(try await collect(api.pages("p", parameters: ["size": 2], as: [Row].self)).map(\.id) == [1, 2, 3])
+        #expect(try await collect(api.pages("p", query: ["size": 2], as: [Row].self)).map(\.id) == [1, 2, 3])
         #expect(await server.takeRequest()?.target == "/p?size=2")
         #expect(await server.takeRequest()?.target == "/p2?a=b,c")
     }

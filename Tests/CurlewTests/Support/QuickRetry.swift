@@ -3,6 +3,6 @@ import Curlew
 /// A link whose waits are all over at once.
 func quickRetry(_ attempts: Int = 3, budget: Retry.Budget? = nil) -> Retry {
     var retry = Retry(attempts: attempts, budget: budget)
-    retry.backoff = Retry.Backoff(base: .zero)
+    retry.policy.backoff = Retry.Backoff(base: .zero)
     return retry
 }

@@ -70,3 +70,12 @@ func rawAnswer(_ answer: String) async throws -> RawServer {
         try await connection.write(answer)
     }
 }
+
+/// The error of the program's own that a call has failed by.
+func linkError(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> (any Error)? {
+    let error = await curlewError(sourceLocation: sourceLocation, body)
+    #expect(error?.code == .linkFailed, sourceLocation: sourceLocation)
+    return error?.underlying
+}

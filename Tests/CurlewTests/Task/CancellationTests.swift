@@ -81,7 +81,7 @@ struct CancellationTests {
         }
         let session = try makeSession()
         let body = CurlewRequest.Body.stream { BytePattern.endless }
-        let call = Task { try await session.put(.raw(server.url()), body: body) }
+        let call = Task { try await session.put(.raw(server.url()), .body(body)) }
         try await server.waitForAccepted(1)
         call.cancel()
         #expect(await curlewError { _ = try await call.value }?.code == .cancelled)

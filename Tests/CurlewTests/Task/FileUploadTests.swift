@@ -54,7 +54,7 @@ struct FileUploadTests {
         let size = 64 << 20
         let path = try folder.sparse("f", size: size)
         let session = try makeSession()
-        let call = Task { try await session.upload(.raw(server.url()), from: .file(path)) }
+        let call = Task { try await session.upload(.raw(server.url()), .file(path)) }
         for await _ in begun { break }
         try change.apply(to: "f", in: folder)
         open.yield()
@@ -97,7 +97,7 @@ struct FileUploadTests {
         var options = RequestOptions()
         options.isIdempotent = true
         let error = await curlewError {
-            _ = try await session.upload(.raw(server.url()), from: .file(path), options: options)
+            _ = try await session.upload(.raw(server.url()), .file(path), options: options)
         }
         #expect(error?.code == change.code)
         #expect(await nextCount() == 1000)
@@ -108,7 +108,7 @@ struct FileUploadTests {
         let folder = try ScratchFolder()
         let path = try folder.sparse("f", size: 1 << 20)
         let (server, session) = try await twice(again) {}
-        let response = try await session.send(.put, .raw(server.url()), body: .file(path))
+        let response = try await session.send(.put, .raw(server.url()), .body(.file(path)))
         #expect(try await response.body.collect(upTo: 100) == Array("\(1 << 20)".utf8))
         #expect(await nextCount() == 1 << 20)
         #expect(await nextCount() == 1 << 20)
@@ -124,7 +124,7 @@ struct FileUploadTests {
         let session = try makeSession()
         let body = CurlewRequest.Body.file(path)
         for length in [10, 11, 12] {
-            let response = try await session.put(.raw(server.url()), body: body)
+            let response = try await session.put(.raw(server.url()), .body(body))
             #expect(try await response.body.collect(upTo: 10) == Array("\(length)".utf8))
             try FileChange.grown.apply(to: "f", in: folder)
         }
@@ -153,7 +153,7 @@ struct FileUploadTests {
             CurlewRequest.Body.file(file.path, offset: 5, length: -1), .file(file.path, offset: 5, length: .max),
             .file(file.path, offset: .max),
         ] {
-            let error = await curlewError { _ = try await session.put("http://127.0.0.1:1/", body: body) }
+            let error = await curlewError { _ = try await session.put("http://127.0.0.1:1/", .body(body)) }
             #expect(error?.code == .bodyLengthMismatch)
             #expect(error?.stage == .preparing)
             #expect(error?.method == .put)

@@ -96,7 +96,7 @@ struct UploadTaskTests {
         let path = try folder.write("song.wav", Array(repeating: 1, count: 1000))
         var kinds: [TaskActor.Kind] = []
         for fields in [HTTPFields(), [.contentType: "audio/x-mine"]] {
-            let text = try await session.upload("x", method: .put, from: .file(path), as: .text, fields: fields)
+            let text = try await session.upload("x", .file(path), method: .put, as: .text, fields: fields)
             #expect(text == "1000")
             let recorded = try #require(await server.takeRequest())
             #expect(recorded.method == .put)
@@ -104,7 +104,7 @@ struct UploadTaskTests {
         }
         var form = MultipartFormData()
         try form.append(file: path, name: "f")
-        let response = try await session.upload("x", from: .multipart(form))
+        let response = try await session.upload("x", .multipart(form))
         kinds.append(try #require(response.task?.kind))
         _ = try await response.body.collect(upTo: 10)
         let recorded = try #require(await server.takeRequest())
@@ -144,7 +144,7 @@ struct UploadTaskTests {
         for body in [CurlewRequest.Body.bytes(Array(repeating: 1, count: 1000)), .file(file.path), form.body] {
             let progress = CallProgress()
             let text = try await session.upload(
-                .raw(server.url()), from: .body(body), as: .text, options: following(progress))
+                .raw(server.url()), .body(body), as: .text, options: following(progress))
             progress.finish()
             var last: CallProgress.Element?
             for await step in progress {
@@ -173,7 +173,7 @@ struct UploadTaskTests {
             })
         let progress = CallProgress()
         let error = await curlewError {
-            _ = try await session.upload(.raw(server.url()), from: .body(body), options: following(progress))
+            _ = try await session.upload(.raw(server.url()), .body(body), options: following(progress))
         }
         progress.finish()
         #expect(error?.code == .bodyNotReplayable)
@@ -191,7 +191,7 @@ struct UploadTaskTests {
         options.onTask = { see.yield($0.id) }
         let progress = CallProgress()
         let response = try await session.upload(
-            .raw(server.url()), from: .body(.string("x")), options: following(progress, options))
+            .raw(server.url()), .body(.string("x")), options: following(progress, options))
         progress.finish()
         for await id in seen {
             #expect(id == response.task?.id)
@@ -207,7 +207,7 @@ struct UploadTaskTests {
     func nothingSent() async throws {
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.upload("http://127.0.0.1:1/", from: .file("/nowhere")) { _ in
+            _ = try await session.upload("http://127.0.0.1:1/", .file("/nowhere")) { _ in
                 Issue.record("there was no task")
             }
         }
@@ -222,7 +222,7 @@ struct UploadTaskTests {
             return MockResponse(body: .bytes(answer))
         }
         let session = try makeSession()
-        let response = try await session.upload(.raw(server.url()), from: .body(.string("x"))) { _ in }
+        let response = try await session.upload(.raw(server.url()), .body(.string("x"))) { _ in }
         #expect(try await response.bytes() == answer)
     }
 
@@ -239,7 +239,7 @@ struct UploadTaskTests {
                 gate.wait()
             }
         }
-        let text = try await session.upload(.raw(server.url()), from: .file(file.path), as: .text)
+        let text = try await session.upload(.raw(server.url()), .file(file.path), as: .text)
         #expect(text == "\(8 << 20)")
     }
 }

@@ -39,7 +39,7 @@ struct UploadTests {
             (.stream { [self] in chunks(0) }, nil, "0"),
         ]
         for (body, length, answer) in bodies {
-            let response = try await session.put(.raw(server.url()), body: body)
+            let response = try await session.put(.raw(server.url()), .body(body))
             #expect(try await response.body.collect(upTo: 100) == Array(answer.utf8))
             let recorded = try #require(await server.takeRequest())
             #expect(recorded.fields[.contentLength] == length)
@@ -58,7 +58,7 @@ struct UploadTests {
         }
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.put(.raw(server.url()), body: .once(length: 2500, chunks(3)))
+            _ = try await session.put(.raw(server.url()), .body(.once(length: 2500, chunks(3))))
         }
         #expect(error?.code == .bodyLengthMismatch)
         for await count in counts {
@@ -77,7 +77,7 @@ struct UploadTests {
         let server = try await counter()
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.put(.raw(server.url()), body: .once(length: 5000, chunks(3)))
+            _ = try await session.put(.raw(server.url()), .body(.once(length: 5000, chunks(3))))
         }
         #expect(error?.code == .bodyLengthMismatch)
         try await session.expectUsable()
@@ -92,7 +92,7 @@ struct UploadTests {
             continuation.yield([1])
             continuation.finish(throwing: Broken())
         }
-        let error = await curlewError { _ = try await session.put(.raw(server.url()), body: .once(stream)) }
+        let error = await curlewError { _ = try await session.put(.raw(server.url()), .body(.once(stream))) }
         #expect(error?.code == .bodyFailed)
         #expect(error?.underlying is Broken)
         try await session.expectUsable()
@@ -108,7 +108,7 @@ struct UploadTests {
             (.file(file.path, offset: 0, length: 11), .bodyLengthMismatch),
         ]
         for (body, code) in bodies {
-            let error = await curlewError { _ = try await session.put("http://127.0.0.1:1/", body: body) }
+            let error = await curlewError { _ = try await session.put("http://127.0.0.1:1/", .body(body)) }
             #expect(error?.code == code)
             #expect(error?.stage == .preparing)
         }
@@ -120,8 +120,8 @@ struct UploadTests {
         let session = try makeSession()
         let body = CurlewRequest.Body.once(length: 1000, chunks(1))
         #expect(!body.isReplayable)
-        _ = try await session.put(.raw(server.url()), body: body)
-        let error = await curlewError { _ = try await session.put(.raw(server.url()), body: body) }
+        _ = try await session.put(.raw(server.url()), .body(body))
+        let error = await curlewError { _ = try await session.put(.raw(server.url()), .body(body)) }
         #expect(error?.code == .bodyNotReplayable)
     }
 
@@ -172,7 +172,7 @@ struct UploadTests {
         // Each chunk is sent only after the one before it has come back.
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
         feed.yield([0])
-        let response = try await session.post(.raw(server.url()), body: .once(stream))
+        let response = try await session.post(.raw(server.url()), .body(.once(stream)))
         #expect(response.version == (http2 ? .http2 : .http11))
         var next: UInt8 = 0
         for try await chunk in response.body {
@@ -190,9 +190,9 @@ struct UploadTests {
         let server = try await counter()
         let session = try makeSession()
         let file = try TemporaryFile(bytes: 64 << 20)
-        let first = try await session.put(.raw(server.url()), body: .file(file.path))
+        let first = try await session.put(.raw(server.url()), .body(.file(file.path)))
         #expect(try await first.body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
-        let second = try await session.put(.raw(server.url()), body: .once(chunks(64, of: 1 << 20)))
+        let second = try await session.put(.raw(server.url()), .body(.once(chunks(64, of: 1 << 20))))
         #expect(try await second.body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
     }
 

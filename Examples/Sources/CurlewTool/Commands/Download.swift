@@ -136,7 +136,7 @@ struct Download: AsyncParsableCommand {
     func options(for url: String) -> DownloadTask.Options {
         var options = DownloadTask.Options()
         options.segments = segments
-        options.resumes = resumes
+        options.retries.attempts = resumes + 1
         options.tokenFile = tokenPath(of: url)
         options.integrity.digest = hash.flatMap { ContentDigest(hex: $0) }
         return options

@@ -135,9 +135,9 @@ struct Upload: AsyncParsableCommand {
         if let form {
             var parts = MultipartFormData()
             try parts.append(file: path, name: form)
-            response = try await session.upload(.raw(url), method: method, from: .multipart(parts), options: options)
+            response = try await session.upload(.raw(url), .multipart(parts), method: method, options: options)
         } else {
-            response = try await session.upload(.raw(url), method: method, from: .file(path), options: options)
+            response = try await session.upload(.raw(url), .file(path), method: method, options: options)
         }
         guard response.status.kind == .successful else {
             throw CurlewError(

@@ -30,7 +30,7 @@ enum Demo {
         rows.append(
             try await follow("POST echo (JSON)") { options in
                 let sent = Greeting(name: "curlew", words: ["wading", "bird"])
-                let echoed = try await session.post("echo", json: sent, as: Greeting.self, options: options)
+                let echoed = try await session.post("echo", .json(sent), as: Greeting.self, options: options)
                 precondition(echoed.words == sent.words)
             })
         rows.append(
@@ -38,7 +38,7 @@ enum Demo {
                 let body = CurlewRequest.Body.stream(length: Int64(uploadSize)) {
                     Chunks(count: uploadSize / Chunks.size)
                 }
-                let response = try await session.put("upload", body: body, options: options)
+                let response = try await session.put("upload", .body(body), options: options)
                 let answer = try await response.body.collect(upTo: .kibibytes(1))
                 precondition(String(decoding: answer, as: UTF8.self) == "\(uploadSize)")
             })

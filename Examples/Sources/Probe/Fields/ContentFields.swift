@@ -44,13 +44,6 @@ extension Order.Content {
         case .plist: pairSerializer.map { .serializer(PropertyListRequestSerializer(base: $0)) } ?? .propertyList
         }
     }
-
-    /// What puts the parts into a form; nil if there is to be none.
-    var form: ((inout MultipartFormData) throws -> Void)? {
-        parts.map { parts in
-            { form in for part in parts { try part.append(to: &form) } }
-        }
-    }
 }
 
 extension ParameterValue {

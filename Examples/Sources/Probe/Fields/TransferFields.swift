@@ -12,7 +12,7 @@ extension Order {
             for (name, member) in try field.members() {
                 switch name {
                 case "to": path = try member.string()
-                case "resumes": options.resumes = try member.count()
+                case "resumes": options.retries.attempts = try member.count() + 1
                 case "segments":
                     options.segments = try member.count()
                     guard options.segments > 0 else { throw member.wrong("at least one segment") }

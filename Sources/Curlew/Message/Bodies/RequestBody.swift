@@ -68,15 +68,7 @@ extension CurlewRequest {
         public static func stream<S: AsyncSequence & Sendable>(
             length: Int64? = nil,
             _ make: @escaping @Sendable () async throws -> S
-        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == any Error {
-            CurlewRequest.Body(source: .factory { try await make() }, length: length)
-        }
-
-        /// A stream that cannot fail, made anew by `make` for each sending.
-        public static func stream<S: AsyncSequence & Sendable>(
-            length: Int64? = nil,
-            _ make: @escaping @Sendable () async throws -> S
-        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == Never {
+        ) -> CurlewRequest.Body where S.Element == [UInt8] {
             CurlewRequest.Body(source: .factory { FailableSequence(base: try await make()) }, length: length)
         }
 
@@ -87,36 +79,33 @@ extension CurlewRequest {
         public static func once<S: AsyncSequence & Sendable>(
             length: Int64? = nil,
             _ stream: S
-        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == any Error {
-            CurlewRequest.Body(source: .once(OneShot(stream)), length: length)
-        }
-
-        /// A stream that cannot fail and cannot be replayed.
-        public static func once<S: AsyncSequence & Sendable>(
-            length: Int64? = nil,
-            _ stream: S
-        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == Never {
+        ) -> CurlewRequest.Body where S.Element == [UInt8] {
             CurlewRequest.Body(source: .once(OneShot(FailableSequence(base: stream))), length: length)
         }
     }
 }
 
-/// Lets a sequence that cannot fail stand where one that can is asked for.
-struct FailableSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
-where Base.Element: Sendable, Base.Failure == Never {
+/// A sequence that may throw any error, over one whose errors are of another type or which has none.
+package struct FailableSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
+where Base.Element: Sendable {
+    package typealias Element = Base.Element
+    package typealias Failure = any Error
+
     let base: Base
 
-    struct Iterator: AsyncIteratorProtocol {
+    package init(base: Base) { self.base = base }
+
+    package struct Iterator: AsyncIteratorProtocol {
         var base: Base.AsyncIterator
 
-        mutating func next(isolation actor: isolated (any Actor)?) async throws -> Base.Element? {
-            await base.next(isolation: actor)
+        package mutating func next(isolation actor: isolated (any Actor)?) async throws -> Base.Element? {
+            try await base.next(isolation: actor)
         }
 
-        mutating func next() async throws -> Base.Element? { try await next(isolation: #isolation) }
+        package mutating func next() async throws -> Base.Element? { try await next(isolation: #isolation) }
     }
 
-    func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
+    package func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
 }
 
 /// A stream that is handed out once.

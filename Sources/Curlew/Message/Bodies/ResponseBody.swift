@@ -35,6 +35,12 @@ extension CurlewResponse {
 
         /// A body made by a link from another one, or from anything else.
         public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> CurlewResponse.Body
+        where S.Element == [UInt8] {
+            CurlewResponse.Body(storage: .stream(FailableSequence(base: stream)), length: length)
+        }
+
+        /// A body made by a link from another one, or from anything else.
+        public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> CurlewResponse.Body
         where S.Element == [UInt8], S.Failure == any Error {
             CurlewResponse.Body(storage: .stream(stream), length: length)
         }
@@ -108,7 +114,8 @@ extension CurlewResponse {
                     return bytes.isEmpty ? nil : bytes
                 case .source(let body):
                     if lent.capacity > 0 { body.recycle(&lent) }
-                    let chunk = try await body.next()
+                    let chunk: [UInt8]?
+                    do { chunk = try await body.next() } catch { throw CurlewError(wrapping: error) }
                     if chunk == nil { source = .end }
                     if !isMemoryTaken, let chunk, chunk.capacity >= CurlewResponse.Body.smallestRecycled {
                         lent = chunk
@@ -119,8 +126,8 @@ extension CurlewResponse {
                         let chunk = try await iterator.next(isolation: #isolation)
                         source = chunk == nil ? .end : .stream(iterator)
                         return chunk
-                    } catch let error as CancellationError {
-                        throw CurlewError(error)
+                    } catch {
+                        throw CurlewError(wrapping: error)
                     }
                 }
             }

@@ -275,9 +275,7 @@ extension CircuitBreaker {
                     return noted
                 }) {
                     broadcaster.publish(change.transition)
-                    for observer in change.request.observers {
-                        observer.circuitChanged(change.transition, change.request)
-                    }
+                    change.request.reporter?.circuitChanged(change.transition, change.request)
                     for publisher in publishers.withLock({ $0 }) { publisher.publish(change.transition) }
                 }
             }

@@ -53,7 +53,7 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         } else {
             (ticket, waited) = try await core.wait(&request, arrival)
         }
-        request.attemptObservers.append(ticket)
+        request.watchers.append(ticket)
         do {
             var response = try await next(request)
             ticket.answered(LoadOutcome(response), by: response.exchange?.number, innerWait: response.turnWait)
@@ -230,7 +230,7 @@ extension ConcurrencyLimiter {
     }
 
     /// A request's place among those under way, to the end of its exchange.
-    final class Ticket: AttemptObserver {
+    final class Ticket: ExchangeWatcher {
         private struct State {
             /// The exchange whose end is waited for, and those that have ended before.
             var awaited: UInt64?
@@ -282,7 +282,8 @@ extension ConcurrencyLimiter {
             }
         }
 
-        func ended(_ exchange: UInt64) {
+        func ended(_ exchange: any ResponseExchange) {
+            let exchange = exchange.number
             let ends = state.withLock { state in
                 if state.awaited == exchange { return state.end() }
                 if !state.isOver { state.ended.append(exchange) }

@@ -107,9 +107,7 @@ public struct Redirects: CurlewMiddleware {
                     "the redirect leads to another origin, \(following.uri.origin), which is not allowed")
             }
             trail.add(response)
-            for observer in request.observers {
-                observer.redirected(response.status, to: following, number: trail.hops.count)
-            }
+            request.reporter?.redirected(response.status, to: following, number: trail.hops.count)
             return following
         } catch let error as CurlewError {
             throw error.adding(

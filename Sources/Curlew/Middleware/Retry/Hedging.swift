@@ -83,7 +83,7 @@ public struct Hedging: CurlewMiddleware {
                     if underWay == 0 { throw Self.counted(error, attempts: started) }
                 case .delayIsOver:
                     guard !Task.isCancelled, budget?.withdraw(for: request.uri) != false else { continue }
-                    for observer in request.observers { observer.hedging(request, attempt: started + 1) }
+                    request.reporter?.hedging(request, attempt: started + 1)
                     start()
                 }
             }

@@ -2,7 +2,7 @@ public import HTTPTypes
 
 /// Sends a request again that failed for a reason that may pass.
 ///
-/// Sent again are, after a wait (``backoff``, or what Retry-After asks for):
+/// Sent again are, after a wait (``Policy/backoff``, or what Retry-After asks for):
 /// - requests answered with one of ``statuses``, if they are idempotent (RFC 9110 §9.2.2) or marked so
 ///   (``RequestOptions/isIdempotent``);
 /// - requests answered with 429 or 503 and a Retry-After, whatever their method, unless they are marked not to be idempotent: the
@@ -10,7 +10,7 @@ public import HTTPTypes
 /// - requests that met one of the errors that may pass, under the same condition; those that never had a connection,
 ///   whatever their method, as nothing of them was sent.
 ///
-/// Nothing is sent again whose body can be read only once, after ``attempts``, when ``totalTime`` or the caller's
+/// Nothing is sent again whose body can be read only once, after ``Policy/attempts``, when ``Policy/totalTime`` or the caller's
 /// ``RequestOptions/totalTimeout`` would be over before the wait is, or when ``budget`` has nothing left for the host. Then the
 /// answer or the error of the last attempt goes to the caller; ``CurlewResponse/attempts`` and ``CurlewError/attempts`` tell how
 /// many there were. What breaks off while the body is read is the reader's: the head was handed out.
@@ -23,16 +23,9 @@ public import HTTPTypes
 /// }
 /// ```
 public struct Retry: CurlewMiddleware {
-    /// The largest number of attempts, the first included. 3 by default; a request's own
-    /// ``RequestOptions/maximumAttempts`` goes before it.
-    public var attempts: Int
-    /// The wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
-    public var backoff = Retry.Backoff()
-    /// No attempt is begun later than this after the call. 2 minutes by default; ``Timeouts/unlimited`` is no limit.
-    public var totalTime: Duration = .seconds(120)
-    /// The longest Retry-After that is waited for. If the server asks for more, its answer goes to the caller. 60 seconds by
-    /// default. The wait of the backoff comes on top, lest all come back at one moment.
-    public var retryAfterLimit: Duration = .seconds(60)
+    /// The number of attempts, and the waits between them: 3 attempts within 2 minutes by default. A request's own
+    /// ``RequestOptions/maximumAttempts`` goes before ``Policy/attempts``.
+    public var policy: Policy
     /// The statuses that may pass: 408, 429, 500, 502, 503 and 504 by default.
     public var statuses: Set<HTTPResponse.Status> = HTTPResponse.Status.transient
     /// The limit on the load that this adds; nil does not limit it. Copies of the link share it.
@@ -40,7 +33,7 @@ public struct Retry: CurlewMiddleware {
     /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
     /// rules on statuses, errors and methods; the bounds on number, time, body and budget hold all the same.
     /// A ``Retry/FailedAttempt`` has what the server asks for by Retry-After. ``Retry/Decision/again`` heeds it, within
-    /// ``retryAfterLimit``; ``Retry/Decision/again(after:)`` does not.
+    /// ``Policy/retryAfterLimit``; ``Retry/Decision/again(after:)`` does not.
     public var decide: (@Sendable (Retry.FailedAttempt) async -> Retry.Decision)?
     private let timekeeper: Timekeeper
     private var network: NetworkChanges?
@@ -52,7 +45,17 @@ public struct Retry: CurlewMiddleware {
     public init(
         attempts: Int = 3, budget: Retry.Budget? = Retry.Budget(), clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.attempts = attempts
+        self.init(Policy(attempts: attempts), budget: budget, clock: clock)
+    }
+
+    /// - Parameters:
+    ///   - policy: The number of attempts, and the waits between them.
+    ///   - budget: The limit on the load that this adds.
+    ///   - clock: The clock that measures the waits and the total time.
+    public init(
+        _ policy: Policy, budget: Retry.Budget? = Retry.Budget(), clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.policy = policy
         self.budget = budget
         timekeeper = Timekeeper(clock)
     }
@@ -139,9 +142,7 @@ public struct Retry: CurlewMiddleware {
         var again = request
         var number = 1
         while let wait = await wait(after: failure, number, request, from: start, deadline) {
-            for observer in request.observers {
-                observer.retrying(request, failure.head?.status, failure.error?.code, after: wait.duration, number)
-            }
+            request.reporter?.retrying(request, failure.head?.status, failure.error, after: wait.duration, number)
             if case .response(let response) = failure { await response.discard() }
             try await pause(for: wait, request, after: failure, attempts: number)
             try deadline.limit(&again)
@@ -200,7 +201,7 @@ public struct Retry: CurlewMiddleware {
     private func wait(
         after failure: Failure, _ number: Int, _ request: CurlewRequest, from start: Duration, _ deadline: CallDeadline
     ) async -> Wait? {
-        guard number < request.options.maximumAttempts ?? attempts, request.body.isReplayable else { return nil }
+        guard number < request.options.maximumAttempts ?? policy.attempts, request.body.isReplayable else { return nil }
         guard failure.error?.code != .cancelled, !Task.isCancelled else { return nil }
         let asked = failure.retryAfter
         let proposed = mayRepeat(request, after: failure, asked) ? wait(asked, number) : nil
@@ -237,14 +238,13 @@ public struct Retry: CurlewMiddleware {
 
     /// What the server asks for, with the backoff on top; nil if that is beyond the limit.
     private func wait(_ asked: Duration?, _ number: Int) -> Wait? {
-        guard let asked else { return Wait(duration: backoff.wait(after: number), mayEndEarly: true) }
-        return asked <= retryAfterLimit ? Wait(duration: asked + backoff.wait(after: number), mayEndEarly: false) : nil
+        policy.wait(after: number, asked: asked).map { Wait(duration: $0, mayEndEarly: asked == nil) }
     }
 
     /// True if there is time for a wait and an attempt after it.
     private func fits(_ wait: Duration, from start: Duration, _ deadline: CallDeadline) -> Bool {
         if let remaining = deadline.remaining, wait >= remaining { return false }
-        return totalTime.isUnlimited || wait <= totalTime - (timekeeper.elapsed() - start)
+        return policy.allows(wait, elapsed: timekeeper.elapsed() - start)
     }
 }
 
@@ -266,7 +266,7 @@ extension RequestOptions {
     }
 
     /// The largest number of attempts of ``Retry`` for this request, the first included: 1 is never again. nil is its
-    /// ``Retry/attempts``.
+    /// ``Retry/Policy/attempts``.
     public var maximumAttempts: Int? {
         get { self[MaximumAttemptsKey.self] }
         set { self[MaximumAttemptsKey.self] = newValue }
@@ -285,7 +285,7 @@ extension Retry {
         /// The error; nil if there was an answer.
         public let error: CurlewError?
         /// The wait that the server asks for by Retry-After, in seconds or as a date, from zero; nil if it asks for none that can
-        /// be understood. It may be beyond ``Retry/retryAfterLimit``.
+        /// be understood. It may be beyond ``Retry/Policy/retryAfterLimit``.
         public let retryAfter: Duration?
         /// The wait before the next attempt that the rules propose, the backoff included; nil if there is to be none.
         public let proposedWait: Duration?
@@ -308,7 +308,7 @@ extension Retry {
         /// No further attempt: the answer, or the error, goes to the caller.
         public static let stop = Retry.Decision(kind: .stop)
         /// Another attempt after the wait that the server asks for by Retry-After, with the backoff on top; none if it asks for
-        /// more than ``Retry/retryAfterLimit``. Without Retry-After, after that of the backoff.
+        /// more than ``Retry/Policy/retryAfterLimit``. Without Retry-After, after that of the backoff.
         public static let again = Retry.Decision(kind: .again(nil))
         /// Another attempt after a wait, whatever the server asks for.
         public static func again(after wait: Duration) -> Retry.Decision { Retry.Decision(kind: .again(wait)) }

@@ -201,20 +201,11 @@ enum RFC3339Date {
             let day = reader.number(2), reader.take("T") || reader.take("t") || reader.take(" "),
             let hour = reader.number(2), reader.take(":"), let minute = reader.number(2), reader.take(":"),
             let second = reader.number(2), let fraction = reader.fraction(), let offset = reader.offset(),
-            reader.isAtEnd, hour < 24, minute < 60, second <= 60, let days = days(year, month, day)
+            reader.isAtEnd, hour < 24, minute < 60, second <= 60,
+            let date = CivilDate(year: year, month: month, day: day)
         else { return nil }
-        let seconds = days * 86_400 + hour * 3600 + minute * 60 + min(second, 59) - offset
+        let seconds = date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + min(second, 59) - offset
         return Date(timeIntervalSince1970: Double(seconds) + fraction)
-    }
-
-    /// The days from 1970 to a date of the Gregorian calendar; nil for a date that there is not.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard year >= 1, (1...12).contains(month), (1...lengths[month - 1]).contains(day) else { return nil }
-        let before = year - 1
-        let years = before * 365 + before / 4 - before / 100 + before / 400
-        return years + lengths[..<(month - 1)].reduce(0, +) + day - 1 - 719_162
     }
 
     private struct Reader {

@@ -89,16 +89,8 @@ struct CalendarDate {
         let milliseconds = Int(((seconds * 1_000_000).rounded() / 1000).rounded(.down))
         let days = milliseconds.floorDivided(by: 86_400_000)
         time = milliseconds - days * 86_400_000
-        // The civil calendar from a count of days, with years that begin in March, so that a leap day comes last.
-        let shifted = days + 719_468
-        let era = shifted.floorDivided(by: 146_097)
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
-        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let date = CivilDate(daysSince1970: days)
+        (year, month, day) = (date.year, date.month, date.day)
     }
 
     /// `2001-01-01 00:00:00 +0000`, as Foundation describes a date.

@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The attempts of a download: its requests, the resumes that it has left, and the waits before them.
+/// The attempts of a download: its requests, the attempts that it has left, and the waits before them.
 struct DownloadAttempts: Sendable {
     private let session: HTTPSession
     /// The request of the whole, without what the attempts add.
@@ -8,7 +8,7 @@ struct DownloadAttempts: Sendable {
     private let options: DownloadTask.Options
     private let timekeeper: Timekeeper
     private let deadline: CallDeadline
-    private var left: Int
+    private let start: Duration
     private var failures = 0
 
     init(_ session: HTTPSession, _ request: CurlewRequest, _ options: DownloadTask.Options) {
@@ -17,7 +17,7 @@ struct DownloadAttempts: Sendable {
         self.options = options
         timekeeper = Timekeeper(options.clock)
         deadline = CallDeadline(request.options, timekeeper, start: timekeeper.elapsed())
-        left = max(0, options.resumes)
+        start = timekeeper.elapsed()
     }
 
     // MARK: Requests
@@ -33,7 +33,7 @@ struct DownloadAttempts: Sendable {
         request.options.cachePolicy = request.options.cachePolicy ?? .noStore
         request.options.kind = .download
         request.options.onResponse = nil
-        let resumesByItself = range != nil || options.resumes > 0
+        let resumesByItself = range != nil || options.retries.attempts > 1
         if resumesByItself, request.options.maximumAttempts == nil { request.options.maximumAttempts = 1 }
         try Task.checkCancellation()
         try deadline.limit(&request)
@@ -63,10 +63,11 @@ struct DownloadAttempts: Sendable {
     /// Counts a failure.
     /// - Returns: The wait before the next attempt; nil if the failure is final.
     mutating func wait(after error: CurlewError) -> Duration? {
-        guard left > 0, let asked = Self.wait(askedBy: error), asked <= options.retryAfterLimit else { return nil }
-        let wait = asked + options.backoff.wait(after: failures + 1)
+        guard failures + 1 < options.retries.attempts, let asked = Self.wait(askedBy: error),
+            let wait = options.retries.wait(after: failures + 1, asked: asked),
+            options.retries.allows(wait, elapsed: timekeeper.elapsed() - start)
+        else { return nil }
         if let remaining = deadline.remaining, wait >= remaining { return nil }
-        left -= 1
         failures += 1
         return wait
     }

@@ -171,20 +171,20 @@ extension DownloadTask {
     ///
     /// ```swift
     /// var download = DownloadTask.Options()
-    /// download.resumes = 5
+    /// download.retries.attempts = 6
     /// download.tokenFile = "/var/lib/mirror/disc.iso.token"
     /// ```
     public struct Options: Sendable {
         /// The requirements on the file before it gets its name.
         public var integrity = IntegrityRequirement()
-        /// The number of times that the download resumes by itself after a reset, an early end, a stall
-        /// (``Timeouts/idle``), another error that may pass, or a status that does (408, 429, 500, 502, 503, 504). 0 by default.
-        /// It is the number in all, whatever was gained in between, and all segments share it; so a server that gives a byte a
-        /// time is not asked for ever.
+        /// The retries: the download resumes by itself after a reset, an early end, a stall (``Timeouts/idle``), another error that
+        /// may pass, or a status that does (408, 429, 500, 502, 503, 504). There is 1 attempt by default, which is no retry.
+        /// ``Retry/Policy/attempts`` counts all attempts, whatever was gained in between, and all segments share it; so a server that
+        /// gives a byte a time is not asked for ever.
         ///
-        /// With more than 0 the requests of a download are not sent again by ``Retry`` as well, unless
+        /// With more than 1 attempt the requests of a download are not sent again by ``Retry`` as well, unless
         /// ``RequestOptions/maximumAttempts`` says so.
-        public var resumes = 0
+        public var retries = Retry.Policy(attempts: 1, totalTime: Timeouts.unlimited)
         /// The number of connections that fetch parts of the file at a time, 1 to 16; 1 by default.
         ///
         /// There are several only if the server says that it takes ranges (`Accept-Ranges: bytes`), says how long the file is,
@@ -209,10 +209,6 @@ extension DownloadTask {
         /// True if part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint.
         /// False by default.
         public var synchronizesCheckpoints = false
-        /// The wait before the next attempt. From 0 to 100 ms after the first failure, doubling up to 10 s.
-        public var backoff = Retry.Backoff()
-        /// The longest Retry-After that is waited for; a server that asks for more ends the download. 60 seconds by default.
-        public var retryAfterLimit: Duration = .seconds(60)
         /// The clock that measures the waits.
         public var clock: any Clock<Duration> = ContinuousClock()
 
@@ -222,18 +218,15 @@ extension DownloadTask {
         package var custody: DownloadCustody?
 
         public init(
-            integrity: IntegrityRequirement = IntegrityRequirement(), resumes: Int = 0, segments: Int = 1,
-            tokenFile: String? = nil, checkpoint: ByteSize = .mebibytes(16), synchronizesCheckpoints: Bool = false,
-            backoff: Retry.Backoff = Retry.Backoff(), retryAfterLimit: Duration = .seconds(60)
+            integrity: IntegrityRequirement = IntegrityRequirement(), attempts: Int = 1, segments: Int = 1,
+            tokenFile: String? = nil, checkpoint: ByteSize = .mebibytes(16), synchronizesCheckpoints: Bool = false
         ) {
             self.integrity = integrity
-            self.resumes = resumes
+            retries.attempts = attempts
             self.segments = segments
             self.tokenFile = tokenFile
             self.checkpoint = checkpoint
             self.synchronizesCheckpoints = synchronizesCheckpoints
-            self.backoff = backoff
-            self.retryAfterLimit = retryAfterLimit
         }
 
         /// True if the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end

@@ -57,7 +57,7 @@ extension HTTPSession {
     ///   - reference: The URL, absolute or relative to the session's base.
     ///   - destination: Where the file goes.
     ///   - integrity: What the file must be; nil is what `download` says.
-    ///   - resumes: The most times that it is resumed after it broke off; nil is what `download` says.
+    ///   - attempts: The most attempts, the first included: the download resumes after one that broke off. nil is what `download` says.
     ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``.
     ///   - timeout: A deadline over all of it.
     ///   - download: The options of the download.
@@ -66,13 +66,13 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
         _ reference: URIReference, to destination: Destination, integrity: IntegrityRequirement? = nil,
-        resumes: Int? = nil, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        attempts: Int? = nil, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> DownloadedFile {
         var download = download
         if let integrity { download.integrity = integrity }
-        if let resumes { download.resumes = resumes }
+        if let attempts { download.retries.attempts = attempts }
         var options = options
         if let timeout { options.totalTimeout = timeout }
         let task = try downloadTask(reference, to: destination, fields: fields, download: download, options: options)

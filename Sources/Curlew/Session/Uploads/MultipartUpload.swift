@@ -88,8 +88,7 @@ extension HTTPSession {
             throw CurlewError(.invalidResumeToken, "it is no upload in parts by presigned URLs")
         }
         let uri = try await multipart.uri(.abort(upload: upload))
-        let response = try await send(
-            .delete, .uri(uri), RequestContent(), fields: HTTPFields(), timeout: nil, options: RequestOptions())
+        let response = try await delete(.uri(uri))
         await response.discard()
         guard response.status.kind == .successful || response.status == .notFound else {
             throw CurlewError(refusal: response, "status \(response.status.code) to the end of an upload")

@@ -35,14 +35,13 @@ public enum ResumableUpload {
         /// The parts of a file that are sent at a time, where the server puts them together: tus's concatenation. 1 by default. Others get the
         /// file in one part.
         public var parallelParts = 1
-        /// The most tries in a row by which nothing more arrives, or too little for what was sent: less than 1 KiB, or less than a 64th of it.
-        /// 10 by default. All tries together send up to eight times the length of the file and 64 MiB; the next one is
-        /// ``ErrorCode/invalidResponse``.
-        public var attempts = 10
-        /// The wait after such a try. Up to 1 second after the first, doubling up to a minute.
-        public var backoff = Retry.Backoff(base: .seconds(1), maximum: .seconds(60))
-        /// The longest Retry-After that is waited for; a longer one ends the upload. 5 minutes by default.
-        public var retryAfterLimit: Duration = .seconds(300)
+        /// The retries. An attempt fails if nothing more arrives by it, or too little for what was sent: less than 1 KiB, or less than a
+        /// 64th of it. 10 attempts in a row may fail by default, a Retry-After of up to 5 minutes is waited for, and the waits double from 1
+        /// second to a minute. All attempts together send up to eight times the length of the file and 64 MiB; the next one is
+        /// ``ErrorCode/invalidResponse``. The total time of a part begins with the part.
+        public var retries = Retry.Policy(
+            attempts: 10, backoff: Retry.Backoff(base: .seconds(1), maximum: .seconds(60)),
+            retryAfterLimit: .seconds(300), totalTime: Timeouts.unlimited)
         /// How often an upload that the server has forgotten (404, 410) may begin anew. Once by default.
         public var restarts = 1
         /// True if the server may have the bytes sent to another origin than the one that was asked for, without the fields that hold
@@ -120,8 +119,7 @@ extension HTTPSession {
         for uri in token.parts.compactMap(\.uri) {
             let own = uri.hasSameOrigin(as: token.target) ? fields : fields.withoutSecrets(options.secretFields)
             let response = try await send(
-                step.method, .uri(uri), RequestContent(body: .none), fields: own.adding(step.fields), timeout: nil,
-                options: options)
+                step.method, .uri(uri), fields: own.adding(step.fields), options: options)
             await response.discard()
             guard response.status.kind == .successful || [404, 410].contains(response.status.code) else {
                 throw CurlewError(refusal: response, "status \(response.status.code) to the end of an upload")

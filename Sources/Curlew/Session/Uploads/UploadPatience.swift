@@ -1,9 +1,11 @@
 internal import HTTPTypes
 
-/// The tries of an upload, or a part of it, and the waits between them.
+/// The attempts of an upload, or a part of it, and the waits between them.
 struct UploadPatience: Sendable {
     private let settings: ResumableUpload.Options
-    /// Tries in a row by which nothing more has arrived.
+    /// The moment at which the upload, or its part, began.
+    private let start = Instant.now
+    /// Attempts in a row by which nothing more has arrived.
     private var failures = 0
     private var restarts = 0
 
@@ -28,20 +30,22 @@ struct UploadPatience: Sendable {
         failures = 0
     }
 
-    /// Counts a try by which nothing more has arrived.
+    /// Counts an attempt by which nothing more has arrived.
     /// - Throws: The error, if there is no other.
     mutating func count(_ error: CurlewError) throws {
         failures += 1
-        guard failures < settings.attempts else { throw error }
+        guard failures < settings.retries.attempts else { throw error }
     }
 
-    /// Counts a try, and waits before the next one.
+    /// Counts an attempt, and waits before the next one.
     /// - Throws: The error, if there is none.
     mutating func wait(after error: CurlewError, isWorth: Bool) async throws {
         guard isWorth else { throw error }
         try count(error)
-        let asked = error.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) } ?? .zero
-        guard asked <= settings.retryAfterLimit else { throw error }
-        try await Task.sleep(for: max(asked, settings.backoff.wait(after: failures)))
+        let asked = error.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) }
+        guard let wait = settings.retries.wait(after: failures, asked: asked),
+            settings.retries.allows(wait, elapsed: start.duration(to: .now))
+        else { throw error }
+        try await Task.sleep(for: wait)
     }
 }

@@ -83,8 +83,8 @@ struct UploadSender: Sendable {
         let result: Result<CurlewResponse, any Error>
         do {
             result = .success(
-                try await session.send(
-                    step.method, .uri(uri), RequestContent(body: body), fields: fields, timeout: nil, options: options))
+                try await session.call(
+                    step.method, .uri(uri), CallContent(.body(body)), CallSettings(fields, nil, nil, options)))
         } catch {
             result = .failure(error)
         }

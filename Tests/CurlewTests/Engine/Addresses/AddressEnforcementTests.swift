@@ -150,7 +150,7 @@ struct AddressEnforcementTests {
         #expect(await first.task?.metrics.last?.remoteAddress == "127.0.0.2")
         var options = RequestOptions()
         options.addressPolicy = .any.denying([try IPNetwork("127.0.0.2")])
-        let second = try await session.post(.raw(url), body: .string("once"), options: options)
+        let second = try await session.post(.raw(url), .body(.string("once")), options: options)
         _ = try await second.body.collect(upTo: 10)
         #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
         // It is recorded when its body has arrived, which may be after the answer.
@@ -196,7 +196,7 @@ struct AddressEnforcementTests {
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
         feed.yield([1, 2, 3])
         feed.finish()
-        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .once(chunks)) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), .body(.once(chunks))) }
         #expect(error?.code == .addressForbidden)
         var left: [[UInt8]] = []
         for await chunk in chunks { left.append(chunk) }

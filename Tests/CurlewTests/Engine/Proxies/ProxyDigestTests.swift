@@ -64,7 +64,7 @@ struct ProxyDigestTests {
         ]
         for body in bodies {
             let session = try session(proxy)
-            let response = try await session.post("http://origin.test/", body: body)
+            let response = try await session.post("http://origin.test/", .body(body))
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         }

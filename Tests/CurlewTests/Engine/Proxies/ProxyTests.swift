@@ -34,7 +34,7 @@ struct ProxyTests {
         let proxy = try await MockProxy.start(.init(credentials: credentials))
         let session = try session(authenticated(proxy.url))
         let url = "http://named.test:\(server.port)/a?b=c"
-        let response = try await session.post(.raw(url), body: .string("body"))
+        let response = try await session.post(.raw(url), .body(.string("body")))
         #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         let asked = try #require(await proxy.takeRequest())
         #expect(asked.method == "POST")

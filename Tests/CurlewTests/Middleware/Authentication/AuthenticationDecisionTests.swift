@@ -42,12 +42,14 @@ struct AuthenticationDecisionTests {
         #expect(counts == [0, 1, 2])
     }
 
-    @Test("a refused challenge makes the 401 the response, and a failed one throws exactly that error")
+    @Test(
+        "a refused challenge makes the 401 the response, and a failed one throws an error with the decision's beneath")
     func refuse() async throws {
         let server = try await server(accepting: "x")
         #expect(try await session { _ in .refuse }.get(.raw(server.url())).status == .unauthorized)
-        await #expect(throws: Declined()) { try await session { _ in .fail(Declined()) }.get(.raw(server.url())) }
-        await #expect(throws: Declined()) { try await session { _ in throw Declined() }.get(.raw(server.url())) }
+        #expect(
+            await linkError { _ = try await session { _ in .fail(Declined()) }.get(.raw(server.url())) } is Declined)
+        #expect(await linkError { _ = try await session { _ in throw Declined() }.get(.raw(server.url())) } is Declined)
         #expect(server.requestCount == 3)
     }
 

@@ -42,7 +42,7 @@ struct AuthenticationTests {
         let session = try session(
             ChallengeAuthentication(try Credential.Scoped(server.url(), realm: "birds", password)))
         for path in ["/a/1", "/a/2", "/a/b/3", "/c", "/ab/"] {
-            let response = try await session.post(.raw(server.url(path)), body: .string(path))
+            let response = try await session.post(.raw(server.url(path)), .body(.string(path)))
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array(path.utf8))
         }
@@ -169,7 +169,7 @@ struct AuthenticationTests {
             stream.yield([1])
             stream.finish()
         }
-        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .once(body)) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), .body(.once(body))) }
         #expect(error?.code == .bodyNotReplayable)
         #expect(error?.response?.status == .unauthorized)
         #expect(error?.uri?.description == server.url())

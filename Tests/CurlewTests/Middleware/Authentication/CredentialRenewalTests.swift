@@ -229,10 +229,10 @@ struct AuthenticatorTests {
             stream.yield([1])
             stream.finish()
         }
-        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .once(body)) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), .body(.once(body))) }
         #expect(error?.code == .bodyNotReplayable)
         #expect(await issuer.count == 0)
-        #expect(try await session.post(.raw(server.url()), body: .string("again")).status == .ok)
+        #expect(try await session.post(.raw(server.url()), .body(.string("again"))).status == .ok)
         #expect(await issuer.count == 1)
         try await server.waitForRequests(2)
     }

@@ -24,7 +24,7 @@ struct DigestExchangeTests {
         let server = try await server(guardian)
         let session = try session(server)
         for index in 0..<5 {
-            let response = try await session.post(.raw(server.url("/a?b=\(index)")), body: .string("body"))
+            let response = try await session.post(.raw(server.url("/a?b=\(index)")), .body(.string("body")))
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         }
@@ -97,12 +97,12 @@ struct DigestExchangeTests {
             }
         }
         for (body, text) in [(CurlewRequest.Body.none, ""), (.string("bytes"), "bytes"), (stream, "stream")] {
-            let response = try await session.put(.raw(server.url()), body: body)
+            let response = try await session.put(.raw(server.url()), .body(body))
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array(text.utf8))
         }
         let error = await curlewError {
-            _ = try await session.put(.raw(server.url()), body: .once(AsyncStream { $0.finish() }))
+            _ = try await session.put(.raw(server.url()), .body(.once(AsyncStream { $0.finish() })))
         }
         #expect(error?.code == .bodyNotReplayable)
     }

@@ -46,7 +46,7 @@ struct EngineAuthenticationTests {
     func ntlm() async throws {
         let server = try await server()
         let session = try session(server, .password(user: "user", password: "pass"))
-        let response = try await session.post(.raw(server.url()), body: .string("body"))
+        let response = try await session.post(.raw(server.url()), .body(.string("body")))
         #expect(response.status == .ok)
         #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         let again = try await session.get(.raw(server.url()))

@@ -63,7 +63,7 @@ struct ConnectivityWaitTests {
     func sentAgain(code: ErrorCode) async throws {
         let stage = try Stage(.failure(code))
         stage.tell.yield(.notReachable)
-        let call = Task { try await stage.session.post("http://a.test/", body: .string("curlew")) }
+        let call = Task { try await stage.session.post("http://a.test/", .body(.string("curlew"))) }
         #expect(try await stage.waitForWait() == code)
         #expect(stage.stub.received.count == 1)
         stage.tell.yield(.reachable(network))
@@ -158,7 +158,7 @@ struct ConnectivityWaitTests {
         }
         let stage = try Stage(.failure(.hostNotFound))
         stage.tell.yield(.notReachable)
-        _ = await curlewError { _ = try await stage.session.put("http://a.test/", body: oneShot("x")) }
+        _ = await curlewError { _ = try await stage.session.put("http://a.test/", .body(oneShot("x"))) }
         #expect(stage.stub.received.count == 1)
     }
 

@@ -15,7 +15,7 @@ struct WakingRetryTests {
         _ adjust: (inout Retry) -> Void = { _ in }
     ) throws -> HTTPSession {
         var link = Retry(attempts: 2, budget: nil, clock: clock).waking(on: updates)
-        link.backoff = Retry.Backoff(base: .seconds(8), random: { 1 })
+        link.policy.backoff = Retry.Backoff(base: .seconds(8), random: { 1 })
         adjust(&link)
         return try HTTPSession(transport: stub, chain: .bare) { [link] in link }
     }

@@ -112,7 +112,7 @@ struct RedirectMethodTests {
     func oneShotBody(_ status: Int) async throws {
         let server = try await server(status)
         let session = try makeSession { Redirects() }
-        let error = await curlewError { _ = try await session.post(.raw(server.url("/old")), body: oneShot("once")) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url("/old")), .body(oneShot("once"))) }
         #expect(error?.code == .bodyNotReplayable)
         #expect(error?.response?.status.code == status)
         #expect(error?.stage == .receiving)

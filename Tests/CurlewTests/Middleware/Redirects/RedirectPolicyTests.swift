@@ -19,7 +19,7 @@ struct RedirectPolicyTests {
     func refuse() async throws {
         let server = try await server()
         let session = try session(.refuse)
-        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: oneShot("x")) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), .body(oneShot("x"))) }
         #expect(error?.code == .redirectRefused)
         #expect(error?.response?.status.code == 307)
         #expect(error?.response?.headerFields[.location] == "/there")
@@ -51,7 +51,7 @@ struct RedirectPolicyTests {
             request.uri = try request.uri.resolving("/elsewhere")
             return request
         }
-        let response = try await session(policy).post(.raw(server.url()), body: .string("x"))
+        let response = try await session(policy).post(.raw(server.url()), .body(.string("x")))
         #expect(response.uri.path == "/elsewhere")
         report.finish()
         var proposals: [Redirects.Proposal] = []
@@ -80,7 +80,7 @@ struct RedirectPolicyTests {
         struct Refusal: Error {}
         let server = try await server()
         let session = try session(.decide { _ in throw Refusal() })
-        await #expect(throws: Refusal.self) { try await session.get(.raw(server.url())) }
+        #expect(await linkError { _ = try await session.get(.raw(server.url())) } is Refusal)
         #expect(server.requestCount == 1)
         await server.shutdown()
         try await session.expectUsable()

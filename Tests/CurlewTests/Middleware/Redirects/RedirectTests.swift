@@ -73,7 +73,7 @@ struct RedirectTests {
         let server = try await MockServer.start()
         let session = try makeSession { Redirects() }
         server.enqueue(redirect(303, to: "/form"), MockResponse(body: "sent"))
-        let posted = try await session.post(.raw(server.url("/form")), body: .string("x"))
+        let posted = try await session.post(.raw(server.url("/form")), .body(.string("x")))
         #expect(try await posted.body.collect(upTo: 10) == Array("sent".utf8))
         let cookie: HTTPFields = [.setCookie: "a=1"]
         server.enqueue(redirect(302, to: "/login", cookie), redirect(302, to: "/login", cookie), MockResponse())

@@ -90,8 +90,8 @@ struct HedgingTests {
         let clock = TestClock()
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(transport: stub, chain: .bare) { link(clock) }
-        _ = try await session.post("http://a.test/", body: .string("x"))
-        _ = try await session.put("http://a.test/", body: oneShot("x"))
+        _ = try await session.post("http://a.test/", .body(.string("x")))
+        _ = try await session.put("http://a.test/", .body(oneShot("x")))
         #expect(stub.received.count == 2)
     }
 
@@ -105,7 +105,7 @@ struct HedgingTests {
         let clock = TestClock()
         let session = try makeSession { link(clock) }
         let call = Task {
-            let response = try await session.query(.raw(server.url()), body: .string("SELECT 1"))
+            let response = try await session.query(.raw(server.url()), .body(.string("SELECT 1")))
             return (response.attempts, try await response.body.collect(upTo: 10))
         }
         try await server.waitForRequests(1)
@@ -122,18 +122,19 @@ struct HedgingTests {
         arguments: Fault.allCases)
     func faults(_ fault: Fault) async throws {
         let server = try await RawServer.start { connection in
-            let head = try await connection.readHead()
-            if connection.index % 2 == 0 {
+            while true {
+                let head = try await connection.readHead()
+                guard connection.index % 2 == 0 else {
+                    let path = head.split(separator: " ")[1]
+                    try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
+                    continue
+                }
                 switch fault {
                 case .close: return
-                case .halfHead: try await connection.write("HTTP/1.1 200 OK\r\nContent-")
-                case .reset: await connection.reset()
+                case .halfHead: return try await connection.write("HTTP/1.1 200 OK\r\nContent-")
+                case .reset: return await connection.reset()
                 }
-                return
             }
-            let path = head.split(separator: " ")[1]
-            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
-            try await connection.closed
         }
         let session = try makeSession { Hedging(after: .zero, maximum: 3, budget: nil) }
         for number in 0..<20 {

@@ -26,7 +26,7 @@ struct RetryBudgetTests {
     func load() async throws {
         let stub = StubTransport { _ in .response(.serviceUnavailable) }
         var link = Retry(attempts: 3, budget: Retry.Budget(clock: TestClock()))
-        link.backoff = Retry.Backoff(base: .zero)
+        link.policy.backoff = Retry.Backoff(base: .zero)
         let session = try HTTPSession(transport: stub, chain: .bare) { [link] in link }
         for _ in 0..<200 { _ = try await session.get("http://a.test/") }
         let repetitions = 200 / 5 + 10
@@ -81,7 +81,7 @@ struct RetryBudgetTests {
         let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
         let other = try await MockServer.start { _ in MockResponse(status: .badGateway) }
         var link = Retry(attempts: 2, budget: Retry.Budget(extraLoad: 0, reserve: 1, clock: TestClock()))
-        link.backoff = Retry.Backoff(base: .zero)
+        link.policy.backoff = Retry.Backoff(base: .zero)
         let first = try makeSession { [link] in link }
         let second = try makeSession { [link] in link }
         #expect(try await first.get(.raw(server.url())).attempts == 2)

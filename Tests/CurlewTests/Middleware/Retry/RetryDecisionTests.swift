@@ -46,7 +46,7 @@ struct RetryDecisionTests {
         stub.enqueue(.response(.serviceUnavailable))
         #expect(try await session(stub) { _ in .stop }.get("http://a.test/").attempts == 1)
         stub.enqueue(.response(.conflict), .response(.ok))
-        let response = try await session(stub) { _ in .again }.post("http://a.test/", body: .string("x"))
+        let response = try await session(stub) { _ in .again }.post("http://a.test/", .body(.string("x")))
         #expect(response.status == .ok && response.attempts == 2)
         stub.enqueue(.failure(.invalidResponse), .response(.ok))
         #expect(try await session(stub) { _ in .again(after: .zero) }.get("http://a.test/").attempts == 2)
@@ -57,7 +57,7 @@ struct RetryDecisionTests {
     func bounds() async throws {
         let stub = StubTransport { _ in .response(.badRequest) }
         #expect(try await session(stub, attempts: 4) { _ in .again }.get("http://a.test/").attempts == 4)
-        let once = try await session(stub) { _ in .again }.put("http://a.test/", body: oneShot("x"))
+        let once = try await session(stub) { _ in .again }.put("http://a.test/", .body(oneShot("x")))
         #expect(once.attempts == 1)
         var link = quickRetry(3, budget: Retry.Budget(extraLoad: 0, reserve: 0))
         link.decide = { _ in .again }

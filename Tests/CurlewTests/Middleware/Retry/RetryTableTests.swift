@@ -35,7 +35,7 @@ struct RetryTableTests {
     @Test("failures are retried as the table says: by idempotence, or for any method without a connection")
     func behaviour() async throws {
         var link = Retry(attempts: 2, budget: nil)
-        link.backoff = Retry.Backoff(base: .zero)
+        link.policy.backoff = Retry.Backoff(base: .zero)
         for (name, code) in try codes() {
             for (method, stage) in [
                 (HTTPRequest.Method.get, CurlewError.Stage.exchanging), (.post, .exchanging), (.post, .connecting),

@@ -15,7 +15,7 @@ struct RetryWaitTests {
         let stub = StubTransport(clock: clock) { _ in .response(.ok) }
         for answer in answers { stub.enqueue(answer) }
         var link = Retry(attempts: answers.count + 1, budget: nil, clock: clock)
-        link.backoff.random = { 1 }
+        link.policy.backoff.random = { 1 }
         adjust(&link)
         let session = try HTTPSession(transport: stub, chain: .bare) { link }
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
@@ -80,7 +80,7 @@ struct RetryWaitTests {
         ])
     func dates(_ date: String) async throws {
         let fields: HTTPFields = [.retryAfter: date, .date: "Sun, 06 Nov 1994 08:49:37 GMT"]
-        let (waits, response) = try await waits([unavailable(fields)]) { $0.backoff.random = { 0 } }
+        let (waits, response) = try await waits([unavailable(fields)]) { $0.policy.backoff.random = { 0 } }
         #expect(waits == [.seconds(30)])
         #expect(response.status == .ok)
     }
@@ -155,7 +155,9 @@ struct RetryWaitTests {
 
     @Test("the limit for Retry-After can be changed")
     func limit() async throws {
-        let (waits, _) = try await waits([unavailable([.retryAfter: "90"])]) { $0.retryAfterLimit = .seconds(90) }
+        let (waits, _) = try await waits([unavailable([.retryAfter: "90"])]) {
+            $0.policy.retryAfterLimit = .seconds(90)
+        }
         #expect(waits == [.milliseconds(90_100)])
     }
 
@@ -183,7 +185,7 @@ struct RetryWaitTests {
     @Test("a retry that would exceed the link's time limit is not begun")
     func totalTime() async throws {
         let (waits, response) = try await waits(Array(repeating: unavailable([.retryAfter: "50"]), count: 5)) {
-            $0.backoff.random = { 0 }
+            $0.policy.backoff.random = { 0 }
         }
         #expect(waits == [.seconds(50), .seconds(50)])
         #expect(response.status == .serviceUnavailable && response.attempts == 3)
@@ -196,7 +198,7 @@ struct RetryWaitTests {
         let clock = TestClock()
         let stub = StubTransport(clock: clock) { _ in .response(.tooManyRequests, fields: [.retryAfter: "10"]) }
         var link = Retry(attempts: 9, budget: nil, clock: clock)
-        link.backoff.random = { 0 }
+        link.policy.backoff.random = { 0 }
         let session = try HTTPSession(transport: stub, chain: .bare) { link }
         let call = Task { [options] in try await session.get("http://a.test/", options: options) }
         for _ in 0..<2 { try await clock.advanceToNextSleeper() }

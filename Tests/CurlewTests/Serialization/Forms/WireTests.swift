@@ -84,7 +84,9 @@ struct WireTests {
         try await expect("POST /v1/x", fields + "Content-Length: 17\r\n", "page=2&text=a%20b") { api in
             try await api.post("x", parameters: ["text": "a b", "page": 2])
         }
-        try await expect("PUT /v1/x", fields + "Content-Length: 0\r\n") { try await $0.put("x", encoding: .form) }
+        try await expect("PUT /v1/x", fields + "Content-Length: 0\r\n") {
+            try await $0.put("x", parameters: .none, encoding: .form)
+        }
         try await expect("DELETE /v1/x", fields + "Content-Length: 3\r\n", "k=v") { api in
             try await api.delete("x", parameters: ["k": "v"], encoding: .form)
         }

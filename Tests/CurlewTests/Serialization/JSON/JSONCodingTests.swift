@@ -148,9 +148,9 @@ struct JSONCodingTests {
         var api = try makeSession(baseURL: server.url())
         api.json = JSONCoding(keys: .snakeCase)
         let value = Sighting.example()
-        #expect(try await api.post("echo", json: value, as: Sighting.self) == value)
+        #expect(try await api.post("echo", .json(value), as: Sighting.self) == value)
         #expect(await server.takeRequest()?.text.contains(#""bird_name":"Curlew""#) == true)
-        #expect(try await api.post("echo", json: value).json(as: Sighting.self) == value)
+        #expect(try await api.post("echo", .json(value)).json(as: Sighting.self) == value)
         let error = await curlewError { _ = try await api.get("gone", as: Row.self) }
         #expect(error?.failure(as: Problem.self) == Problem(errorCode: 7))
         var rows: [Row] = []

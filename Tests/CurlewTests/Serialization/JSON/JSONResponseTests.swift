@@ -151,10 +151,10 @@ struct JSONResponseTests {
         let serializer = JSONResponseSerializer<[String: String]>()
         #expect(try await session.get("", as: serializer) == ["accept": "application/json"])
         #expect(try await session.get("", as: serializer, fields: [.accept: "a/b"]) == ["accept": "a/b"])
-        let text = try await session.post("", body: .string("x"), as: .text)
+        let text = try await session.post("", .body(.string("x")), as: .text)
         #expect(text == "{\"accept\": \"*/*\"}")
-        #expect(try await session.put("", body: .string("x"), as: .bytes) == Array(text.utf8))
-        #expect(try await session.patch("", body: .string("x"), as: .json(JSONValue.self)) != nil)
+        #expect(try await session.put("", .body(.string("x")), as: .bytes) == Array(text.utf8))
+        #expect(try await session.patch("", .body(.string("x")), as: .json(JSONValue.self)) != nil)
         #expect(try await session.delete("", as: .json(NoContent?.self)) == NoContent())
     }
 
@@ -214,7 +214,7 @@ struct JSONResponseTests {
                 fields: [.contentType: "application/json"], body: .bytes(try await request.body.collect()))
         }
         let session = try makeSession(baseURL: server.url())
-        let answer = try await session.post("x", json: Everything(), as: Everything.self)
+        let answer = try await session.post("x", .json(Everything()), as: Everything.self)
         #expect(answer == Everything())
         let request = try #require(await server.takeRequest())
         let decoder = JSONDecoder()
@@ -223,18 +223,19 @@ struct JSONResponseTests {
         #expect(request.text.hasPrefix(#"{"text":"/\"","date":"2001-01-01T03:25:45Z","data":"AP8=""#))
         #expect(request.fields[.contentType] == "application/json")
         #expect(request.fields[.userAgent] == nil)
-        #expect(try await session.put("x", json: 5, as: Int.self) == 5)
-        #expect(try await session.patch("x", json: Int?.none, as: Int?.self) == nil)
-        #expect(try await session.send(.delete, "x", json: "a", as: String.self) == "a")
-        let typed = try await session.post("x", json: [1], as: [Int].self, fields: [.contentType: "application/x+json"])
+        #expect(try await session.put("x", .json(5), as: Int.self) == 5)
+        #expect(try await session.patch("x", .json(Int?.none), as: Int?.self) == nil)
+        #expect(try await session.send(.delete, "x", .json("a"), as: String.self) == "a")
+        let typed = try await session.post(
+            "x", .json([1]), as: [Int].self, fields: [.contentType: "application/x+json"])
         #expect(typed == [1])
         for _ in 0..<3 { _ = await server.takeRequest() }
         #expect(await server.takeRequest()?.fields[values: .contentType] == ["application/x+json"])
         for value in [Double.nan, .infinity] {
-            let error = await curlewError { _ = try await session.post("x", json: ["a": value], as: [Int].self) }
+            let error = await curlewError { _ = try await session.post("x", .json(["a": value]), as: [Int].self) }
             #expect(error?.code == .encodingFailed)
         }
-        let error = await curlewError { _ = try await session.post("x", json: Loop(), as: [Int].self) }
+        let error = await curlewError { _ = try await session.post("x", .json(Loop()), as: [Int].self) }
         #expect(error?.code == .encodingFailed)
         #expect(error?.uri?.path == "/x")
         #expect(server.requestCount == 5)
@@ -248,7 +249,7 @@ struct JSONResponseTests {
                 body: #"{"title": "no"}"#)
         }
         let session = try makeSession(baseURL: server.url())
-        let error = await curlewError { _ = try await session.post("users", json: ["a": 1], as: [Int].self) }
+        let error = await curlewError { _ = try await session.post("users", .json(["a": 1]), as: [Int].self) }
         #expect(error?.code == .unacceptableStatus)
         #expect(error?.method == .post)
         #expect(error?.failure(as: [String: String].self) == ["title": "no"])

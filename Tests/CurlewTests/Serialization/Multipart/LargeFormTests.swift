@@ -49,7 +49,7 @@ struct LargeFormTests {
         }
         _ = try peak()
         let before = try peak()
-        let response = try await api.post("x", encoding: .multipart(form), options: options)
+        let response = try await api.post("x", .multipart(form), options: options)
         #expect(try await response.body.collect(upTo: 100) == Array("\(length)".utf8))
         #expect(try peak() - before < 48 << 20)
         var last: TaskProgress?
@@ -83,7 +83,7 @@ struct LargeFormTests {
         for try await chunk in try await form.body.stream() { sizes.append(chunk.count) }
         #expect(Int64(sizes.reduce(0, +)) == form.length)
         #expect(sizes.count < 50)
-        let response = try await api.post("x", encoding: .multipart(form))
+        let response = try await api.post("x", .multipart(form))
         var index = 0
         for try await part in try response.multipart() {
             #expect(part.name == "\(index)")
@@ -123,7 +123,7 @@ struct LargeFormTests {
                 gate.wait()
             }
         }
-        let response = try await api.post("x", encoding: .multipart(form))
+        let response = try await api.post("x", .multipart(form))
         #expect(try await response.body.collect(upTo: 100) == Array("\(try #require(form.length))".utf8))
     }
 }

@@ -36,11 +36,12 @@ struct MultipartRequestTests {
         let api = try makeSession(baseURL: server.url("/v1")) {
             $0.security = .anchors(pem: certificate.certificatePEM)
         }
-        let response = try await api.post("x", parameters: ["b": ["c": 1], "a": ParameterValue.null, "none": nil]) {
-            form in
-            form.append("z", name: "first")
-            form.append("y", name: "second")
-        }
+        let response = try await api.post(
+            "x",
+            .multipart(parameters: ["b": ["c": 1], "a": ParameterValue.null, "none": nil]) { form in
+                form.append("z", name: "first")
+                form.append("y", name: "second")
+            })
         #expect(response.version == (http2 ? .http2 : .http11))
         let request = try #require(await server.takeRequest())
         let type = try #require(request.fields[.contentType])
@@ -58,14 +59,14 @@ struct MultipartRequestTests {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "REPORT"] {
-            _ = try await api.send(HTTPRequest.Method(method)!, "x", encoding: .multipart(form("a")))
+            _ = try await api.send(HTTPRequest.Method(method)!, "x", .multipart(form("a")))
             let request = try #require(await server.takeRequest())
             #expect(request.method.rawValue == method)
             #expect(request.text == part("a", "1") + "--B--\r\n")
         }
         for method in ["GET", "HEAD", "get"] {
             let error = await curlewError {
-                _ = try await api.send(HTTPRequest.Method(method)!, "x", encoding: .multipart(form("a")))
+                _ = try await api.send(HTTPRequest.Method(method)!, "x", .multipart(form("a")))
             }
             #expect(error?.code == .invalidRequest)
             #expect(error?.stage == .preparing)
@@ -79,7 +80,7 @@ struct MultipartRequestTests {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
         for parameters in [nil, [:], ["a": []]] as [ParameterValue?] {
-            _ = try await api.post("x", parameters: RequestParameters(parameters)) { _ in }
+            _ = try await api.post("x", .multipart(parameters: RequestParameters(parameters)) { _ in })
             let request = try #require(await server.takeRequest())
             #expect(request.fields[.contentType] == "application/x-www-form-urlencoded")
             #expect(request.fields[.contentLength] == "0")
@@ -101,16 +102,16 @@ struct MultipartRequestTests {
     func contentType(_ given: String, _ sent: String) async throws {
         let server = try await server()
         var api = try makeSession(baseURL: server.url())
-        _ = try await api.post("x", encoding: .multipart(form("a")), fields: [.contentType: given])
+        _ = try await api.post("x", .multipart(form("a")), fields: [.contentType: given])
         #expect(await server.takeRequest()?.fields[.contentType] == sent)
         api.defaultFields[.contentType] = given
-        _ = try await api.post("x", encoding: .multipart(form("a")))
+        _ = try await api.post("x", .multipart(form("a")))
         #expect(await server.takeRequest()?.fields[.contentType] == sent)
         api.defaultFields = HTTPFields()
         var serializer = HTTPRequestSerializer()
         serializer.defaultFields[.contentType] = given
         api.requestSerializer = serializer
-        _ = try await api.post("x", encoding: .multipart(form("a")))
+        _ = try await api.post("x", .multipart(form("a")))
         #expect(await server.takeRequest()?.fields[.contentType] == sent)
         await server.shutdown()
     }
@@ -128,9 +129,11 @@ struct MultipartRequestTests {
         ]
         for serializer in serializers {
             api.requestSerializer = serializer
-            _ = try await api.post("x", parameters: RequestParameters(Search())) {
-                try $0.append(.bytes([65]), name: "p")
-            }
+            _ = try await api.post(
+                "x",
+                .multipart(parameters: RequestParameters(Search())) { form in
+                    try form.append(.bytes([65]), name: "p")
+                })
             let text = try #require(await server.takeRequest()?.text)
             #expect(text.contains("name=\"tags[0]\"\r\n\r\nx\r\n"))
         }
@@ -172,13 +175,13 @@ struct MultipartRequestTests {
         var form = try form("a")
         try form.append(file: try folder.write("f", Array(repeating: 70, count: 300_000)), name: "f")
         try form.append(.stream { chunks([[71]]) }, name: "s")
-        _ = try await api.post("x", encoding: .multipart(form))
+        _ = try await api.post("x", .multipart(form))
         let first = try #require(await server.takeRequest())
         let second = try #require(await server.takeRequest())
         #expect(first.body == second.body)
         #expect(first.bodyLength > 300_000)
         try form.append(.once(chunks([[1]])), name: "once")
-        let error = await curlewError { _ = try await api.post("x", encoding: .multipart(form)) }
+        let error = await curlewError { _ = try await api.post("x", .multipart(form)) }
         #expect(error?.code == .bodyNotReplayable)
     }
 
@@ -188,7 +191,7 @@ struct MultipartRequestTests {
         let api = try makeSession(baseURL: server.url())
         var form = try form("a")
         try form.append(.once(chunks([[65], [66]])), name: "s", fileName: "s", contentType: "text/plain")
-        _ = try await api.post("x", encoding: .multipart(form))
+        _ = try await api.post("x", .multipart(form))
         let request = try #require(await server.takeRequest())
         #expect(request.fields[.contentLength] == nil)
         #expect(request.fields[.transferEncoding] == "chunked")
@@ -202,7 +205,7 @@ struct MultipartRequestTests {
         for parts in [[[1]], [[1, 2, 3]]] as [[[UInt8]]] {
             var form = try form("a")
             try form.append(.once(length: 2, chunks(parts)), name: "s")
-            let error = await curlewError { _ = try await api.post("x", encoding: .multipart(form)) }
+            let error = await curlewError { _ = try await api.post("x", .multipart(form)) }
             #expect(error?.code == .bodyLengthMismatch)
             #expect(error?.message.contains("part 2 (s)") == true)
         }
@@ -222,7 +225,7 @@ struct MultipartRequestTests {
         var form = try form("a")
         try form.append(.once(length: length, stream), name: "s")
         feed.yield(Array(repeating: 1, count: 1 << 16))
-        let call = Task { [form] in await curlewError { _ = try await api.post("x", encoding: .multipart(form)) } }
+        let call = Task { [form] in await curlewError { _ = try await api.post("x", .multipart(form)) } }
         for await _ in arrived { break }
         feed.finish(throwing: Broken())
         let error = await call.value
@@ -247,7 +250,7 @@ struct MultipartRequestTests {
         var form = try form()
         form.append(text, name: text)
         try form.append(.bytes(Array(UInt8.min...UInt8.max)), name: text, fileName: text, contentType: "x/y")
-        _ = try await api.post("x", encoding: .multipart(form))
+        _ = try await api.post("x", .multipart(form))
         let disposition = "--B\r\nContent-Disposition: form-data; name=\"\(escaped)\""
         let start =
             "\(disposition)\r\n\r\n\(text)\r\n\(disposition); filename=\"\(escaped)\"\r\nContent-Type: x/y\r\n\r\n"
@@ -264,12 +267,13 @@ struct MultipartRequestTests {
         }
         let api = try makeSession(baseURL: server.url())
         let number: JSONResponseSerializer<Int> = .json(Int.self, options: .anyValue)
-        #expect(try await api.post("x", encoding: .multipart(form("a")), as: number) == 1)
-        #expect(try await api.send(.put, "x", encoding: .multipart(form("a")), as: number) == 1)
-        #expect(try await api.post("x", parameters: ["a": 1], as: number) { $0.append("1", name: "b") } == 1)
+        #expect(try await api.post("x", .multipart(form("a")), as: number) == 1)
+        #expect(try await api.send(.put, "x", .multipart(form("a")), as: number) == 1)
         #expect(
-            try await api.post("x", parameters: RequestParameters([1: 2]), as: .text) { $0.append("1", name: "b") }
-                == "1")
+            try await api.post("x", .multipart(parameters: ["a": 1]) { $0.append("1", name: "b") }, as: number) == 1)
+        #expect(
+            try await api.post(
+                "x", .multipart(parameters: RequestParameters([1: 2])) { $0.append("1", name: "b") }, as: .text) == "1")
         #expect(await server.takeRequest()?.fields[.accept] == "application/json")
     }
 
@@ -281,7 +285,7 @@ struct MultipartRequestTests {
         var form = try form("a")
         try form.append(file: try folder.write("f", [1]), name: "f")
         try folder.write("f", [1, 2])
-        let error = await curlewError { _ = try await api.post("x", encoding: .multipart(form)) }
+        let error = await curlewError { _ = try await api.post("x", .multipart(form)) }
         #expect(error?.code == .bodyLengthMismatch)
         #expect(error?.stage == .preparing)
         #expect(server.requestCount == 0 && server.connectionCounts.accepted == 0)
@@ -291,8 +295,11 @@ struct MultipartRequestTests {
     func builderThrows() async throws {
         struct Broken: Error {}
         let api = try makeSession(baseURL: "http://127.0.0.1:1/")
-        await #expect(throws: Broken.self) { _ = try await api.post("x") { _ in throw Broken() } }
-        let error = await curlewError { _ = try await api.post("x") { try $0.append(file: "/nowhere", name: "f") } }
-        #expect(error?.code == .bodyFailed)
+        let foreign = await curlewError { _ = try await api.post("x", .multipart { _ in throw Broken() }) }
+        #expect(foreign?.code == .encodingFailed && foreign?.underlying is Broken)
+        let own = await curlewError {
+            _ = try await api.post("x", .multipart { try $0.append(file: "/nowhere", name: "f") })
+        }
+        #expect(own?.code == .bodyFailed)
     }
 }

@@ -23,7 +23,7 @@ struct SpoolTests {
         var form = try MultipartFormData.test()
         form.append("1", name: "a")
         try form.append(.once(chunks([[65], [66]])), name: "s")
-        let request = try api.request(.post, "x", encoding: .multipart(form))
+        let request = try api.request(.post, "x", .multipart(form))
         #expect(request.body.length == nil && !request.body.isReplayable)
         try folder.write("body", Array("old".utf8))
         let spooled = try await request.spoolingBody(to: folder.file("body"))

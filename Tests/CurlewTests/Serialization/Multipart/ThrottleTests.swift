@@ -46,7 +46,7 @@ struct ThrottleTests {
         let paced = form
         var arrivals = sizes.makeAsyncIterator()
         for _ in 0..<2 {
-            async let response = api.post("x", encoding: .multipart(paced))
+            async let response = api.post("x", .multipart(paced))
             var left = length
             while left > 0 {
                 // The next packet does not go out before the clock is turned, and this one is whole at the server by then.
@@ -72,7 +72,7 @@ struct ThrottleTests {
         let api = try makeSession(baseURL: server.url())
         let clock = TestClock()
         let body = try CurlewRequest.Body.bytes(Array(0..<10)).throttled(throttle(1, clock))
-        let sending = Task { try await api.post("x", body: body) }
+        let sending = Task { try await api.post("x", .body(body)) }
         try await clock.waitForSleepers()
         sending.cancel()
         let error = await curlewError { _ = try await sending.value }

@@ -115,8 +115,8 @@ extension DownloadTask.Options {
         resumes: Int = 0, _ adjust: (inout DownloadTask.Options) throws -> Void = { _ in }
     ) rethrows -> DownloadTask.Options {
         var options = DownloadTask.Options()
-        options.resumes = resumes
-        options.backoff = Retry.Backoff(base: .zero)
+        options.retries.attempts = resumes + 1
+        options.retries.backoff = Retry.Backoff(base: .zero)
         try adjust(&options)
         return options
     }

@@ -95,7 +95,7 @@ struct SteeredDownloadTests {
         let task = try bench.task(
             .quick(resumes: 1) {
                 $0.clock = clock
-                $0.backoff = Retry.Backoff(base: .seconds(5), random: { 1 })
+                $0.retries.backoff = Retry.Backoff(base: .seconds(5), random: { 1 })
             })
         task.resume()
         try await clock.waitForSleepers(1)
@@ -174,7 +174,7 @@ struct SteeredDownloadTests {
         let task = try bench.task(
             .quick(resumes: 1) {
                 $0.clock = clock
-                $0.backoff = Retry.Backoff(base: .seconds(5), random: { 1 })
+                $0.retries.backoff = Retry.Backoff(base: .seconds(5), random: { 1 })
             })
         task.resume()
         try await clock.waitForSleepers(1)

@@ -142,7 +142,7 @@ struct MultipartUploadTests {
         let server = try await PartServer.start(["part": [nil, nil, Self.failed, Self.failed]])
         let http = try HTTPSession(chain: .bare)
         var options = quick
-        options.attempts = 2
+        options.retries.attempts = 2
         options.tokenFile = "\(folder.path)/token"
         var multipart = server.multipart
         multipart.parallelParts = 1
@@ -211,7 +211,7 @@ struct MultipartUploadTests {
         let server = try await PartServer.start(["part": [nil, nil, Self.failed]])
         let http = try HTTPSession(chain: .bare)
         var options = quick
-        options.attempts = 1
+        options.retries.attempts = 1
         let once = options
         let error = await #expect(throws: CurlewError.self) {
             _ = try await http.upload(file: path, multipart: server.multipart, upload: once)

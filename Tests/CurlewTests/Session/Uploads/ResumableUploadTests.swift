@@ -65,7 +65,7 @@ struct ResumableUploadTests {
         let server = try await UploadServer.start(dialect, faults)
         let http = try HTTPSession(chain: .bare)
         var options = quick
-        options.attempts = 1
+        options.retries.attempts = 1
         let kept = Guarded<UploadToken?>(nil)
         options.keepToken = { token in kept.withLock { $0 = token } }
         let (first, url) = (options, server.url)
@@ -96,7 +96,7 @@ struct ResumableUploadTests {
         let server = try await UploadServer.start(dialect, faults)
         let http = try HTTPSession(chain: .bare)
         var options = quick
-        options.attempts = 1
+        options.retries.attempts = 1
         let (first, url) = (options, server.url)
         let error = await #expect(throws: CurlewError.self) {
             _ = try await http.upload(file: path, to: .raw(url), resumable: choice(dialect), upload: first)
@@ -169,7 +169,7 @@ struct ResumableUploadTests {
         let http = try HTTPSession(chain: .bare)
         let url = server.url
         var options = quick
-        options.attempts = 4
+        options.retries.attempts = 4
         let bounded = options
         let error = await #expect(throws: CurlewError.self) {
             _ = try await http.upload(file: path, to: .raw(url), resumable: choice(dialect), upload: bounded)

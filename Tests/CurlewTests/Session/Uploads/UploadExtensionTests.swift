@@ -67,7 +67,7 @@ struct UploadExtensionTests {
         let http = try HTTPSession(chain: .bare)
         var options = quick
         options.parallelParts = 2
-        options.attempts = 2
+        options.retries.attempts = 2
         options.tokenFile = "\(folder.path)/token"
         let (first, url) = (options, server.url)
         let error = await #expect(throws: CurlewError.self) {
@@ -75,7 +75,7 @@ struct UploadExtensionTests {
         }
         let token = try await UploadToken(contentsOf: "\(folder.path)/token")
         #expect(token == error?.uploadToken)
-        options.attempts = 10
+        options.retries.attempts = 10
         options.token = token
         let response = try await http.upload(file: path, to: .raw(url), resumable: .automatic, upload: options)
         await response.discard()
@@ -174,7 +174,7 @@ struct UploadExtensionTests {
         let http = try HTTPSession(chain: .bare)
         var options = quick
         options.digestsContent = true
-        options.attempts = 2
+        options.retries.attempts = 2
         options.keepToken = { token in if token.offset > 0 { throw CurlewError(.cancelled, "enough") } }
         let (first, url) = (options, server.url)
         let error = await #expect(throws: CurlewError.self) {
@@ -213,7 +213,7 @@ struct UploadExtensionTests {
         let server = try await UploadServer.start(dialect, faults)
         let http = try HTTPSession(chain: .bare)
         var options = quick
-        options.attempts = 1
+        options.retries.attempts = 1
         let (once, url) = (options, server.url)
         let error = await #expect(throws: CurlewError.self) {
             _ = try await http.upload(
@@ -317,7 +317,7 @@ struct UploadExtensionTests {
         let server = try await UploadServer.start(.tus, faults)
         let http = try HTTPSession(chain: .bare)
         var options = quick
-        options.attempts = 1
+        options.retries.attempts = 1
         let (once, url) = (options, server.url)
         let error = await #expect(throws: CurlewError.self) {
             _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: once)

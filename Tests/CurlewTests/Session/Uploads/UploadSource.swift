@@ -24,7 +24,7 @@ extension ResumableUpload.Options {
     /// Without waits between tries.
     static var quick: ResumableUpload.Options {
         var options = ResumableUpload.Options()
-        options.backoff = Retry.Backoff(base: .zero)
+        options.retries.backoff = Retry.Backoff(base: .zero)
         return options
     }
 }

@@ -34,11 +34,11 @@ enum ArticleSnippets {
     }
 
     private func streamUp(_ api: HTTPSession) async throws {
-        _ = try await api.put("notes/1", body: .string("curlews whistle"))
-        _ = try await api.put("recordings/1", body: .file("/srv/recordings/1.wav"))
+        _ = try await api.put("notes/1", .text("curlews whistle"))
+        _ = try await api.put("recordings/1", .file("/srv/recordings/1.wav"))
         _ = try await api.post(
             "readings",
-            body: .stream {
+            .stream(type: "text/plain") {
                 AsyncThrowingStream { continuation in
                     for second in 0..<60 { continuation.yield(Array("second \(second)\n".utf8)) }
                     continuation.finish()

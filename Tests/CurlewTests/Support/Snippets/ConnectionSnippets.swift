@@ -91,7 +91,7 @@ enum ConnectionSnippets {
             lifetime: { (token: Token) in .seconds(token.expiresIn) },
             apply: { token, request in request.fields[.authorization] = "Bearer \(token.accessToken)" },
             renew: { last in
-                try await login.post("token", json: Grant(refreshToken: last?.refreshToken), as: Token.self)
+                try await login.post("token", .json(Grant(refreshToken: last?.refreshToken)), as: Token.self)
             }
         )
         let api = try HTTPSession(baseURL: "https://api.example.com/") { link }

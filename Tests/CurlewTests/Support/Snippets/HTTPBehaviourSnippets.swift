@@ -14,7 +14,7 @@ enum HTTPBehaviourSnippets {
     private func adjusted() throws -> HTTPSession {
         var options = StandardChain.Options(logger: Logger(label: "api"))
         options.redirects.policy = .follow(maximum: 5)
-        options.retry?.attempts = 5
+        options.retry?.policy.attempts = 5
         let api = try HTTPSession(baseURL: "https://api.example.com/") {
             BearerToken(token: "secret")
             StandardChain(options)
@@ -28,7 +28,7 @@ enum HTTPBehaviourSnippets {
     }
 
     private func queried(_ api: HTTPSession) async throws {
-        let response = try await api.query("contacts", form: ["select": "surname", "limit": 10])
+        let response = try await api.query("contacts", .form(["select": "surname", "limit": 10]))
         let found = try await response.body.collect(upTo: .mebibytes(1))
         print(found.count, response.fields[.location] ?? "no resource for this query")
     }
@@ -39,7 +39,7 @@ enum HTTPBehaviourSnippets {
         options.redirects = .manual
         options.maximumAttempts = 1
         options.isIdempotent = true
-        return try await api.post("orders", body: .string(order), options: options)
+        return try await api.post("orders", .text(order), options: options)
     }
 
     private func decided() -> Redirects {

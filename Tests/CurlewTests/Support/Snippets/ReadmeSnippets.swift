@@ -31,15 +31,15 @@ enum ReadmeSnippets {
 
         let user = try await api.get("users/\(id)", as: User.self)  // id is one escaped segment
         let found = try await api.get("users", parameters: ["q": text, "page": 2, "tag": tag], as: [User].self)
-        let order = try await api.post("orders", json: newOrder, as: Order.self, timeout: .seconds(5))
+        let order = try await api.post("orders", .json(newOrder), as: Order.self, timeout: .seconds(5))
         try await api.delete("orders/\(order.id)", as: .nothing)
 
-        for try await delta in api.events("messages", method: .post, json: prompt, as: Delta.self, until: "[DONE]") {
+        for try await delta in api.events("messages", .json(prompt), as: Delta.self, until: "[DONE]") {
             print(delta.text, terminator: "")
         }
         for try await user in api.pages("users", as: [User].self) { print(user.name) }
 
-        let file = try await api.download("big.iso", to: .folder("/srv/inbox"), resumes: 5) { progress in
+        let file = try await api.download("big.iso", to: .folder("/srv/inbox"), attempts: 6) { progress in
             print(progress.received.fraction ?? 0)
         }
         print(user.name, found.count, file.path)

@@ -65,7 +65,7 @@ struct RecipeSnippets {
     }
 
     static func order(_ api: HTTPSession, _ newOrder: NewOrder) async throws -> Order {
-        let order = try await api.post("orders", json: newOrder, as: Order.self, timeout: .seconds(5))
+        let order = try await api.post("orders", .json(newOrder), as: Order.self, timeout: .seconds(5))
         return order
     }
 
@@ -105,7 +105,7 @@ struct RecipeSnippets {
 
     static func deltas(_ api: HTTPSession, _ prompt: Prompt) async throws -> String {
         var answer = ""
-        for try await delta in api.events("messages", method: .post, json: prompt, as: Delta.self, until: "[DONE]") {
+        for try await delta in api.events("messages", .json(prompt), as: Delta.self, until: "[DONE]") {
             answer += delta.text
         }
         return answer
@@ -135,14 +135,13 @@ struct RecipeSnippets {
 
     static func token(_ auth: HTTPSession, _ clientID: String) async throws -> Token {
         let token = try await auth.post(
-            "oauth/token", form: ["grant_type": "client_credentials", "client_id": clientID], as: Token.self)
+            "oauth/token", .form(["grant_type": "client_credentials", "client_id": clientID]), as: Token.self)
         return token
     }
 
     static func photo(_ api: HTTPSession, _ path: String) async throws -> Receipt {
-        let receipt = try await api.post("photos", as: Receipt.self) { form in
-            try form.append(file: path, name: "photo")
-        }
+        let receipt = try await api.post(
+            "photos", .multipart { form in try form.append(file: path, name: "photo") }, as: Receipt.self)
         return receipt
     }
 
@@ -150,7 +149,7 @@ struct RecipeSnippets {
         _ api: HTTPSession, _ folder: String, _ published: String, _ show: @escaping @Sendable (TaskProgress) -> Void
     ) async throws -> DownloadedFile {
         let file = try await api.download(
-            "big.iso", to: .folder(folder), integrity: .sha256(published), resumes: 5
+            "big.iso", to: .folder(folder), integrity: .sha256(published), attempts: 6
         ) { progress in
             show(progress)
         }
@@ -158,7 +157,7 @@ struct RecipeSnippets {
     }
 
     static func upload(_ api: HTTPSession, _ path: String) async throws -> Receipt {
-        let receipt = try await api.upload("recordings", from: .file(path), as: Receipt.self) { progress in
+        let receipt = try await api.upload("recordings", .file(path), as: Receipt.self) { progress in
             print(progress.sent.fraction ?? 0)
         }
         return receipt
@@ -189,7 +188,7 @@ struct RecipeSnippets {
             lifetime: { (token: Token) in .seconds(token.expiresIn) },
             apply: { token, request in request.fields[.authorization] = "Bearer \(token.accessToken)" },
             renew: { _ in
-                try await login.post("oauth/token", form: ["grant_type": "client_credentials"], as: Token.self)
+                try await login.post("oauth/token", .form(["grant_type": "client_credentials"]), as: Token.self)
             })
         let api = try HTTPSession(baseURL: base) {
             StandardChain()
@@ -200,7 +199,7 @@ struct RecipeSnippets {
 
     static func cookies(_ base: String, _ user: String, _ password: String) async throws -> String {
         let site = try HTTPSession(baseURL: base, chain: .singleUser)
-        try await site.post("login", form: ["user": user, "password": password], as: .nothing)
+        try await site.post("login", .form(["user": user, "password": password]), as: .nothing)
         let page = try await site.get("account", as: .text)
         return page
     }
@@ -209,8 +208,8 @@ struct RecipeSnippets {
 
     static func patient(_ base: String) throws -> HTTPSession {
         var chain = StandardChain.Options()
-        chain.retry?.attempts = 5
-        chain.retry?.backoff = Retry.Backoff(base: .milliseconds(200), maximum: .seconds(5))
+        chain.retry?.policy.attempts = 5
+        chain.retry?.policy.backoff = Retry.Backoff(base: .milliseconds(200), maximum: .seconds(5))
         let api = try HTTPSession(baseURL: base, chain: chain)
         return api
     }
@@ -234,7 +233,7 @@ struct RecipeSnippets {
     }
 
     static func notify(_ hooks: HTTPSession, _ url: String, _ order: Order, _ signature: String) async throws {
-        try await hooks.post(.raw(url), json: order, as: .nothing, fields: [HTTPField.Name("X-Signature")!: signature])
+        try await hooks.post(.raw(url), .json(order), as: .nothing, fields: [HTTPField.Name("X-Signature")!: signature])
     }
 
     // MARK: Trust
@@ -268,7 +267,7 @@ struct RecipeSnippets {
     ) async throws -> (HTTPResponse, CurlewResponse.Body) {
         var fields = fields
         for name in [HTTPField.Name.connection, .te, .trailer, .transferEncoding, .upgrade] { fields[name] = nil }
-        let response = try await gateway.send(method, .raw(target), body: body, fields: fields)
+        let response = try await gateway.send(method, .raw(target), .body(body), fields: fields)
         return (response.head, response.body)
     }
 

@@ -20,7 +20,7 @@ enum ResponseSerializationSnippets {
     private func parametersAndValues(_ api: HTTPSession) async throws {
         let waders = try await api.get("birds", parameters: ["family": "Scolopacidae"], as: .json([Bird].self))
         let saved = try await api.post(
-            "birds", json: waders[0], as: Bird.self)
+            "birds", .json(waders[0]), as: Bird.self)
         print(saved)
     }
 
@@ -30,7 +30,7 @@ enum ResponseSerializationSnippets {
     }
 
     private func endpointWithArgument(_ api: HTTPSession) async throws {
-        let create = Endpoint(.post, as: User.self) { (user: User) in .init("users", json: user) }
+        let create = Endpoint(.post, as: User.self) { (user: User) in .init("users", .json(user)) }
         let created = try await api.call(create, User(id: 7, name: "Numenius"))
         print(created)
     }

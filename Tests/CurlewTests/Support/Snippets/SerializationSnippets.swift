@@ -91,10 +91,12 @@ enum SerializationSnippets {
     // MARK: Serialization.md: multipart
 
     private func postForm(_ api: HTTPSession) async throws -> CurlewResponse {
-        let response = try await api.post("sightings", parameters: ["species": "curlew"]) { form in
-            form.append("two, calling", name: "note")
-            try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
-        }
+        let response = try await api.post(
+            "sightings",
+            .multipart(parameters: ["species": "curlew"]) { form in
+                form.append("two, calling", name: "note")
+                try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
+            })
         return response
     }
 
@@ -110,14 +112,14 @@ enum SerializationSnippets {
         try form.append(.bytes(thumbnail), name: "thumbnail", fileName: "curlew.png")
         try form.append(file: "/srv/recordings/1.wav", name: "call", contentType: "audio/wav", range: 0..<65_536)
         try form.append(.stream(length: 3600) { try await recorder.hour() }, name: "levels", fileName: "levels.bin")
-        let response = try await api.send(.put, "sightings/7", encoding: .multipart(form))
+        let response = try await api.send(.put, "sightings/7", .multipart(form))
         return response
     }
 
     private func spoolForm(_ api: HTTPSession, _ form: MultipartFormData) async throws -> CurlewResponse {
         var form = form
         form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
-        let request = try api.request(.post, "sightings", encoding: .multipart(form))
+        let request = try api.request(.post, "sightings", .multipart(form))
         let spooled = try await request.spoolingBody(to: "/var/spool/sightings/7")
         let response = try await api.send(spooled)
         return response

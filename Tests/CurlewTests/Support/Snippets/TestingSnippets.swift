@@ -92,7 +92,7 @@ struct TestingSnippets {
                 chunks.finish()
             }
         }
-        #expect(try await api.post("birds", body: body).status == .created)
+        #expect(try await api.post("birds", .body(body)).status == .created)
 
         let request = try #require(await server.takeRequest())
         #expect(request.text == "curlew" && request.isComplete)

@@ -27,7 +27,7 @@ enum TransferSnippets {
 
     private func download(_ api: HTTPSession, _ published: String) async throws {
         var download = DownloadTask.Options()
-        download.resumes = 5
+        download.retries.attempts = 6
         download.integrity.digest = ContentDigest(hex: published)
         let disc = try await api.download("disc.iso", to: .folder("/srv/inbox"), download: download)
         print(disc.path, disc.digest as Any)
@@ -81,7 +81,7 @@ enum TransferSnippets {
 
     private func upload(_ api: HTTPSession) async throws -> Report {
         let report = try await api.upload(
-            "recordings", method: .put, from: .file("/srv/recordings/1.wav"), as: Report.self
+            "recordings", .file("/srv/recordings/1.wav"), method: .put, as: Report.self
         ) { progress in
             print(progress.sent.fraction ?? 0)
         }
@@ -94,7 +94,7 @@ enum TransferSnippets {
         var options = RequestOptions()
         options.rateLimit = RateLimit(sending: .kibibytes(256))
         options.onTask = { task in tasks.yield(task) }
-        let response = try await api.put("backups/today", body: .file("/srv/backup.tar"), options: options)
+        let response = try await api.put("backups/today", .file("/srv/backup.tar"), options: options)
         return response
     }
 

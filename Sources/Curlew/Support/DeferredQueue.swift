@@ -1,10 +1,8 @@
-#if Service
-internal import Curlew
 internal import Dispatch
 
-/// Hands items to a backend in batches, on a thread of its own: one that blocks holds up no request and no event loop. What comes
-/// while `limit` items wait is dropped, and counted.
-final class DeferredQueue<Item: Sendable>: Sendable {
+/// A queue that hands items to a backend in batches, on a thread of its own: a backend that blocks holds up no request and no event
+/// loop. Items that come while `limit` others wait are dropped, and counted.
+package final class DeferredQueue<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
         /// The storage of the batch before, to be filled again.
@@ -23,7 +21,7 @@ final class DeferredQueue<Item: Sendable>: Sendable {
     ///   - limit: The most items that wait.
     ///   - milliseconds: The longest time that an item waits while the backend is quick.
     ///   - handle: Takes a batch in the order in which its items came, and how many were dropped since the last.
-    init(
+    package init(
         label: String, limit: Int, milliseconds: Int,
         handle: @escaping @Sendable (_ batch: [Item], _ dropped: Int) -> Void
     ) {
@@ -33,8 +31,11 @@ final class DeferredQueue<Item: Sendable>: Sendable {
         self.handle = handle
     }
 
+    /// The number of items dropped since the last batch.
+    package var dropped: Int { state.withLock { $0.dropped } }
+
     /// Adds an item. It returns at once.
-    func add(_ item: Item) {
+    package func add(_ item: Item) {
         let begins = state.withLock { state in
             guard state.items.count < limit else {
                 state.dropped += 1
@@ -48,10 +49,10 @@ final class DeferredQueue<Item: Sendable>: Sendable {
     }
 
     /// Does some work on the thread of the backend, behind what it has to do there.
-    func perform(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+    package func perform(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
     /// Waits until the backend has what has come so far: for as long as it takes.
-    func flush() async {
+    package func flush() async {
         await withCheckedContinuation { continuation in
             queue.async {
                 self.drain()
@@ -76,4 +77,3 @@ final class DeferredQueue<Item: Sendable>: Sendable {
         state.withLock { $0.spare = batch }
     }
 }
-#endif

@@ -95,9 +95,7 @@ public struct RequestLogging: CurlewMiddleware {
         var request = original
         let outer = original.log
         let log = RequestLog(self, logger, identifier: outer?.identifier ?? makeIdentifier(original))
-        // It takes the place of one further out.
-        if let outer { request.observers.removeAll { $0 === outer } }
-        request.observers.append(log)
+        ListenedCall.add(log, to: &request, replacing: outer)
         log.began(request)
         let start = ContinuousClock.now
         do {
@@ -117,7 +115,7 @@ extension RequestLogging.Levels {
 }
 
 /// The lines of one call. It goes along with the request, so that the links further in write theirs with the same identifier.
-final class RequestLog: CallObserver {
+final class RequestLog: CallListener {
     let identifier: String
     private let link: RequestLogging
     private let logger: Logger
@@ -147,28 +145,16 @@ final class RequestLog: CallObserver {
         logger.log(level: link.levels.failure, "request failed", metadata: failure(request, error, duration))
     }
 
-    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
-        logger.log(
-            level: link.levels.repetition, "redirected",
-            metadata: about(request).merging(["status": "\(status.code)", "redirect": "\(number)"]) { $1 })
+    func receive(_ event: CallEvent) {
+        switch event.kind {
+        case .redirected: logger.log(level: link.levels.repetition, "redirected", metadata: redirect(event))
+        case .retrying: logger.log(level: link.levels.repetition, "sending again", metadata: retry(event))
+        case .hedging: logger.log(level: link.levels.repetition, "hedging", metadata: hedge(event))
+        default: break
+        }
     }
 
-    func retrying(
-        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
-        _ attempt: Int
-    ) {
-        logger.log(
-            level: link.levels.repetition, "sending again",
-            metadata: again(request, status, code, after: wait, attempt))
-    }
-
-    func hedging(_ request: CurlewRequest, attempt: Int) {
-        logger.log(
-            level: link.levels.repetition, "hedging",
-            metadata: about(request).merging(["attempt": "\(attempt)"]) { $1 })
-    }
-
-    // MARK: What the lines hold
+    // MARK: Metadata of the lines
 
     private func about(_ request: CurlewRequest) -> Logger.Metadata {
         [
@@ -216,15 +202,25 @@ final class RequestLog: CallObserver {
         return metadata
     }
 
-    private func again(
-        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
-        _ attempt: Int
-    ) -> Logger.Metadata {
-        var metadata = about(request)
-        if let status { metadata["status"] = "\(status.code)" }
-        if let code { metadata["error"] = "\(code)" }
-        metadata["wait_milliseconds"] = milliseconds(wait)
-        metadata["attempt"] = "\(attempt)"
+    private func redirect(_ event: CallEvent) -> Logger.Metadata {
+        var metadata = about(event.request)
+        if let status = event.status { metadata["status"] = "\(status.code)" }
+        metadata["redirect"] = "\(event.number)"
+        return metadata
+    }
+
+    private func retry(_ event: CallEvent) -> Logger.Metadata {
+        var metadata = about(event.request)
+        if let status = event.status { metadata["status"] = "\(status.code)" }
+        if let code = event.errorCode { metadata["error"] = "\(code)" }
+        if let wait = event.wait { metadata["wait_milliseconds"] = milliseconds(wait) }
+        metadata["attempt"] = "\(event.number)"
+        return metadata
+    }
+
+    private func hedge(_ event: CallEvent) -> Logger.Metadata {
+        var metadata = about(event.request)
+        metadata["attempt"] = "\(event.number)"
         return metadata
     }
 
@@ -250,7 +246,7 @@ final class RequestLog: CallObserver {
 extension CurlewRequest {
     /// The log of the call.
     var log: RequestLog? {
-        for case let log as RequestLog in observers { return log }
+        for case let log as RequestLog in (reporter as? ListenedCall)?.listeners ?? [] { return log }
         return nil
     }
 }

@@ -1,0 +1,36 @@
+internal import HTTPTypes
+
+/// The receiver of the reports that links make about a call. It goes along with the request.
+protocol CallReporter: AnyObject, Sendable {
+    /// A redirect is followed.
+    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int)
+    /// A request is sent again after a wait.
+    /// - Parameters:
+    ///   - status: The status of the response; nil if there was none.
+    ///   - error: The error; nil if there was a response.
+    ///   - attempt: The number of the attempt that failed, from 1.
+    func retrying(
+        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ error: CurlewError?, after wait: Duration,
+        _ attempt: Int)
+    /// A request is sent once more, as its response takes long.
+    func hedging(_ request: CurlewRequest, attempt: Int)
+    /// The result of the request has changed the state of a circuit.
+    func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest)
+    /// A request goes to the transport. Its listeners may change its fields.
+    /// - Parameter session: The session that carries it; nil for another transport.
+    func attemptBegins(_ request: inout CurlewRequest, over session: (any AnyObject & Sendable)?) -> any AttemptReporter
+}
+
+/// The receiver of the reports about one attempt. It also watches the exchange of the attempt, if a session carries it.
+protocol AttemptReporter: ExchangeWatcher {
+    /// The head of a response has come.
+    func answered(_ request: CurlewRequest, _ response: CurlewResponse)
+    /// The attempt has failed before a head came.
+    func failed(_ request: CurlewRequest, _ error: any Error)
+}
+
+/// An object that is notified of the end of a request's exchange.
+protocol ExchangeWatcher: AnyObject, Sendable {
+    /// The exchange has ended, its body included. Called on its event loop: it returns at once.
+    func ended(_ exchange: any ResponseExchange)
+}

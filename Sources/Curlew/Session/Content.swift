@@ -1,0 +1,115 @@
+internal import HTTPTypes
+
+extension CurlewRequest {
+    /// The content of a request, as the verbs take it: one value, whatever its kind.
+    ///
+    /// ```swift
+    /// try await api.post("orders", .json(order), as: Order.self)
+    /// try await api.post("login", .form(["user": name, "password": password]), as: .nothing)
+    /// try await api.put("photo", .file("/srv/photo.jpg"), as: .nothing)
+    /// try await api.post("posts", .multipart { form in
+    ///     form.append("A title", name: "title")
+    ///     try form.append(.file("/srv/photo.jpg"), name: "photo", fileName: "photo.jpg")
+    /// }, as: Post.self)
+    /// ```
+    ///
+    /// A kind of your own is a static function that makes the bytes with ``encoded(as:_:)``:
+    ///
+    /// ```swift
+    /// extension CurlewRequest.Content {
+    ///     static func messagePack(_ value: some Encodable & Sendable) -> Self {
+    ///         .encoded(as: "application/msgpack") { try MessagePackEncoder().encode(value) }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Each kind but ``body(_:type:)`` sets Content-Type, unless the fields of the call have one.
+    public struct Content: Sendable {
+        enum Kind: Sendable {
+            case none
+            case body(CurlewRequest.Body)
+            case encoded(@Sendable () throws -> [UInt8])
+            case json(any Encodable & Sendable)
+            case form(RequestParameters)
+            case propertyList(RequestParameters)
+            case multipart(RequestParameters, @Sendable (inout MultipartFormData) throws -> Void)
+        }
+
+        let kind: Kind
+        /// The media type of a body.
+        let type: String?
+
+        private init(_ kind: Kind, type: String? = nil) {
+            self.kind = kind
+            self.type = type
+        }
+
+        /// The method of a stream that is asked for with such content.
+        var usualMethod: HTTPRequest.Method { if case .none = kind { .get } else { .post } }
+
+        /// No content.
+        public static let none = Content(.none)
+
+        /// A value as JSON, in the dialect of the session (``HTTPSession/json``).
+        public static func json(_ value: some Encodable & Sendable) -> Content { Content(.json(value)) }
+
+        /// Pairs as a form (`application/x-www-form-urlencoded`), in the style of the session's serializer.
+        public static func form(_ parameters: RequestParameters) -> Content { Content(.form(parameters)) }
+
+        /// A property list.
+        public static func propertyList(_ parameters: RequestParameters) -> Content {
+            Content(.propertyList(parameters))
+        }
+
+        /// A form with parts (`multipart/form-data`).
+        /// - Parameters:
+        ///   - parameters: The first parts, in the style of the session's serializer, as AFNetworking's
+        ///     `POST:parameters:constructingBodyWithBlock:` has them.
+        ///   - build: Adds the parts. It runs once, when the call begins. The verb throws its error: a ``CurlewError`` as it is, another
+        ///     one as ``CurlewError/underlying`` of ``ErrorCode/encodingFailed``.
+        public static func multipart(
+            parameters: RequestParameters = .none,
+            _ build: @escaping @Sendable (inout MultipartFormData) throws -> Void
+        ) -> Content {
+            Content(.multipart(parameters, build))
+        }
+
+        /// A form with parts that was made before.
+        public static func multipart(_ form: MultipartFormData) -> Content { Content(.multipart(.none) { $0 = form }) }
+
+        /// Text as UTF-8.
+        public static func text(_ text: String, type: String = "text/plain; charset=utf-8") -> Content {
+            Content(.body(.string(text)), type: type)
+        }
+
+        /// Bytes in memory.
+        public static func bytes(_ bytes: [UInt8], type: String = "application/octet-stream") -> Content {
+            Content(.body(.bytes(bytes)), type: type)
+        }
+
+        /// A file; see ``CurlewRequest/Body/file(_:offset:length:)``. It must stay as it is until the call is over.
+        /// - Parameter type: The media type; nil is the one that belongs to the extension of the file's name.
+        public static func file(_ path: String, type: String? = nil) -> Content {
+            Content(.body(.file(path)), type: type ?? MultipartFormData.contentType(forFileNamed: path))
+        }
+
+        /// A stream, made anew for each sending; see ``CurlewRequest/Body/stream(length:_:)``.
+        public static func stream<S: AsyncSequence & Sendable>(
+            length: Int64? = nil, type: String = "application/octet-stream",
+            _ make: @escaping @Sendable () async throws -> S
+        ) -> Content where S.Element == [UInt8] {
+            Content(.body(.stream(length: length, make)), type: type)
+        }
+
+        /// A body of any kind, without a Content-Type unless `type` or the fields of the call have one.
+        public static func body(_ body: CurlewRequest.Body, type: String? = nil) -> Content {
+            body.isNone ? .none : Content(.body(body), type: type)
+        }
+
+        /// Bytes that a closure encodes. It runs when the call begins; the verb throws its error as it does that of ``multipart(_:)``.
+        /// - Parameter type: The media type, such as `application/msgpack`.
+        public static func encoded(as type: String, _ encode: @escaping @Sendable () throws -> [UInt8]) -> Content {
+            Content(.encoded(encode), type: type)
+        }
+    }
+}
