@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format api-list check-api docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -118,6 +118,14 @@ lint: ## Checks the style of every Swift file
 
 format: ## Puts every Swift file into that style
 	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format --in-place --parallel
+
+# The lists show a change of the API in a diff. They are made from the modules that the last `make test` or build left.
+api-list: setup ## Writes the lists of public declarations in API/ anew
+	$(SWIFT) build $(TRAITS) $(SWIFTFLAGS)
+	@.ci/api-list
+
+check-api: ## Compares the lists in API/ with the modules that were built last
+	@.ci/api-list --check
 
 docs: setup ## Builds the documentation into .build/docs; a warning is an error
 	@.ci/docs

@@ -271,7 +271,8 @@ public actor ImageDownloader {
         while active < limit, !waiting.isEmpty {
             let key = order == .firstInFirstOut ? waiting.removeFirst() : waiting.removeLast()
             active += 1
-            downloads[key]?.task = Task { await self.run(key) }
+            // The image may be for others than the caller who had it started.
+            downloads[key]?.task = CallScope.outside { Task { await self.run(key) } }
         }
     }
 

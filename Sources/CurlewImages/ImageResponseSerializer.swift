@@ -38,7 +38,7 @@ public struct ImageResponseSerializer: BodyResponseSerializer {
     public var acceptField: String? { Self.acceptField }
     public var format: String { "image" }
 
-    public func decode(_ response: CollectedResponse) throws -> Image {
+    public func decode(_ response: CurlewResponse.Collected) throws -> Image {
         // Decoding takes its time, and does not stop once it has begun.
         guard !Task.isCancelled else {
             throw CurlewError(.cancelled, "the task was cancelled before its image was decoded")
@@ -62,12 +62,12 @@ public struct EncodedImageResponseSerializer: BodyResponseSerializer {
     public var acceptField: String? { ImageResponseSerializer.acceptField }
     public var format: String { "image" }
 
-    public func decode(_ response: CollectedResponse) throws -> EncodedImage {
+    public func decode(_ response: CurlewResponse.Collected) throws -> EncodedImage {
         try EncodedImage(response.imageBytes, scale: scale)
     }
 }
 
-extension CollectedResponse {
+extension CurlewResponse.Collected {
     /// The body.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/emptyBody`` if there is none.
     fileprivate var imageBytes: [UInt8] {

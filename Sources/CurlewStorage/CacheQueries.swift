@@ -21,10 +21,10 @@ struct StoredEntry: Sendable {
     /// The body, if it is small and was asked for.
     var body: [UInt8]?
 
-    /// ``CacheEntry/encoded``, or what it stands for if that is known.
+    /// ``HTTPCache/Entry/encoded``, or what it stands for if that is known.
     enum Fields: Sendable {
         case encoded([UInt8])
-        case decoded(CacheEntry)
+        case decoded(HTTPCache.Entry)
     }
 }
 
@@ -62,7 +62,7 @@ struct CacheQueries {
     // MARK: Reading
 
     /// The entries under a key, in no order. If there is only one, and its body is small, that comes along.
-    func entries(for key: CacheEntry.Key) throws -> [StoredEntry] {
+    func entries(for key: HTTPCache.Entry.Key) throws -> [StoredEntry] {
         let rows = try EntryRows(database, Self.byKey)
         rows.bind(key.uri, at: 1)
         if let partition = key.partition { rows.bind(partition, at: 2) }
@@ -74,7 +74,7 @@ struct CacheQueries {
         return entries
     }
 
-    func entry(_ id: CacheEntry.ID) throws -> StoredEntry? {
+    func entry(_ id: HTTPCache.Entry.ID) throws -> StoredEntry? {
         let rows = try EntryRows(database, Self.byID)
         rows.bind(id.description, at: 1)
         return try rows.next() ? rows.entry(withBody: true, nil) : nil
@@ -107,7 +107,7 @@ struct CacheQueries {
     // MARK: Writing
 
     /// Writes down when entries were used.
-    func record(_ uses: [CacheEntry.ID: EntryUse], boot: Int64) throws {
+    func record(_ uses: [HTTPCache.Entry.ID: EntryUse], boot: Int64) throws {
         for (id, use) in uses {
             try execute(
                 "UPDATE entry SET used = max(used, ?), boot = CASE ? WHEN 0 THEN boot ELSE ? END WHERE id = ?",
@@ -117,7 +117,8 @@ struct CacheQueries {
 
     /// - Parameter body: The body, unless it is a file.
     func insert(
-        _ entry: CacheEntry, metadata: [UInt8], size: Int, checksum: UInt32, body: [UInt8]?, used: Int64, boot: Int64
+        _ entry: HTTPCache.Entry, metadata: [UInt8], size: Int, checksum: UInt32, body: [UInt8]?, used: Int64,
+        boot: Int64
     ) throws {
         try execute(
             """
@@ -132,7 +133,7 @@ struct CacheQueries {
     }
 
     /// - Returns: Whether the entry was there, with a body of the same size.
-    func update(_ entry: CacheEntry, metadata: [UInt8], size: Int) throws -> Bool {
+    func update(_ entry: HTTPCache.Entry, metadata: [UInt8], size: Int) throws -> Bool {
         try execute(
             """
             UPDATE entry SET metadata = ?, responded = ?, size = ?
@@ -149,7 +150,7 @@ struct CacheQueries {
         try ids.flatMap { try delete("id = ?", [$0]) }
     }
 
-    func delete(_ selection: CacheSelection) throws -> [DeletedEntry] {
+    func delete(_ selection: HTTPCache.Selection) throws -> [DeletedEntry] {
         if selection.isAll { return try delete("TRUE", []) }
         if let ids = selection.ids { return try delete(ids.map(\.description)) }
         if let uris = selection.uris { return try uris.flatMap { try delete("uri = ?", [$0]) } }
@@ -157,7 +158,7 @@ struct CacheQueries {
         return []
     }
 
-    func count(of key: CacheEntry.Key) throws -> Int {
+    func count(of key: HTTPCache.Entry.Key) throws -> Int {
         let statement = try database.cachedStatement(sql: "SELECT count(*) FROM entry WHERE uri = ? AND partition IS ?")
         return try Int.fetchOne(statement, arguments: [key.uri, key.partition]) ?? 0
     }
@@ -166,7 +167,9 @@ struct CacheQueries {
     func deleteUnused(since time: Int64) throws -> [DeletedEntry] { try delete("used < ?", [time]) }
 
     /// Deletes the variants of a key that were not used for longest.
-    func deleteVariants(of key: CacheEntry.Key, beyond limit: Int, keeping id: CacheEntry.ID) throws -> [DeletedEntry] {
+    func deleteVariants(of key: HTTPCache.Entry.Key, beyond limit: Int, keeping id: HTTPCache.Entry.ID) throws
+        -> [DeletedEntry]
+    {
         try delete(
             """
             number IN (
@@ -177,7 +180,7 @@ struct CacheQueries {
     }
 
     /// Deletes what was not used for longest until the rest has no more than so many bytes.
-    func deleteOldest(downTo capacity: Int, keeping id: CacheEntry.ID?) throws -> [DeletedEntry] {
+    func deleteOldest(downTo capacity: Int, keeping id: HTTPCache.Entry.ID?) throws -> [DeletedEntry] {
         var deleted: [DeletedEntry] = []
         while true {
             let excess = try totals().size - capacity

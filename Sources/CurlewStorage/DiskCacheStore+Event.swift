@@ -25,9 +25,9 @@ extension DiskCacheStore {
         /// The incident in words, without field values and URIs.
         public let message: String
         /// The entry that was discarded; nil if it is about others, or its name cannot be read.
-        public let entry: CacheEntry.ID?
+        public let entry: HTTPCache.Entry.ID?
 
-        init(_ kind: Kind, _ message: String, entry: CacheEntry.ID? = nil) {
+        init(_ kind: Kind, _ message: String, entry: HTTPCache.Entry.ID? = nil) {
             self.kind = kind
             self.message = message
             self.entry = entry

@@ -2,7 +2,7 @@
 public import Curlew
 internal import Glibc
 
-/// A ``Curlew/CacheStore`` on a disk; needs the package's trait `Storage`, which is off by default, and SQLite.
+/// A ``Curlew/HTTPCache/Store`` on a disk; needs the package's trait `Storage`, which is off by default, and SQLite.
 ///
 /// Several stores, also of several processes, may have one folder open: each finds at once what another has committed. All
 /// that access it belong to one user: the folder is for its owner alone (0700), and so are its files. A folder that others may
@@ -21,7 +21,7 @@ internal import Glibc
 /// ```swift
 /// let store = try await DiskCacheStore(folder: "/var/cache/example/http", capacity: .mebibytes(512))
 /// ```
-public final class DiskCacheStore: CacheStore {
+public final class DiskCacheStore: HTTPCache.Store {
     /// The largest body that is kept in the database: 8 KiB. Up to there it is read as fast as a file is, and written twice as fast.
     public static let inlineLimit: ByteSize = .kibibytes(8)
 
@@ -83,26 +83,28 @@ public final class DiskCacheStore: CacheStore {
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` or ``Curlew/ErrorCode/diskFull``.
     public func close() async throws { try await core.close() }
 
-    public func entries(for key: CacheEntry.Key) async throws -> [CacheEntry] { try await core.entries(for: key) }
+    public func entries(for key: HTTPCache.Entry.Key) async throws -> [HTTPCache.Entry] {
+        try await core.entries(for: key)
+    }
 
-    public func body(of entry: CacheEntry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
+    public func body(of entry: HTTPCache.Entry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
         try await core.body(of: entry, range: range)
     }
 
-    public func write(_ entry: CacheEntry) async throws -> any CacheWriter {
+    public func write(_ entry: HTTPCache.Entry) async throws -> any HTTPCache.Writer {
         guard entry.bodySize <= Int64(core.limits.entry) else { throw core.tooLarge }
         return DiskCacheWriter(entry.id, core: core)
     }
 
-    public func update(_ entry: CacheEntry) async throws -> Bool { try await core.update(entry) }
+    public func update(_ entry: HTTPCache.Entry) async throws -> Bool { try await core.update(entry) }
 
-    public func remove(_ selection: CacheSelection) async throws { try await core.remove(selection) }
+    public func remove(_ selection: HTTPCache.Selection) async throws { try await core.remove(selection) }
 
-    public func list(after id: CacheEntry.ID?, count: Int) async throws -> [CacheEntry] {
+    public func list(after id: HTTPCache.Entry.ID?, count: Int) async throws -> [HTTPCache.Entry] {
         try await core.list(after: id, count: count)
     }
 
     /// The entries and bytes of all processes, and the evictions of this store alone.
-    public var contents: CacheContents { get async throws { try await core.contents } }
+    public var contents: HTTPCache.Contents { get async throws { try await core.contents } }
 }
 #endif

@@ -4,7 +4,7 @@ internal import Dispatch
 internal import Glibc
 
 /// The writing end of an entry on the disk. A small body is gathered in memory; a larger one goes into a file of its own.
-final class DiskCacheWriter: CacheWriter {
+final class DiskCacheWriter: HTTPCache.Writer {
     /// The bytes that are gathered before they are written.
     private static let gatheredLimit = 64 << 10
 
@@ -17,7 +17,7 @@ final class DiskCacheWriter: CacheWriter {
         var hasEnded = false
 
         /// Writes what is gathered. It blocks.
-        mutating func flush(_ id: CacheEntry.ID, in folder: StoreFolder) throws {
+        mutating func flush(_ id: HTTPCache.Entry.ID, in folder: StoreFolder) throws {
             let file = try descriptor ?? folder.createPart(id)
             descriptor = file
             checksum = Checksum.crc32(gathered, after: checksum)
@@ -26,12 +26,12 @@ final class DiskCacheWriter: CacheWriter {
         }
     }
 
-    private let id: CacheEntry.ID
+    private let id: HTTPCache.Entry.ID
     private let core: StoreCore
     private let queue: DispatchQueue
     private let state = Guarded(State())
 
-    init(_ id: CacheEntry.ID, core: StoreCore) {
+    init(_ id: HTTPCache.Entry.ID, core: StoreCore) {
         self.id = id
         self.core = core
         queue = core.queues.next
@@ -70,7 +70,7 @@ final class DiskCacheWriter: CacheWriter {
         try await queue.perform { [self] in try state.withLock { try $0.flush(id, in: core.folder) } }
     }
 
-    func commit(_ entry: CacheEntry, replacing replaced: [CacheEntry.ID]) async throws {
+    func commit(_ entry: HTTPCache.Entry, replacing replaced: [HTTPCache.Entry.ID]) async throws {
         let isSmall = try state.withLock { state in
             guard !state.hasEnded else { throw CurlewError(.cacheFailed, "the entry was committed or discarded") }
             return state.descriptor == nil && state.count <= Int64(DiskCacheStore.inlineLimit.bytes)
@@ -88,7 +88,7 @@ final class DiskCacheWriter: CacheWriter {
         }
     }
 
-    private func commitBytes(_ entry: CacheEntry, _ replaced: [CacheEntry.ID]) async throws {
+    private func commitBytes(_ entry: HTTPCache.Entry, _ replaced: [HTTPCache.Entry.ID]) async throws {
         let bytes = state.withLock { $0.gathered }
         try await core.commit(entry, checksum: Checksum.crc32(bytes, after: 0), body: bytes, replacing: replaced)
         state.withLock { state in
@@ -98,7 +98,7 @@ final class DiskCacheWriter: CacheWriter {
     }
 
     /// The file stays locked until its entry is committed, for it might be taken for a leftover.
-    private func commitFile(_ entry: CacheEntry, _ replaced: [CacheEntry.ID]) async throws {
+    private func commitFile(_ entry: HTTPCache.Entry, _ replaced: [HTTPCache.Entry.ID]) async throws {
         let (descriptor, checksum) = try await queue.perform { [self] in
             try state.withLock { state in
                 try state.flush(id, in: core.folder)

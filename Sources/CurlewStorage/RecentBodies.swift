@@ -14,7 +14,7 @@ struct RecentBodies {
     static let lifetime: Int64 = 1_000_000_000
 
     private struct Body {
-        let id: CacheEntry.ID
+        let id: HTTPCache.Entry.ID
         let bytes: [UInt8]
         let end: Instant
         /// How often it was found and not yet asked for. Its memory is of use elsewhere as soon as nobody wants it.
@@ -25,7 +25,7 @@ struct RecentBodies {
     private var bodies: [Body] = []
     private var size = 0
 
-    mutating func insert(_ bytes: [UInt8], of id: CacheEntry.ID, now: Instant) {
+    mutating func insert(_ bytes: [UInt8], of id: HTTPCache.Entry.ID, now: Instant) {
         let waiting = remove(id)?.waiting ?? 0
         bodies.append(Body(id: id, bytes: bytes, end: now.advanced(by: Self.lifetime), waiting: waiting + 1))
         size += bytes.count
@@ -36,12 +36,12 @@ struct RecentBodies {
     }
 
     /// The body of an entry, so that it need not be read once more for another who has found it.
-    func bytes(of id: CacheEntry.ID, now: Instant) -> [UInt8]? {
+    func bytes(of id: HTTPCache.Entry.ID, now: Instant) -> [UInt8]? {
         bodies.last { $0.id == id && $0.end >= now }?.bytes
     }
 
     /// The body of an entry, for one who has found it.
-    mutating func take(_ id: CacheEntry.ID, now: Instant) -> [UInt8]? {
+    mutating func take(_ id: HTTPCache.Entry.ID, now: Instant) -> [UInt8]? {
         guard let index = bodies.lastIndex(where: { $0.id == id && $0.end >= now }) else { return nil }
         bodies[index].waiting -= 1
         guard bodies[index].waiting == 0 else { return bodies[index].bytes }
@@ -49,14 +49,14 @@ struct RecentBodies {
     }
 
     @discardableResult
-    private mutating func remove(_ id: CacheEntry.ID) -> Body? {
+    private mutating func remove(_ id: HTTPCache.Entry.ID) -> Body? {
         guard let index = bodies.lastIndex(where: { $0.id == id }) else { return nil }
         let body = bodies.remove(at: index)
         size -= body.bytes.count
         return body
     }
 
-    mutating func forget(_ id: CacheEntry.ID) { remove(id) }
+    mutating func forget(_ id: HTTPCache.Entry.ID) { remove(id) }
 
     mutating func removeAll() {
         bodies = []
@@ -71,7 +71,7 @@ struct DecodedEntries {
 
     private struct Decoded {
         let metadata: [UInt8]
-        let entry: CacheEntry
+        let entry: HTTPCache.Entry
 
         func stands(for other: UnsafeRawBufferPointer) -> Bool {
             guard metadata.count == other.count, let start = other.baseAddress else { return false }
@@ -84,14 +84,14 @@ struct DecodedEntries {
     private var size = 0
 
     /// The entry that bytes stand for; nil unless they were decoded lately.
-    mutating func entry(_ id: String, of metadata: UnsafeRawBufferPointer) -> CacheEntry? {
+    mutating func entry(_ id: String, of metadata: UnsafeRawBufferPointer) -> HTTPCache.Entry? {
         if let known = newer[id] { return known.stands(for: metadata) ? known.entry : nil }
         guard let known = older[id], known.stands(for: metadata) else { return nil }
         insert(known, id)
         return known.entry
     }
 
-    mutating func insert(_ entry: CacheEntry, _ id: String, of metadata: [UInt8]) {
+    mutating func insert(_ entry: HTTPCache.Entry, _ id: String, of metadata: [UInt8]) {
         insert(Decoded(metadata: metadata, entry: entry), id)
     }
 
@@ -112,10 +112,10 @@ struct PendingUses {
     /// The time after which the next use writes all of them down, in microseconds.
     static let delay: Int64 = 60_000_000
 
-    private(set) var uses: [CacheEntry.ID: EntryUse] = [:]
+    private(set) var uses: [HTTPCache.Entry.ID: EntryUse] = [:]
     private var oldest: Int64?
 
-    mutating func add(_ id: CacheEntry.ID, at time: Int64, isVerified: Bool) {
+    mutating func add(_ id: HTTPCache.Entry.ID, at time: Int64, isVerified: Bool) {
         let known = uses[id]
         uses[id] = EntryUse(time: max(time, known?.time ?? 0), isVerified: isVerified || known?.isVerified ?? false)
         oldest = oldest ?? time
@@ -127,13 +127,13 @@ struct PendingUses {
         return uses.count >= Self.countLimit || time - oldest >= Self.delay || time < oldest
     }
 
-    mutating func take() -> [CacheEntry.ID: EntryUse] {
+    mutating func take() -> [HTTPCache.Entry.ID: EntryUse] {
         defer { self = PendingUses() }
         return uses
     }
 
     /// Puts back what could not be written down, as long as there is room.
-    mutating func restore(_ uses: [CacheEntry.ID: EntryUse]) {
+    mutating func restore(_ uses: [HTTPCache.Entry.ID: EntryUse]) {
         guard self.uses.count + uses.count <= Self.countLimit else { return }
         for (id, use) in uses { add(id, at: use.time, isVerified: use.isVerified) }
     }

@@ -12,7 +12,7 @@ extension StoreCore {
         var fileBody: [UInt8]?
     }
 
-    func entries(for key: CacheEntry.Key) async throws -> [CacheEntry] {
+    func entries(for key: HTTPCache.Entry.Key) async throws -> [HTTPCache.Entry] {
         let found = try await withIndex { index in
             try await index.read { database in
                 var found = Found(
@@ -34,8 +34,8 @@ extension StoreCore {
         return entries.count > 1 ? inOrderOfUse(entries, found.entries) : entries
     }
 
-    func list(after id: CacheEntry.ID?, count: Int) async throws -> [CacheEntry] {
-        var entries: [CacheEntry] = []
+    func list(after id: HTTPCache.Entry.ID?, count: Int) async throws -> [HTTPCache.Entry] {
+        var entries: [HTTPCache.Entry] = []
         var last = id?.description ?? ""
         while entries.count < count {
             let (start, wanted) = (last, count - entries.count)
@@ -52,9 +52,9 @@ extension StoreCore {
     }
 
     private func decode(
-        _ stored: [StoredEntry], _ isExpected: (CacheEntry) -> Bool
-    ) -> (entries: [CacheEntry], damaged: [String]) {
-        var entries: [CacheEntry] = []
+        _ stored: [StoredEntry], _ isExpected: (HTTPCache.Entry) -> Bool
+    ) -> (entries: [HTTPCache.Entry], damaged: [String]) {
+        var entries: [HTTPCache.Entry] = []
         var damaged: [String] = []
         for row in stored {
             if let entry = entry(row), entry.id.description == row.id,
@@ -68,17 +68,17 @@ extension StoreCore {
         return (entries, damaged)
     }
 
-    private func entry(_ stored: StoredEntry) -> CacheEntry? {
+    private func entry(_ stored: StoredEntry) -> HTTPCache.Entry? {
         switch stored.fields {
         case .decoded(let entry): return entry
         case .encoded(let metadata):
-            guard let entry = try? CacheEntry(encoded: metadata) else { return nil }
+            guard let entry = try? HTTPCache.Entry(encoded: metadata) else { return nil }
             decoded.withLock { $0.insert(entry, stored.id, of: metadata) }
             return entry
         }
     }
 
-    private func inOrderOfUse(_ entries: [CacheEntry], _ stored: [StoredEntry]) -> [CacheEntry] {
+    private func inOrderOfUse(_ entries: [HTTPCache.Entry], _ stored: [StoredEntry]) -> [HTTPCache.Entry] {
         let pending = pendingTimes(of: entries.map(\.id))
         let written = Dictionary(stored.map { ($0.id, $0.used) }) { first, _ in first }
         return entries.map { ($0, max(pending[$0.id] ?? .min, written[$0.id.description] ?? .min)) }
@@ -92,7 +92,7 @@ extension StoreCore {
     /// The body of an entry that is a moderate file, if it is in the kernel's memory: nothing here waits for its disk.
     private func cachedFile(of stored: StoredEntry) -> [UInt8]? {
         guard stored.isFile, stored.boot == boot, (0...Int64(OpenBody.chunkSize)).contains(stored.bodySize),
-            let id = CacheEntry.ID(stored.id)
+            let id = HTTPCache.Entry.ID(stored.id)
         else { return nil }
         if let bytes = recentBodies.withLock({ $0.bytes(of: id, now: .now) }) { return bytes }
         guard let file = try? folder.openBody(id) else { return nil }
@@ -111,7 +111,7 @@ extension StoreCore {
         case wrongSize
     }
 
-    func body(of entry: CacheEntry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
+    func body(of entry: HTTPCache.Entry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
         guard range.lowerBound >= 0, range.upperBound <= entry.bodySize else {
             throw CurlewError(.cacheFailed, "the body of an entry has no such range")
         }
@@ -140,7 +140,7 @@ extension StoreCore {
         }
     }
 
-    private func place(of entry: CacheEntry) async throws -> Place {
+    private func place(of entry: HTTPCache.Entry) async throws -> Place {
         try await withIndex { index in
             try await index.read { database in
                 guard let stored = try CacheQueries(database: database).entry(entry.id),
@@ -155,7 +155,7 @@ extension StoreCore {
     }
 
     private func body(
-        _ file: OpenBody, _ stored: StoredEntry, _ id: CacheEntry.ID, _ range: Range<Int64>
+        _ file: OpenBody, _ stored: StoredEntry, _ id: HTTPCache.Entry.ID, _ range: Range<Int64>
     ) async throws -> CurlewResponse.Body? {
         var isVerified = false
         if stored.boot != boot, !self.isVerified(id) {

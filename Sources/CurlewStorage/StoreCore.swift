@@ -166,7 +166,8 @@ final class StoreCore: Sendable {
         if removed > 0 {
             report(.init(.leftoversRemoved, "\(removed) files without an entry were removed"))
         }
-        return expected.subtracting(found).filter { name in CacheEntry.ID(name).map { !folder.hasBody($0) } ?? true }
+        return expected.subtracting(found).filter { name in HTTPCache.Entry.ID(name).map { !folder.hasBody($0) } ?? true
+        }
     }
 
     /// Deletes entries that are damaged.
@@ -177,7 +178,7 @@ final class StoreCore: Sendable {
         }
         await forget(deleted)
         for entry in deleted {
-            report(.init(.entryDiscarded, "an entry was discarded: \(reason)", entry: CacheEntry.ID(entry.id)))
+            report(.init(.entryDiscarded, "an entry was discarded: \(reason)", entry: HTTPCache.Entry.ID(entry.id)))
         }
     }
 
@@ -186,10 +187,10 @@ final class StoreCore: Sendable {
         guard !deleted.isEmpty else { return }
         recentBodies.withLock { recent in
             for entry in deleted {
-                if let id = CacheEntry.ID(entry.id) { recent.forget(id) }
+                if let id = HTTPCache.Entry.ID(entry.id) { recent.forget(id) }
             }
         }
-        let files = deleted.filter(\.isFile).compactMap { CacheEntry.ID($0.id) }
+        let files = deleted.filter(\.isFile).compactMap { HTTPCache.Entry.ID($0.id) }
         guard !files.isEmpty else { return }
         try? await queues.next.perform { [folder] in files.forEach(folder.removeBody) }
     }
@@ -199,7 +200,7 @@ final class StoreCore: Sendable {
 
 extension StoreCore {
     /// Notes that an entry was used. It costs no transaction.
-    func noteUse(of id: CacheEntry.ID, isVerified: Bool = false) {
+    func noteUse(of id: HTTPCache.Entry.ID, isVerified: Bool = false) {
         let time = now()
         let due = uses.withLock { uses in
             uses.add(id, at: time, isVerified: isVerified)
@@ -210,7 +211,7 @@ extension StoreCore {
     }
 
     /// When entries were used, as far as the index does not know it.
-    func pendingTimes(of ids: [CacheEntry.ID]) -> [CacheEntry.ID: Int64] {
+    func pendingTimes(of ids: [HTTPCache.Entry.ID]) -> [HTTPCache.Entry.ID: Int64] {
         uses.withLock { uses in
             guard !uses.uses.isEmpty else { return [:] }
             return Dictionary(ids.compactMap { id in uses.uses[id].map { (id, $0.time) } }) { first, _ in first }
@@ -218,7 +219,7 @@ extension StoreCore {
     }
 
     /// True if an entry's body was compared with its checksum, and the index does not know it yet.
-    func isVerified(_ id: CacheEntry.ID) -> Bool { uses.withLock { $0.uses[id]?.isVerified ?? false } }
+    func isVerified(_ id: HTTPCache.Entry.ID) -> Bool { uses.withLock { $0.uses[id]?.isVerified ?? false } }
 }
 
 // MARK: Writing
@@ -227,7 +228,7 @@ extension StoreCore {
     /// Makes an entry one that is found, and removes what it replaces or takes the room of.
     /// - Parameter body: The body, unless it is a file that has its name.
     func commit(
-        _ entry: CacheEntry, checksum: UInt32, body: [UInt8]?, replacing replaced: [CacheEntry.ID]
+        _ entry: HTTPCache.Entry, checksum: UInt32, body: [UInt8]?, replacing replaced: [HTTPCache.Entry.ID]
     ) async throws {
         let metadata = try metadata(of: entry)
         let size = size(of: entry, metadata)
@@ -248,7 +249,7 @@ extension StoreCore {
         }
     }
 
-    func update(_ entry: CacheEntry) async throws -> Bool {
+    func update(_ entry: HTTPCache.Entry) async throws -> Bool {
         let metadata = try metadata(of: entry)
         let size = size(of: entry, metadata)
         return try await write { queries, change in
@@ -258,20 +259,21 @@ extension StoreCore {
         }
     }
 
-    func remove(_ selection: CacheSelection) async throws {
+    func remove(_ selection: HTTPCache.Selection) async throws {
         if selection.isAll { recentBodies.withLock { $0.removeAll() } }
         try await write { queries, change in change.removed += try queries.delete(selection) }
     }
 
-    private func metadata(of entry: CacheEntry) throws -> [UInt8] {
+    private func metadata(of entry: HTTPCache.Entry) throws -> [UInt8] {
         let metadata = entry.encoded
-        guard metadata.count <= CacheEntry.encodedLimit else {
-            throw CurlewError(.cacheFailed, "the fields of an entry are larger than \(CacheEntry.encodedLimit) bytes")
+        guard metadata.count <= HTTPCache.Entry.encodedLimit else {
+            throw CurlewError(
+                .cacheFailed, "the fields of an entry are larger than \(HTTPCache.Entry.encodedLimit) bytes")
         }
         return metadata
     }
 
-    private func size(of entry: CacheEntry, _ metadata: [UInt8]) -> Int {
+    private func size(of entry: HTTPCache.Entry, _ metadata: [UInt8]) -> Int {
         Int(entry.bodySize) + metadata.count + Self.rowSize
     }
 
@@ -279,7 +281,7 @@ extension StoreCore {
     private struct Change: Sendable {
         var removed: [DeletedEntry] = []
         var evicted: [DeletedEntry] = []
-        var uses: [CacheEntry.ID: EntryUse] = [:]
+        var uses: [HTTPCache.Entry.ID: EntryUse] = [:]
     }
 
     private func write<Value: Sendable>(
@@ -301,7 +303,7 @@ extension StoreCore {
         return value
     }
 
-    private func evict(_ queries: CacheQueries, _ change: inout Change, keeping id: CacheEntry.ID) throws {
+    private func evict(_ queries: CacheQueries, _ change: inout Change, keeping id: HTTPCache.Entry.ID) throws {
         let time = now()
         if let age = limits.age, isAgeCheckDue(at: time, age) {
             try recordUses(queries, &change)
@@ -326,12 +328,12 @@ extension StoreCore {
         try queries.record(pending, boot: boot)
     }
 
-    var contents: CacheContents {
+    var contents: HTTPCache.Contents {
         get async throws {
             let totals = try await withIndex { index in
                 try await index.read { try CacheQueries(database: $0).totals() }
             }
-            return CacheContents(
+            return HTTPCache.Contents(
                 entries: totals.entries, size: ByteSize(totals.size), capacity: ByteSize(limits.capacity),
                 evictions: evictionCount.load(ordering: .relaxed))
         }

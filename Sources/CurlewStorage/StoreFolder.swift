@@ -219,7 +219,7 @@ extension StoreFolder {
 extension StoreFolder {
     /// Makes the file that a body is written into, and locks it.
     /// - Returns: Its descriptor, which is the caller's to close.
-    func createPart(_ id: CacheEntry.ID) throws -> Int32 {
+    func createPart(_ id: HTTPCache.Entry.ID) throws -> Int32 {
         let name = id.description + Self.partEnd
         for _ in 0..<16 {
             let descriptor = openat(bodies, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -250,7 +250,7 @@ extension StoreFolder {
     }
 
     /// Gives a body that is whole its name, which nothing may have.
-    func finishPart(_ id: CacheEntry.ID) throws {
+    func finishPart(_ id: HTTPCache.Entry.ID) throws {
         let part = id.description + Self.partEnd
         var result = renameat2(bodies, part, bodies, id.description, UInt32(curlew_rename_no_replace))
         // Not every file system knows that. Names are drawn at random, and so it is but a precaution.
@@ -262,13 +262,13 @@ extension StoreFolder {
         }
     }
 
-    func removePart(_ id: CacheEntry.ID) { unlinkat(bodies, id.description + Self.partEnd, 0) }
+    func removePart(_ id: HTTPCache.Entry.ID) { unlinkat(bodies, id.description + Self.partEnd, 0) }
 
-    func removeBody(_ id: CacheEntry.ID) { unlinkat(bodies, id.description, 0) }
+    func removeBody(_ id: HTTPCache.Entry.ID) { unlinkat(bodies, id.description, 0) }
 
     /// Opens a body.
     /// - Returns: The descriptor, which is the caller's to close, and the size; nil if there is no file.
-    func openBody(_ id: CacheEntry.ID) throws -> (descriptor: Int32, size: Int64)? {
+    func openBody(_ id: HTTPCache.Entry.ID) throws -> (descriptor: Int32, size: Int64)? {
         let descriptor = openat(bodies, id.description, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ELOOP { return nil }
@@ -282,7 +282,7 @@ extension StoreFolder {
         return (descriptor, Int64(status.st_size))
     }
 
-    func hasBody(_ id: CacheEntry.ID) -> Bool {
+    func hasBody(_ id: HTTPCache.Entry.ID) -> Bool {
         var status = stat()
         return fstatat(bodies, id.description, &status, AT_SYMLINK_NOFOLLOW) == 0
     }
@@ -293,7 +293,7 @@ extension StoreFolder {
     /// Removes a file that no entry has, unless its writer lives.
     /// - Parameter isEntry: Whether an entry of that name has been committed by now; asked when the file is locked.
     /// - Returns: Whether it was removed.
-    func removeLeftover(_ name: String, unless isEntry: (CacheEntry.ID) throws -> Bool) throws -> Bool {
+    func removeLeftover(_ name: String, unless isEntry: (HTTPCache.Entry.ID) throws -> Bool) throws -> Bool {
         let descriptor = openat(bodies, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             // No writer of ours makes a link.
@@ -301,7 +301,7 @@ extension StoreFolder {
         }
         defer { close(descriptor) }
         if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
-        if let id = CacheEntry.ID(name), try isEntry(id) { return false }
+        if let id = HTTPCache.Entry.ID(name), try isEntry(id) { return false }
         return unlinkat(bodies, name, 0) == 0
     }
 }

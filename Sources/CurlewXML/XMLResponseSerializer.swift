@@ -28,7 +28,7 @@ public struct XMLResponseSerializer<Value: Decodable & Sendable>: BodyResponseSe
     public var acceptField: String? { "application/xml, text/xml" }
     public var format: String { "XML" }
 
-    public func decode(_ response: CollectedResponse) throws -> Value {
+    public func decode(_ response: CurlewResponse.Collected) throws -> Value {
         let text = try response.xml()
         try XMLEventReader.read(text, options: options) { _ in }
         let decoder = XMLDecoder()

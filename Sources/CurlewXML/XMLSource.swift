@@ -13,12 +13,12 @@ enum XMLSource {
         return withoutDeclaration(Array(text.utf8))
     }
 
-    private static func encoding(of bytes: [UInt8], charset: String?) throws -> StringResponseSerializer.Encoding {
-        if let marked = StringResponseSerializer.Encoding.marked(bytes) { return marked }
+    private static func encoding(of bytes: [UInt8], charset: String?) throws -> ResponseSerializers.Text.Encoding {
+        if let marked = ResponseSerializers.Text.Encoding.marked(bytes) { return marked }
         if bytes.starts(with: [0, 0x3C]) { return .utf16BigEndian }
         if bytes.starts(with: [0x3C, 0]) { return .utf16LittleEndian }
         guard let name = charset ?? declaredEncoding(bytes) else { return .utf8 }
-        guard let encoding = StringResponseSerializer.Encoding(name: name) else {
+        guard let encoding = ResponseSerializers.Text.Encoding(name: name) else {
             throw CharsetLabels.unknown(name, of: "the XML")
         }
         return encoding

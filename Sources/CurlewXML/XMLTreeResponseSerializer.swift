@@ -14,7 +14,7 @@ public struct XMLTreeResponseSerializer: BodyResponseSerializer {
     public var acceptField: String? { "application/xml, text/xml" }
     public var format: String { "XML" }
 
-    public func decode(_ response: CollectedResponse) throws -> XMLTree {
+    public func decode(_ response: CurlewResponse.Collected) throws -> XMLTree {
         try XMLTreeBuilder.tree(response.xml(), options: options)
     }
 }
@@ -24,7 +24,7 @@ extension ResponseSerializer where Self == XMLTreeResponseSerializer {
     public static var xmlTree: XMLTreeResponseSerializer { XMLTreeResponseSerializer() }
 }
 
-extension CollectedResponse {
+extension CurlewResponse.Collected {
     /// The body as XML in UTF-8.
     func xml() throws -> [UInt8] {
         guard !body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and XML needs one") }

@@ -62,9 +62,9 @@ struct CacheUser {
         let replaced = try await store.entries(for: .init(uri: uri)).map(\.id)
         var random = SystemRandomNumberGenerator()
         let digits = (0..<32).map { _ in "0123456789abcdef".randomElement(using: &random) ?? "0" }
-        guard let id = CacheEntry.ID(String(digits)) else { throw Finding("no name") }
+        guard let id = HTTPCache.Entry.ID(String(digits)) else { throw Finding("no name") }
         let head = HTTPResponse(status: .ok, headerFields: [.eTag: String(numbers.next())])
-        let entry = CacheEntry(
+        let entry = HTTPCache.Entry(
             id: id, key: .init(uri: uri), uri: uri, head: head, requestTime: 1, responseTime: 2, bodySize: Int64(size))
         let bytes = Self.body(of: entry)
         let writer = try await store.write(entry)
@@ -78,7 +78,7 @@ struct CacheUser {
     }
 
     /// The bytes that an entry's body has to have.
-    private static func body(of entry: CacheEntry) -> [UInt8] {
+    private static func body(of entry: HTTPCache.Entry) -> [UInt8] {
         var seed: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in (entry.uri + (entry.head.headerFields[.eTag] ?? "")).utf8 {
             seed = (seed ^ UInt64(byte)) &* 0x100_0000_01B3
@@ -94,7 +94,7 @@ struct CacheUser {
     }
 
     /// Compares an entry's body; nil if the entry is gone.
-    static func isRight(_ entry: CacheEntry, in store: DiskCacheStore) async throws -> Bool? {
+    static func isRight(_ entry: HTTPCache.Entry, in store: DiskCacheStore) async throws -> Bool? {
         guard let body = try await store.body(of: entry, range: 0..<entry.bodySize) else { return nil }
         return try await body.collect(upTo: .mebibytes(1)) == Self.body(of: entry)
     }

@@ -20,7 +20,7 @@ struct DiskCacheDamageTests {
     }
 
     /// Makes a store with a small and a large entry, and closes it.
-    private func prepare(_ folder: ScratchFolder) async throws -> (small: CacheEntry, large: CacheEntry) {
+    private func prepare(_ folder: ScratchFolder) async throws -> (small: HTTPCache.Entry, large: HTTPCache.Entry) {
         let store = try await DiskCacheStore(folder: folder.path)
         let small = try await store.store(makeEntry("small"), pattern("small", count: 100))
         let large = try await store.store(makeEntry("large"), Self.large)

@@ -88,7 +88,7 @@ struct DiskCacheFolderTests {
     func fullDisk(_ size: Int) async throws {
         let disk = try TemporaryDisk(size: 2 << 20)
         let store = try await DiskCacheStore(folder: disk.folder.path, capacity: .mebibytes(64))
-        var stored: [CacheEntry] = []
+        var stored: [HTTPCache.Entry] = []
         var failure: CurlewError?
         while failure == nil, stored.count < 2000 {
             failure = await curlewError {

@@ -28,7 +28,7 @@ struct DiskCacheLimitTests {
         let folder = try ScratchFolder()
         let clock = SteppingClock()
         let store = try await store(folder, clock, capacity: ByteSize(size * 4))
-        var entries: [CacheEntry] = []
+        var entries: [HTTPCache.Entry] = []
         for name in ["a", "b", "c"] {
             entries.append(try await store.store(makeEntry(name), pattern(name, count: size)))
         }
@@ -141,10 +141,12 @@ struct DiskCacheLimitTests {
             let entry = try await [one, other][index % 2].store(makeEntry("\(index)"), pattern("\(index)", count: size))
             expected += size + entry.encoded.count + 256
         }
-        #expect(try await one.contents == CacheContents(entries: 20, size: ByteSize(expected), capacity: .mebibytes(1)))
+        #expect(
+            try await one.contents == HTTPCache.Contents(entries: 20, size: ByteSize(expected), capacity: .mebibytes(1))
+        )
         #expect(try await other.contents == one.contents)
         try await one.remove(.all)
-        #expect(try await other.contents == CacheContents(entries: 0, size: 0, capacity: .mebibytes(1)))
+        #expect(try await other.contents == HTTPCache.Contents(entries: 0, size: 0, capacity: .mebibytes(1)))
     }
 }
 #endif

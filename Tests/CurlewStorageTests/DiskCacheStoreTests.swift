@@ -162,7 +162,7 @@ struct DiskCacheStoreTests {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
         let large = pattern("large", count: 100 << 10)
-        var entries: [CacheEntry] = []
+        var entries: [HTTPCache.Entry] = []
         for index in 0..<6 {
             entries.append(
                 try await store.store(
@@ -177,7 +177,7 @@ struct DiskCacheStoreTests {
         #expect(Set(try await store.list(after: nil, count: 10)) == [entries[1], entries[4]])
         #expect(folder.names(in: "bodies").count == 2)
         try await store.remove(.all)
-        #expect(try await store.contents == CacheContents(entries: 0, size: 0, capacity: store.capacity))
+        #expect(try await store.contents == HTTPCache.Contents(entries: 0, size: 0, capacity: store.capacity))
         #expect(folder.names(in: "bodies") == [])
     }
 
@@ -185,10 +185,10 @@ struct DiskCacheStoreTests {
     func listing() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
-        var all: [CacheEntry] = []
+        var all: [HTTPCache.Entry] = []
         for index in 0..<10 { all.append(try await store.store(makeEntry("\(index)"), [1])) }
         all.sort { $0.id.description < $1.id.description }
-        var listed: [CacheEntry] = []
+        var listed: [HTTPCache.Entry] = []
         while true {
             let some = try await store.list(after: listed.last?.id, count: 4)
             listed += some

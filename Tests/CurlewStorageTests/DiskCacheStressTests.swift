@@ -102,7 +102,7 @@ struct DiskCacheStressTests {
 }
 
 extension [DiskCacheStore] {
-    fileprivate func reduce(_ start: Int, _ sum: (Int, CacheContents) -> Int) async throws -> Int {
+    fileprivate func reduce(_ start: Int, _ sum: (Int, HTTPCache.Contents) -> Int) async throws -> Int {
         var result = start
         for store in self { result = sum(result, try await store.contents) }
         return result

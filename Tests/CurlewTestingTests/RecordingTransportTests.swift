@@ -197,7 +197,8 @@ struct RecordingTransportTests {
         stub.enqueue(.failure(Odd()))
         let recorder = RecordingTransport(stub)
         let api = try HTTPSession(baseURL: "https://stub.test/", transport: recorder, chain: .bare)
-        await #expect(throws: Odd.self) { try await api.get("a") }
+        let error = await #expect(throws: CurlewError.self) { try await api.get("a") }
+        #expect(error?.code == .foreignFailure && error?.underlying is Odd)
         let failure = try await recorder.recording().exchanges.first?.failure
         #expect(failure == Recording.Failure(.foreignFailure, "Odd", stage: .exchanging))
     }

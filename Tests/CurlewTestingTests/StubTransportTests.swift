@@ -86,7 +86,7 @@ struct StubTransportTests {
         let lost = await #expect(throws: CurlewError.self) { try await self.session().put("a", .body(.string("x"))) }
         #expect(lost?.code == .connectionLost && lost?.stage == .exchanging)
         let odd = await #expect(throws: CurlewError.self) { try await self.session().get("a") }
-        #expect(odd?.code == .linkFailed && odd?.underlying is Odd)
+        #expect(odd?.code == .foreignFailure && odd?.underlying is Odd)
     }
 
     @Test(

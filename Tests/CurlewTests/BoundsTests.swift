@@ -12,13 +12,13 @@ struct BoundsTests {
         let response = CurlewResponse.Limits()
         let cookies = CookieJar.Limits()
         let coding = ContentDecoding.Limits()
-        let part = MultipartParts.Limits()
+        let part = CurlewResponse.MultipartParts.Limits()
         let event = ServerSentEvent.Limits()
         let download = DownloadTask.Options()
-        let json = JSONReadingOptions()
+        let json = JSONCoding.ReadingOptions()
         let list = PropertyListReadingOptions()
-        let hosts = StrictTransportStore.Limits()
-        let alternatives = AlternativeServiceStore.Limits()
+        let hosts = StrictTransport.Store.Limits()
+        let alternatives = AlternativeServices.Store.Limits()
         return [
             "Timeouts/connect": text(timeouts.connect),
             "Timeouts/connectionWait": text(timeouts.connectionWait),
@@ -63,17 +63,19 @@ struct BoundsTests {
             "ResponseAcceptance/errorBodyLimit": text(ResponseAcceptance(.any).errorBodyLimit),
             "ServerSentEvent/Limits/line": "\(text(event.line)), \(text(event.event))",
             "ContentType/parameterLimit": text(ContentType.parameterLimit),
-            "MultipartParts/Limits/headSize": "\(text(part.headSize)) and \(text(part.fieldCount)) fields",
-            "MultipartParts/Limits/epilogueSize": text(part.epilogueSize),
+            "CurlewResponse/MultipartParts/Limits/headSize":
+                "\(text(part.headSize)) and \(text(part.fieldCount)) fields",
+            "CurlewResponse/MultipartParts/Limits/epilogueSize": text(part.epilogueSize),
             "ParameterValue/depthLimit": text(ParameterValue.depthLimit),
             "CookieJar/Limits/perDomain": "\(text(cookies.perDomain)) and \(text(cookies.total)) cookies",
             "CookieJar/Limits/fieldSize": text(cookies.fieldSize),
             "CookieJar/Limits/fileSize": text(cookies.fileSize),
             "CookieJar/Limits/changeBufferSize": text(cookies.changeBufferSize),
-            "MemoryCacheStore/capacity": text(MemoryCacheStore().capacity),
-            "MemoryCacheStore/entryLimit":
-                MemoryCacheStore().entryLimit.bytes == MemoryCacheStore().capacity.bytes / 20 ? "a twentieth" : "?",
-            "MemoryCacheStore/variantLimit": text(MemoryCacheStore().variantLimit),
+            "HTTPCache/MemoryStore/capacity": text(HTTPCache.MemoryStore().capacity),
+            "HTTPCache/MemoryStore/entryLimit":
+                HTTPCache.MemoryStore().entryLimit.bytes == HTTPCache.MemoryStore().capacity.bytes / 20
+                ? "a twentieth" : "?",
+            "HTTPCache/MemoryStore/variantLimit": text(HTTPCache.MemoryStore().variantLimit),
             "HTTPCache/storeTimeout": text(HTTPCache().storeTimeout),
             "HTTPCache/removalTimeout": text(HTTPCache.removalTimeout),
             "Coalescing/bodyLimit": text(Coalescing().bodyLimit),
@@ -84,18 +86,18 @@ struct BoundsTests {
                 "\(text(Redirects.Policy.follow.maximum)); \(text(Redirects.Policy.upperLimit)) at most",
             "Redirects/locationLimit": text(Redirects.locationLimit),
             "Retry/Budget": "a fifth",
-            "StrictTransportStore/Limits/hosts": text(hosts.hosts),
-            "StrictTransportStore/Limits/age": text(hosts.age),
-            "StrictTransportStore/Limits/fileSize": text(hosts.fileSize),
-            "AlternativeServiceStore/Limits/origins": text(alternatives.origins),
-            "AlternativeServiceStore/Limits/perOrigin": text(alternatives.perOrigin),
-            "AlternativeServiceStore/Limits/age": text(alternatives.age),
-            "AlternativeServiceStore/Limits/fileSize": text(alternatives.fileSize),
+            "StrictTransport/Store/Limits/hosts": text(hosts.hosts),
+            "StrictTransport/Store/Limits/age": text(hosts.age),
+            "StrictTransport/Store/Limits/fileSize": text(hosts.fileSize),
+            "AlternativeServices/Store/Limits/origins": text(alternatives.origins),
+            "AlternativeServices/Store/Limits/perOrigin": text(alternatives.perOrigin),
+            "AlternativeServices/Store/Limits/age": text(alternatives.age),
+            "AlternativeServices/Store/Limits/fileSize": text(alternatives.fileSize),
             "AddressBalancing/lifetime": text(AddressBalancing().lifetime),
             "AddressBalancing/hostLimit": text(AddressBalancing.hostLimit),
             "AddressBalancing/addressLimit": text(AddressBalancing.addressLimit),
-            "JSONReadingOptions/maximumDepth": text(json.maximumDepth),
-            "JSONReadingOptions/combiningMarkLimit": text(JSONReadingOptions.combiningMarkLimit),
+            "JSONCoding/ReadingOptions/maximumDepth": text(json.maximumDepth),
+            "JSONCoding/ReadingOptions/combiningMarkLimit": text(JSONCoding.ReadingOptions.combiningMarkLimit),
             "PropertyListReadingOptions/maximumDepth": text(list.maximumDepth),
             "PropertyListReadingOptions/expandedSize": text(list.expandedSize),
             "ContentDecoding/Limits/codings": text(coding.codings),

@@ -212,7 +212,7 @@ struct CancellationErrorTests {
         EntryPoint("a throttled request body") { stage in
             let clock = TestClock()
             stage.begun(whenAsleep: clock)
-            let throttle = UploadThrottle(packetSize: 1, delay: .seconds(1), clock: clock)
+            let throttle = MultipartFormData.Throttle(packetSize: 1, delay: .seconds(1), clock: clock)
             for try await _ in try await CurlewRequest.Body.bytes([1, 2]).throttled(throttle).stream() {}
         },
         EntryPoint("spooled") { stage in

@@ -57,7 +57,33 @@ struct DocumentationTests {
             in: "Tests/CurlewTests/Support/Snippets/ResponseSerializationSnippets.swift")
     }
 
-    @Test("the articles show code that compiles", arguments: ["GettingStarted", "Architecture", "Bounds"])
+    @Test("the article on the places of links shows code that compiles")
+    func links() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/WhichLinkGoesWhere.md",
+            in: "Tests/CurlewTests/Support/Snippets/ComparisonSnippets.swift",
+            "Tests/CurlewTests/Support/Snippets/ArticleSnippets.swift")
+    }
+
+    @Test("the quickstart shows files that compile and tests that pass")
+    func quickstart() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Quickstart.md", in: "Tests/CurlewTests/Quickstart/Birds.swift",
+            "Tests/CurlewTests/Quickstart/ClientName.swift", "Tests/CurlewTests/Quickstart/BirdsTests.swift")
+    }
+
+    @Test(
+        "the articles for users of other clients show code that compiles",
+        arguments: [
+            "ComingFromAlamofire", "ComingFromAsyncHTTPClient", "ComingFromURLSession", "ProductionChecklist",
+            "WhichLinkGoesWhere",
+        ])
+    func comparisons(_ name: String) throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ComparisonSnippets.swift")
+    }
+
+    @Test("the articles show code that compiles", arguments: ["GettingStarted", "Bounds"])
     func articles(_ name: String) throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ArticleSnippets.swift")

@@ -18,7 +18,7 @@ private func numbers<Number: Codable & Sendable & BitsOfNumber>(
     let text = Array(try JSONEncoder().encode(numbers))
     let data = Data(text)
     let head = HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"])
-    let response = CollectedResponse(head: head, body: text, uri: try CurlewURI("https://example.com/numbers"))
+    let response = CurlewResponse.Collected(head: head, body: text, uri: try CurlewURI("https://example.com/numbers"))
     let serializer = JSONResponseSerializer<[Number]>()
     return Contest(
         workload: name, repetitions: 50,

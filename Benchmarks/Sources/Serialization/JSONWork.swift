@@ -52,7 +52,7 @@ func jsonDecoding(_ size: CatalogueSize) throws -> Contest {
     let text = Array(catalogueText(size.bytes).utf8)
     let data = Data(text)
     let head = HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"])
-    let response = CollectedResponse(head: head, body: text, uri: try CurlewURI("https://example.com/catalogue"))
+    let response = CurlewResponse.Collected(head: head, body: text, uri: try CurlewURI("https://example.com/catalogue"))
     let serializer = JSONResponseSerializer<Catalogue>()
     return Contest(
         workload: "json-decode-\(size.rawValue)", repetitions: size.repetitions,

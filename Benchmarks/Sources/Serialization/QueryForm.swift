@@ -4,7 +4,7 @@ internal import FoundationEssentials
 /// A search form of 20 pairs, some of them nested, as a query. Foundation's URLComponents gets the finished names.
 func queryForm() throws -> Contest {
     let tree = searchForm
-    let style = ParameterStyle()
+    let style = RequestParameters.Style()
     let items = try style.pairs(of: tree).map { URLQueryItem(name: $0.name, value: try style.text(of: $0)) }
     guard items.count == 20 else { throw WrongResult(workload: "query-20-pairs", client: "curlew") }
     let own = { try style.form(tree) }

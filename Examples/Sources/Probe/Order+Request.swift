@@ -66,11 +66,15 @@ extension Order {
     /// The content beside which parameters go into the query; nil if they make the content themselves.
     private func givenContent() throws -> CurlewRequest.Content? {
         if let parts = content.parts {
-            guard body == nil else { throw LineProblem.unusable("there are both a body and multipart") }
+            guard body == nil else { throw CurlewError(.invalidRequest, "there are both a body and multipart") }
             let parameters = content.encoding == .query ? .none : RequestParameters(content.parameters)
             return .multipart(parameters: parameters) { form in for part in parts { try part.append(to: &form) } }
         }
-        return body == nil ? nil : .body(requestBody)
+        guard body != nil else { return nil }
+        if content.parameters != nil, let encoding = content.encoding, encoding != .query {
+            throw CurlewError(.invalidRequest, "there are both a body and parameters that make one")
+        }
+        return .body(requestBody)
     }
 
     /// The parameters that go into the query beside a content.

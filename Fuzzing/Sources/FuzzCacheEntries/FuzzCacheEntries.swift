@@ -10,9 +10,9 @@ internal import HTTPTypes
 @main
 struct FuzzCacheEntries: FuzzTarget {
     static func check(_ input: [UInt8]) {
-        require((try? CacheEntry(encoded: input)) == nil || input.count > 5, "an entry of nothing")
-        guard let entry = try? CacheEntry(encoded: input + Checksum.bytes(of: input)) else { return }
-        requireEqual(try? CacheEntry(encoded: entry.encoded), entry, "it is another one when read again")
+        require((try? HTTPCache.Entry(encoded: input)) == nil || input.count > 5, "an entry of nothing")
+        guard let entry = try? HTTPCache.Entry(encoded: input + Checksum.bytes(of: input)) else { return }
+        requireEqual(try? HTTPCache.Entry(encoded: entry.encoded), entry, "it is another one when read again")
         require(entry.bodySize >= 0, "a negative number of bytes")
         require(entry.range.map { $0.upperBound - $0.lowerBound == entry.bodySize } ?? true, "a part of another size")
         require(entry.head.headerFields.allSatisfy { !$0.value.utf8.contains(0) }, "a value with NUL")

@@ -37,10 +37,11 @@ struct FuzzCacheFields: FuzzTarget {
         require(0...CacheDirectives.longest ~= freshness.lifetime, "a lifetime is out of bounds")
         checkDecision(judge, request, entry, freshness, at: later)
         requireEqual(
-            try? CacheEntry(encoded: entry.updating(bodySize: 0).partless.encoded).head, entry.head, "another entry")
+            try? HTTPCache.Entry(encoded: entry.updating(bodySize: 0).partless.encoded).head, entry.head,
+            "another entry")
     }
 
-    private static func checkStored(_ entry: CacheEntry, _ request: CacheRequest, _ mode: HTTPCache.Mode) {
+    private static func checkStored(_ entry: HTTPCache.Entry, _ request: CacheRequest, _ mode: HTTPCache.Mode) {
         let directives = entry.effective(in: mode).directives
         require(!directives.noStore || directives.mustUnderstand, "what says no-store is stored")
         require(mode == .singleUser || request.credentials.isEmpty || mode == .shared, "a user's response is for all")
@@ -56,7 +57,7 @@ struct FuzzCacheFields: FuzzTarget {
     }
 
     private static func checkDecision(
-        _ judge: CacheJudge, _ request: CacheRequest, _ entry: CacheEntry, _ freshness: Freshness, at later: Int64
+        _ judge: CacheJudge, _ request: CacheRequest, _ entry: HTTPCache.Entry, _ freshness: Freshness, at later: Int64
     ) {
         let directives = entry.effective(in: judge.mode).directives
         switch judge.decide(request, entry, at: later) {
@@ -89,10 +90,10 @@ struct FuzzCacheFields: FuzzTarget {
     }
 }
 
-extension CacheEntry {
+extension HTTPCache.Entry {
     /// The same entry as a whole: the bytes of a part are counted apart.
-    fileprivate var partless: CacheEntry {
-        CacheEntry(
+    fileprivate var partless: HTTPCache.Entry {
+        HTTPCache.Entry(
             id: id, key: key, uri: uri, head: head, selectors: selectors, requestTime: requestTime,
             responseTime: responseTime, bodySize: bodySize)
     }

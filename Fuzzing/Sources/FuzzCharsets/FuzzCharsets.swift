@@ -53,14 +53,14 @@ struct FuzzCharsets: FuzzTarget {
 
     /// A label stands for an encoding whose name is a label of it.
     private static func checkLabel(_ label: String) {
-        guard let encoding = StringResponseSerializer.Encoding(name: label) else {
+        guard let encoding = ResponseSerializers.Text.Encoding(name: label) else {
             let message = CharsetLabels.unknown(label, of: "a text").message
             require(message.unicodeScalars.count < 100, "an error is as long as a label")
             return require(!message.utf8.contains { $0 < 0x20 || $0 == 0x7F }, "an error holds a control character")
         }
         require(label.utf8.allSatisfy { $0 < 0x80 }, "a label is not ASCII")
         requireEqual(
-            StringResponseSerializer.Encoding(name: encoding.description), encoding,
+            ResponseSerializers.Text.Encoding(name: encoding.description), encoding,
             "a name stands for another encoding")
     }
 }

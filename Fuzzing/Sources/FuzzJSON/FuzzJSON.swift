@@ -10,7 +10,7 @@ struct FuzzJSON: FuzzTarget {
         var choices = Choices(input)
         let options = options(&choices)
         let text = choices.rest
-        var lenient = JSONReadingOptions.anyValue
+        var lenient = JSONCoding.ReadingOptions.anyValue
         lenient.duplicateKeys = .lastWins
         lenient.outOfRange = .keep
         let all = try? JSONValue(parsing: text, options: lenient)
@@ -21,8 +21,8 @@ struct FuzzJSON: FuzzTarget {
         if let all { checkRoundTrip(all, .keep) }
     }
 
-    private static func options(_ choices: inout Choices) -> JSONReadingOptions {
-        var options = JSONReadingOptions()
+    private static func options(_ choices: inout Choices) -> JSONCoding.ReadingOptions {
+        var options = JSONCoding.ReadingOptions()
         options.allowsFragments = choices.flag()
         options.bigNumbers = choices.flag() ? .fail : .keep
         options.outOfRange = choices.one(of: [.fail, .infinity, .keep])
@@ -32,8 +32,8 @@ struct FuzzJSON: FuzzTarget {
         return options
     }
 
-    private static func checkRoundTrip(_ value: JSONValue, _ outOfRange: JSONReadingOptions.OutOfRangeNumbers) {
-        var options = JSONReadingOptions.anyValue
+    private static func checkRoundTrip(_ value: JSONValue, _ outOfRange: JSONCoding.ReadingOptions.OutOfRangeNumbers) {
+        var options = JSONCoding.ReadingOptions.anyValue
         options.outOfRange = outOfRange
         let written = value.jsonBytes()
         guard let again = try? JSONValue(parsing: written, options: options) else {

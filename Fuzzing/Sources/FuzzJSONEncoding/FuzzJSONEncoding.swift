@@ -41,7 +41,7 @@ struct FuzzJSONEncoding: FuzzTarget {
     }
 
     private static func encoding(_ choices: inout Choices) -> JSONEncoding {
-        var style = JSONStyle()
+        var style = JSONCoding.Style()
         style.options = choices.flag() ? [.fragmentsAllowed] : [.fragmentsAllowed, .withoutEscapingSlashes]
         if choices.number(below: 8) == 7 { style.options = [] }
         style.nonFinite = choices.flag() ? .text() : .refused

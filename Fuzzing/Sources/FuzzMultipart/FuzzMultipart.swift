@@ -10,7 +10,7 @@ struct FuzzMultipart: FuzzTarget {
     static func check(_ input: [UInt8]) {
         var choices = Choices(input)
         let seed = choices.byte()
-        var limits = MultipartParts.Limits()
+        var limits = CurlewResponse.MultipartParts.Limits()
         limits.headSize = choices.one(of: [.kibibytes(16), 40])
         limits.fieldCount = choices.one(of: [100, 2])
         let boundary = choices.one(of: ["b", "--", " -", "aab", "0123456789abcdef"])
@@ -35,7 +35,7 @@ struct FuzzMultipart: FuzzTarget {
         }
         form += Array("--\(boundary)--\(lineEnd)".utf8)
         for pieces in [[form]] + piecings(of: form, seed: seed) {
-            let outcome = Outcome(of: pieces, boundary: boundary, limits: MultipartParts.Limits())
+            let outcome = Outcome(of: pieces, boundary: boundary, limits: CurlewResponse.MultipartParts.Limits())
             requireEqual(outcome?.parts.map(\.body), bodies, "the parts are not those of the form")
             require(outcome?.hasEnd == true && outcome?.error == nil, "the form has no end")
         }
@@ -54,7 +54,7 @@ struct Outcome: Equatable {
     var hasEnd = false
     var error: ErrorCode?
 
-    init?(of pieces: [[UInt8]], boundary: String, limits: MultipartParts.Limits) {
+    init?(of pieces: [[UInt8]], boundary: String, limits: CurlewResponse.MultipartParts.Limits) {
         guard var parser = try? MultipartParser(boundary: boundary, limits: limits) else { return nil }
         do {
             for piece in pieces {

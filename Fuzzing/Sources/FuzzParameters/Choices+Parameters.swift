@@ -4,8 +4,8 @@ internal import FuzzingKit
 @testable internal import Curlew
 
 extension Choices {
-    mutating func parameterStyle() -> ParameterStyle {
-        var style = ParameterStyle()
+    mutating func parameterStyle() -> RequestParameters.Style {
+        var style = RequestParameters.Style()
         style.arrays = one(of: [.brackets, .indexed, .repeated, .commas])
         style.nesting = one(of: [.brackets, .dots])
         style.keyOrder = one(of: [.sorted, .insertion])

@@ -12,14 +12,14 @@ struct FuzzParameters: FuzzTarget {
         let style = choices.parameterStyle()
         let tree = choices.tree(depth: 0)
         checkForm(tree, style)
-        var json = JSONStyle()
-        json.options = JSONStyle.Options(rawValue: choices.number(below: 16))
+        var json = JSONCoding.Style()
+        json.options = JSONCoding.Style.Options(rawValue: choices.number(below: 16))
         json.dates = style.dates
         json.nonFinite = style.nonFinite
         checkJSON(tree, json)
     }
 
-    private static func checkForm(_ tree: ParameterValue, _ style: ParameterStyle) {
+    private static func checkForm(_ tree: ParameterValue, _ style: RequestParameters.Style) {
         guard let form = try? style.form(tree) else { return }
         checkBytes(form, style)
         let decoded = PlainForm.pairs(of: form, plusIsSpace: style.spaces == .plus)
@@ -35,7 +35,7 @@ struct FuzzParameters: FuzzTarget {
         requireEqual(uri?.query, "a&\(form)", "a URI changes the form")
     }
 
-    private static func checkBytes(_ form: String, _ style: ParameterStyle) {
+    private static func checkBytes(_ form: String, _ style: RequestParameters.Style) {
         var allowed = Set("-._~/?&=%".utf8)
         if style.spaces == .plus { allowed.insert(UInt8(ascii: "+")) }
         if style.arrays == .commas { allowed.insert(UInt8(ascii: ",")) }
@@ -50,7 +50,7 @@ struct FuzzParameters: FuzzTarget {
         }
     }
 
-    private static func checkJSON(_ tree: ParameterValue, _ style: JSONStyle) {
+    private static func checkJSON(_ tree: ParameterValue, _ style: JSONCoding.Style) {
         guard let text = try? tree.json(style: style) else { return }
         guard let value = try? JSONValue(parsing: text) else {
             return require(false, "the JSON cannot be read: \(String(decoding: text, as: UTF8.self))")

@@ -2,19 +2,20 @@
 
 /// The pairs of a tree, found by plain recursion over texts.
 enum PlainWalk {
-    static func pairs(of tree: ParameterValue, _ style: ParameterStyle) -> [PlainPair] {
+    static func pairs(of tree: ParameterValue, _ style: RequestParameters.Style) -> [PlainPair] {
         guard case .dictionary(let dictionary) = tree else { return [] }
         return members(of: dictionary, style).flatMap { pairs($0.key, $0.value, style) }
     }
 
     private static func members(
-        of dictionary: ParameterValue.Object, _ style: ParameterStyle
+        of dictionary: ParameterValue.Object, _ style: RequestParameters.Style
     ) -> [(key: String, value: ParameterValue)] {
         guard style.keyOrder == .sorted else { return Array(dictionary) }
         return dictionary.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     }
 
-    private static func pairs(_ name: String, _ value: ParameterValue, _ style: ParameterStyle) -> [PlainPair] {
+    private static func pairs(_ name: String, _ value: ParameterValue, _ style: RequestParameters.Style) -> [PlainPair]
+    {
         switch value {
         case .dictionary(let dictionary):
             return members(of: dictionary, style).flatMap { member in
@@ -32,14 +33,16 @@ enum PlainWalk {
         }
     }
 
-    private static func list(_ name: String, _ values: [ParameterValue], _ style: ParameterStyle) -> [PlainPair] {
+    private static func list(_ name: String, _ values: [ParameterValue], _ style: RequestParameters.Style)
+        -> [PlainPair]
+    {
         let kept = values.filter { style.nulls != .dropped || $0 != .null }
         guard !kept.isEmpty else { return [] }
         let joined = kept.map { text($0, style) ?? [] }.joined(separator: [UInt8(ascii: ",")])
         return [PlainPair(name: Array(name.utf8), value: Array(joined))]
     }
 
-    private static func suffix(_ index: Int, _ style: ParameterStyle) -> String {
+    private static func suffix(_ index: Int, _ style: RequestParameters.Style) -> String {
         switch style.arrays {
         case .brackets: "[]"
         case .indexed: "[\(index)]"
@@ -47,7 +50,7 @@ enum PlainWalk {
         }
     }
 
-    private static func text(_ value: ParameterValue, _ style: ParameterStyle) -> [UInt8]? {
-        (try? style.text(of: ParameterStyle.Pair("", value))).flatMap { $0.map { Array($0.utf8) } }
+    private static func text(_ value: ParameterValue, _ style: RequestParameters.Style) -> [UInt8]? {
+        (try? style.text(of: RequestParameters.Style.Pair("", value))).flatMap { $0.map { Array($0.utf8) } }
     }
 }

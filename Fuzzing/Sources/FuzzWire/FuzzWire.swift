@@ -27,8 +27,8 @@ struct FuzzWire: FuzzTarget {
     /// It waits for nothing, whatever the server asks for.
     private static var retry: Retry {
         var retry = Retry(attempts: 2, budget: nil)
-        retry.backoff = Retry.Backoff(random: { 0 })
-        retry.retryAfterLimit = .zero
+        retry.policy.backoff = Retry.Backoff(random: { 0 })
+        retry.policy.retryAfterLimit = .zero
         return retry
     }
 

@@ -1,10 +1,10 @@
 /// A validation behind the caller's back. Whatever becomes of it, another one may begin afterwards.
 final class BackgroundValidation: Sendable {
     private let core: CacheCore
-    private let id: CacheEntry.ID
+    private let id: HTTPCache.Entry.ID
     private let hasEnded = Guarded(false)
 
-    init(core: CacheCore, id: CacheEntry.ID) {
+    init(core: CacheCore, id: HTTPCache.Entry.ID) {
         self.core = core
         self.id = id
     }
@@ -21,7 +21,7 @@ final class BackgroundValidation: Sendable {
     }
 
     func finish(
-        _ exchange: CacheExchange, _ entry: CacheEntry, _ found: CacheLookup.Found,
+        _ exchange: CacheExchange, _ entry: HTTPCache.Entry, _ found: CacheLookup.Found,
         _ result: Result<CurlewResponse, any Error>
     ) async {
         await exchange.store(result, of: entry, found)

@@ -7,7 +7,7 @@ struct CacheAnswer: Sendable, Hashable {
     let stored: Range<Int64>?
 
     /// nil if the entry has not what the request asks for.
-    init?(_ request: CacheRequest, _ entry: CacheEntry, age: Int64) {
+    init?(_ request: CacheRequest, _ entry: HTTPCache.Entry, age: Int64) {
         var head = entry.head
         head.headerFields[.age] = String(age)
         if entry.head.status == .ok || entry.head.status == .partialContent, request.isUnchanged(entry) {
@@ -47,7 +47,7 @@ struct CacheAnswer: Sendable, Hashable {
 
 extension CacheRequest {
     /// True if the caller has what is stored, by its own conditions (RFC 9110 §13.2.2).
-    func isUnchanged(_ entry: CacheEntry) -> Bool {
+    func isUnchanged(_ entry: HTTPCache.Entry) -> Bool {
         let fields = entry.head.headerFields
         let wanted = request.fields[values: .ifNoneMatch]
         if !wanted.isEmpty {
@@ -61,7 +61,7 @@ extension CacheRequest {
     }
 
     /// True if the range holds for an entry: without If-Range, or with its strong validator (RFC 9110 §13.1.5).
-    func heedsRange(of entry: CacheEntry) -> Bool {
+    func heedsRange(of entry: HTTPCache.Entry) -> Bool {
         guard hasRange else { return false }
         guard let condition = request.fields[.ifRange] else { return true }
         return ResumeToken.Validator(entry.head.headerFields)?.value.utf8.elementsEqual(condition.utf8) ?? false
@@ -71,15 +71,15 @@ extension CacheRequest {
 /// A part that came, beside one that is stored (RFC 9111 §3.4).
 struct CachePart {
     /// The entry that has the bytes of the new part already.
-    private(set) var known: CacheEntry?
+    private(set) var known: HTTPCache.Entry?
     /// The entry of both parts together; nil if they do not go together.
-    private(set) var joined: CacheEntry?
+    private(set) var joined: HTTPCache.Entry?
     /// The stored entry and those of its bytes that stand before the new part.
-    private(set) var prefix: (entry: CacheEntry, bytes: Range<Int64>)?
+    private(set) var prefix: (entry: HTTPCache.Entry, bytes: Range<Int64>)?
 
     var isKnown: Bool { known != nil }
 
-    init(_ new: CacheEntry, _ matching: [CacheEntry]) {
+    init(_ new: HTTPCache.Entry, _ matching: [HTTPCache.Entry]) {
         guard let range = new.range, let total = new.totalSize,
             let validator = ResumeToken.Validator(new.head.headerFields)
         else { return }
@@ -103,8 +103,8 @@ struct CachePart {
                 head.headerFields[.contentRange] = "bytes \(both.lowerBound)-\(both.upperBound - 1)/\(total)"
             }
             head.headerFields[.contentLength] = String(both.upperBound - both.lowerBound)
-            joined = CacheEntry(
-                id: CacheEntry.ID(), key: new.key, uri: new.uri, head: head, version: new.version,
+            joined = HTTPCache.Entry(
+                id: HTTPCache.Entry.ID(), key: new.key, uri: new.uri, head: head, version: new.version,
                 selectors: new.selectors, requestTime: new.requestTime, responseTime: new.responseTime,
                 range: isWhole ? nil : both, bodySize: both.upperBound - both.lowerBound)
             prefix = (old, 0..<(range.lowerBound - there.lowerBound))

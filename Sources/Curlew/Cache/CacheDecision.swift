@@ -3,20 +3,20 @@ internal import HTTPTypes
 /// What the cache does with a request, by what is stored: a function of both and of the time alone (RFC 9111 §4).
 enum CacheDecision: Sendable, Hashable {
     /// Answers with the entry.
-    case serve(CacheEntry, HTTPCache.Status, age: Int64)
+    case serve(HTTPCache.Entry, HTTPCache.Status, age: Int64)
     /// Answers with the entry, and validates it behind the caller's back (RFC 5861 §3).
-    case serveAndValidate(CacheEntry, age: Int64)
+    case serveAndValidate(HTTPCache.Entry, age: Int64)
     /// Asks the server whether the entry still holds.
-    case validate(CacheEntry)
+    case validate(HTTPCache.Entry)
     /// Asks the server for the bytes that are missing behind those of the entry.
-    case complete(CacheEntry)
+    case complete(HTTPCache.Entry)
     /// Asks the server as if nothing were stored.
     case forward(CacheStatusField.Reason)
     /// Answers 504: nothing is stored that serves, and the network is not to be asked (§5.2.1.7).
     case unavailable
 
     /// The entry that answers.
-    var served: CacheEntry? {
+    var served: HTTPCache.Entry? {
         switch self {
         case .serve(let entry, _, _), .serveAndValidate(let entry, _): entry
         default: nil
@@ -32,7 +32,7 @@ struct CacheJudge: Sendable {
 
     /// Decides on a GET, a HEAD or a QUERY.
     /// - Parameter entry: The stored response that the request selects.
-    func decide(_ request: CacheRequest, _ entry: CacheEntry?, at now: Int64) -> CacheDecision {
+    func decide(_ request: CacheRequest, _ entry: HTTPCache.Entry?, at now: Int64) -> CacheDecision {
         let policy = request.policy
         let isCacheOnly = policy == .onlyIfCached || request.directives.onlyIfCached
         // What is stored of the failure that a request is repeated for is not its answer.
@@ -57,12 +57,12 @@ struct CacheJudge: Sendable {
             ? .validate(entry) : .forward(.stale)
     }
 
-    func freshness(of entry: CacheEntry, at now: Int64) -> Freshness {
+    func freshness(of entry: HTTPCache.Entry, at now: Int64) -> Freshness {
         Freshness(of: entry, at: now, mode: mode, heuristicLimit: heuristicLimit)
     }
 
     /// True if an entry may stand in for a response that did not come, or came with a status that says so (RFC 5861 §4).
-    func mayServe(_ entry: CacheEntry, onFailureOf request: CacheRequest, at now: Int64) -> Bool {
+    func mayServe(_ entry: HTTPCache.Entry, onFailureOf request: CacheRequest, at now: Int64) -> Bool {
         guard request.policy == .standard || request.policy == .noCache, !request.isConditional,
             entry.range == nil || hasBytes(entry, for: request), mayAnswer(request, entry)
         else { return false }
@@ -74,7 +74,7 @@ struct CacheJudge: Sendable {
     }
 
     /// True if an entry was stored for requests such as this one, as far as credentials go (RFC 9111 §3.5).
-    private func mayAnswer(_ request: CacheRequest, _ entry: CacheEntry) -> Bool {
+    private func mayAnswer(_ request: CacheRequest, _ entry: HTTPCache.Entry) -> Bool {
         guard mode == .shared, request.credentials.contains(.authorization) else { return true }
         return entry.effective(in: mode).directives.allowsAuthorization
     }
@@ -84,7 +84,7 @@ struct CacheJudge: Sendable {
         return mode == .shared && (directives.proxyRevalidate || directives.sharedMaxAge != nil)
     }
 
-    private func mayServe(_ request: CacheRequest, _ entry: CacheEntry, _ freshness: Freshness) -> Bool {
+    private func mayServe(_ request: CacheRequest, _ entry: HTTPCache.Entry, _ freshness: Freshness) -> Bool {
         let asked = request.directives
         let said = entry.effective(in: mode).directives
         guard asked.noCache == .nothing, said.noCache != .response else { return false }
@@ -100,7 +100,9 @@ struct CacheJudge: Sendable {
         return freshness.excess <= tolerated
     }
 
-    private func mayServeWhileValidating(_ request: CacheRequest, _ entry: CacheEntry, _ freshness: Freshness) -> Bool {
+    private func mayServeWhileValidating(_ request: CacheRequest, _ entry: HTTPCache.Entry, _ freshness: Freshness)
+        -> Bool
+    {
         let asked = request.directives
         let said = entry.effective(in: mode).directives
         guard let limit = said.staleWhileRevalidate, !forbidsStale(said), asked.noCache == .nothing,
@@ -110,13 +112,13 @@ struct CacheJudge: Sendable {
     }
 
     /// True if the entry has all bytes that the request asks for.
-    private func hasBytes(_ entry: CacheEntry, for request: CacheRequest) -> Bool {
+    private func hasBytes(_ entry: HTTPCache.Entry, for request: CacheRequest) -> Bool {
         guard let range = entry.range else { return true }
         guard let total = entry.totalSize, let wanted = request.range(of: total) else { return false }
         return range.lowerBound <= wanted.lowerBound && wanted.upperBound <= range.upperBound
     }
 
-    private func completion(of entry: CacheEntry, for request: CacheRequest) -> CacheDecision {
+    private func completion(of entry: HTTPCache.Entry, for request: CacheRequest) -> CacheDecision {
         guard request.isRetrieval, !request.hasRange, !request.isConditional, entry.range?.lowerBound == 0,
             ResumeToken.Validator(entry.head.headerFields) != nil, request.policy == .standard,
             request.directives.noCache == .nothing
@@ -130,7 +132,7 @@ extension CacheDirectives {
     var allowsAuthorization: Bool { isPublic || mustRevalidate || sharedMaxAge != nil }
 }
 
-extension CacheEntry {
+extension HTTPCache.Entry {
     /// True if the server can be asked whether it still holds.
     var hasValidator: Bool { rules.hasEntityTag || rules.lastModified != nil }
 

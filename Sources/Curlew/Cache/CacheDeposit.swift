@@ -11,7 +11,7 @@ final class CacheDeposit: Sendable {
 
     private enum Phase {
         case idle
-        case direct(any CacheWriter)
+        case direct(any HTTPCache.Writer)
         case queued(AsyncStream<Piece>.Continuation)
         case ended
     }
@@ -33,11 +33,11 @@ final class CacheDeposit: Sendable {
     }
 
     private let exchange: CacheExchange
-    private let entry: CacheEntry
+    private let entry: HTTPCache.Entry
     private let own: Int64
     private let body: CurlewResponse.Body
     private let limit: Int
-    private let replaced: [CacheEntry.ID]
+    private let replaced: [HTTPCache.Entry.ID]
     private let state = Guarded(State())
 
     private var cache: HTTPCache { _read { yield exchange.cache } }
@@ -52,8 +52,8 @@ final class CacheDeposit: Sendable {
     ///   - limit: The most bytes that are stored.
     ///   - replaced: What the entry replaces.
     init(
-        exchange: CacheExchange, entry: CacheEntry, own: Int64, body: CurlewResponse.Body, limit: Int,
-        replaced: [CacheEntry.ID]
+        exchange: CacheExchange, entry: HTTPCache.Entry, own: Int64, body: CurlewResponse.Body, limit: Int,
+        replaced: [HTTPCache.Entry.ID]
     ) {
         self.exchange = exchange
         self.entry = entry
@@ -65,7 +65,7 @@ final class CacheDeposit: Sendable {
 
     /// - Parameter prefix: What of another entry is put before the body.
     /// - Returns: Whether it is going to be stored.
-    func begin(behind prefix: (entry: CacheEntry, bytes: Range<Int64>)?) async -> Bool {
+    func begin(behind prefix: (entry: HTTPCache.Entry, bytes: Range<Int64>)?) async -> Bool {
         let store = cache.store
         if store.isImmediate {
             do {
@@ -91,7 +91,7 @@ final class CacheDeposit: Sendable {
 
     /// Stores a chunk that its reader is about to have.
     func append(_ chunk: [UInt8]) async {
-        let (writer, isTooMuch) = state.withLock { state -> ((any CacheWriter)?, Bool) in
+        let (writer, isTooMuch) = state.withLock { state -> ((any HTTPCache.Writer)?, Bool) in
             state.count += Int64(chunk.count)
             let isTooLarge = state.count > Int64(limit) || own >= 0 && state.count > own
             switch state.phase {
@@ -130,7 +130,7 @@ final class CacheDeposit: Sendable {
 
     /// The body has come to its end.
     func finish(_ trailers: HTTPFields) async {
-        let (writer, feeding) = state.withLock { state -> ((any CacheWriter)?, Task<Void, Never>?) in
+        let (writer, feeding) = state.withLock { state -> ((any HTTPCache.Writer)?, Task<Void, Never>?) in
             defer { (state.phase, state.feeding) = (.ended, nil) }
             switch state.phase {
             case .direct(let writer): return (writer, nil)
@@ -205,7 +205,9 @@ final class CacheDeposit: Sendable {
 
     // MARK: The task that feeds a store
 
-    private func write(_ pieces: AsyncStream<Piece>, behind prefix: (entry: CacheEntry, bytes: Range<Int64>)?) async {
+    private func write(_ pieces: AsyncStream<Piece>, behind prefix: (entry: HTTPCache.Entry, bytes: Range<Int64>)?)
+        async
+    {
         do {
             let writer = try await cache.store.write(entry)
             do {
@@ -239,7 +241,7 @@ final class CacheDeposit: Sendable {
     /// Leaves one entry of those that equal requests have stored at the same time. After the commit, as each of them then sees those before it.
     ///
     /// A part replaces no whole, and under a path there are responses to several queries.
-    private func removeTwins(of entry: CacheEntry) async {
+    private func removeTwins(of entry: HTTPCache.Entry) async {
         let isFoundByPath = entry.key.uri != exchange.request.key.uri
         let query = exchange.request.request.uri.query
         let found = await core.ask(.finding, within: cache.storeTimeout) { try await $0.entries(for: entry.key) }
@@ -258,7 +260,7 @@ final class CacheDeposit: Sendable {
         await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries(others)) }
     }
 
-    private func commit(_ writer: any CacheWriter, _ trailers: HTTPFields) async {
+    private func commit(_ writer: any HTTPCache.Writer, _ trailers: HTTPFields) async {
         let count = state.withLock { $0.count }
         let added = entry.range == nil && entry.bodySize >= 0 && own >= 0 ? entry.bodySize - own : 0
         let size = entry.range.map { $0.upperBound - $0.lowerBound } ?? (count + added)

@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-extension CacheEntry {
+extension HTTPCache.Entry {
     /// The most bytes that an encoded entry may have: 1 MiB.
     public static let encodedLimit = 1 << 20
 
@@ -35,7 +35,7 @@ extension CacheEntry {
     /// Reads what ``encoded`` has written.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cacheFailed`` if it is anything else.
     public init(encoded bytes: [UInt8]) throws {
-        guard let entry = CacheEntry(decoding: bytes) else {
+        guard let entry = HTTPCache.Entry(decoding: bytes) else {
             throw CurlewError(.cacheFailed, "an entry of the cache cannot be read")
         }
         self = entry
@@ -150,12 +150,12 @@ private struct EntryReader {
         return fields
     }
 
-    mutating func selectors() -> [CacheEntry.Selector]? {
+    mutating func selectors() -> [HTTPCache.Entry.Selector]? {
         guard let count = count() else { return nil }
-        var selectors: [CacheEntry.Selector] = []
+        var selectors: [HTTPCache.Entry.Selector] = []
         for _ in 0..<count {
             guard let name = text(), let value = optionalText() else { return nil }
-            selectors.append(CacheEntry.Selector(name: name, value: value.value))
+            selectors.append(HTTPCache.Entry.Selector(name: name, value: value.value))
         }
         return selectors
     }

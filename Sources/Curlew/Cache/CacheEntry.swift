@@ -1,224 +1,228 @@
 public import HTTPTypes
 internal import Synchronization
 
-/// A stored response without its body: the key that it is found under, the head, and what its age is counted from.
-///
-/// An entry is what a ``CacheStore`` keeps beside a body. It is a value of one reference, with its directives read once.
-public struct CacheEntry: Sendable, Identifiable {
-    /// The name of an entry: 32 hexadecimal digits, drawn at random when it is made, so that two processes may share a store.
-    public struct ID: Sendable, Hashable, CustomStringConvertible {
-        public let description: String
+extension HTTPCache {
+    /// A stored response without its body: the key that it is found under, the head, and what its age is counted from.
+    ///
+    /// An entry is what a ``HTTPCache/Store`` keeps beside a body. It is a value of one reference, with its directives read once.
+    public struct Entry: Sendable, Identifiable {
+        /// The name of an entry: 32 hexadecimal digits, drawn at random when it is made, so that two processes may share a store.
+        public struct ID: Sendable, Hashable, CustomStringConvertible {
+            public let description: String
 
-        /// Reads a name; nil unless it is 32 lower-case hexadecimal digits.
-        public init?(_ text: String) {
-            guard text.utf8.count == 32, text.utf8.allSatisfy({ $0.isDigit || (0x61...0x66).contains($0) }) else {
-                return nil
-            }
-            description = text
-        }
-
-        /// Draws a name. The process draws 128 bits once, and counts on from there: the kernel's numbers are dear.
-        init() {
-            let number = Self.first.low &+ Self.count.wrappingAdd(1, ordering: .relaxed).newValue
-            description = String(unsafeUninitializedCapacity: 32) { digits in
-                for index in 0..<16 {
-                    digits[index] = Self.digit(Self.first.high >> UInt64(60 - 4 * index))
-                    digits[16 + index] = Self.digit(number >> UInt64(60 - 4 * index))
+            /// Reads a name; nil unless it is 32 lower-case hexadecimal digits.
+            public init?(_ text: String) {
+                guard text.utf8.count == 32, text.utf8.allSatisfy({ $0.isDigit || (0x61...0x66).contains($0) }) else {
+                    return nil
                 }
-                return 32
+                description = text
+            }
+
+            /// Draws a name. The process draws 128 bits once, and counts on from there: the kernel's numbers are dear.
+            init() {
+                let number = Self.first.low &+ Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+                description = String(unsafeUninitializedCapacity: 32) { digits in
+                    for index in 0..<16 {
+                        digits[index] = Self.digit(Self.first.high >> UInt64(60 - 4 * index))
+                        digits[16 + index] = Self.digit(number >> UInt64(60 - 4 * index))
+                    }
+                    return 32
+                }
+            }
+
+            private static let first = (high: UInt64.random(in: .min ... .max), low: UInt64.random(in: .min ... .max))
+            private static let count = Atomic<UInt64>(0)
+
+            private static func digit(_ number: UInt64) -> UInt8 {
+                let value = UInt8(truncatingIfNeeded: number & 15)
+                return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
             }
         }
 
-        private static let first = (high: UInt64.random(in: .min ... .max), low: UInt64.random(in: .min ... .max))
-        private static let count = Atomic<UInt64>(0)
+        /// The key that responses are stored under (RFC 9111 §2): the URI as it is requested, and whom the response is for. Keys are equal
+        /// if their bytes are.
+        public struct Key: Sendable, Hashable {
+            /// Scheme, host in lower case, port, path and query as they are sent: no fragment and no user information.
+            public let uri: String
+            /// The caller's ``RequestOptions/cachePartition``; nil if none was named. Where the request is connected in a way of its own, by
+            /// a route, a proxy, an address policy, a security policy or a Host field, or is a QUERY, `via:` and the SHA-256 of these, and of the
+            /// content of the QUERY, stand before it.
+            public let partition: String?
 
-        private static func digit(_ number: UInt64) -> UInt8 {
-            let value = UInt8(truncatingIfNeeded: number & 15)
-            return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-        }
-    }
+            public init(uri: String, partition: String? = nil) {
+                self.uri = uri
+                self.partition = partition
+            }
 
-    /// The key that responses are stored under (RFC 9111 §2): the URI as it is requested, and whom the response is for. Keys are equal
-    /// if their bytes are.
-    public struct Key: Sendable, Hashable {
-        /// Scheme, host in lower case, port, path and query as they are sent: no fragment and no user information.
-        public let uri: String
-        /// The caller's ``RequestOptions/cachePartition``; nil if none was named. Where the request is connected in a way of its own, by
-        /// a route, a proxy, an address policy, a security policy or a Host field, or is a QUERY, `via:` and the SHA-256 of these, and of the
-        /// content of the QUERY, stand before it.
-        public let partition: String?
+            public static func == (one: Key, other: Key) -> Bool {
+                one.uri.hasSameBytes(as: other.uri) && one.partition.hasSameBytes(as: other.partition)
+            }
 
-        public init(uri: String, partition: String? = nil) {
-            self.uri = uri
-            self.partition = partition
-        }
-
-        public static func == (one: Key, other: Key) -> Bool {
-            one.uri.hasSameBytes(as: other.uri) && one.partition.hasSameBytes(as: other.partition)
+            public func hash(into hasher: inout Hasher) {
+                uri.hashBytes(into: &hasher)
+                partition?.hashBytes(into: &hasher)
+            }
         }
 
-        public func hash(into hasher: inout Hasher) {
-            uri.hashBytes(into: &hasher)
-            partition?.hashBytes(into: &hasher)
+        /// A request field that the response was selected by: one that Vary names (RFC 9111 §4.1).
+        public struct Selector: Sendable, Hashable {
+            /// The field's name in lower case.
+            public let name: String
+            /// The field's value, normalized, and for a field with a secret its SHA-256; nil if the request did not have the field.
+            public let value: String?
+
+            public init(name: String, value: String?) {
+                self.name = name
+                self.value = value
+            }
+
+            public static func == (one: Selector, other: Selector) -> Bool {
+                one.name.hasSameBytes(as: other.name) && one.value.hasSameBytes(as: other.value)
+            }
+
+            public func hash(into hasher: inout Hasher) {
+                name.hashBytes(into: &hasher)
+                value?.hashBytes(into: &hasher)
+            }
         }
-    }
 
-    /// A request field that the response was selected by: one that Vary names (RFC 9111 §4.1).
-    public struct Selector: Sendable, Hashable {
-        /// The field's name in lower case.
-        public let name: String
-        /// The field's value, normalized, and for a field with a secret its SHA-256; nil if the request did not have the field.
-        public let value: String?
+        private final class Storage: Sendable {
+            let id: ID
+            let key: Key
+            let uri: String
+            let head: HTTPResponse
+            let trailers: HTTPFields
+            let version: HTTPProtocolVersion
+            let selectors: [Selector]
+            let requestTime: Int64
+            let responseTime: Int64
+            let range: Range<Int64>?
+            let bodySize: Int64
+            let rules: CacheRules
 
-        public init(name: String, value: String?) {
-            self.name = name
-            self.value = value
+            init(
+                id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields, version: HTTPProtocolVersion,
+                selectors: [Selector], requestTime: Int64, responseTime: Int64, range: Range<Int64>?, bodySize: Int64,
+                rules: CacheRules
+            ) {
+                self.id = id
+                self.key = key
+                self.uri = uri
+                self.head = head
+                self.trailers = trailers
+                self.version = version
+                self.selectors = selectors
+                self.requestTime = requestTime
+                self.responseTime = responseTime
+                self.range = range
+                self.bodySize = bodySize
+                self.rules = rules
+            }
         }
 
-        public static func == (one: Selector, other: Selector) -> Bool {
-            one.name.hasSameBytes(as: other.name) && one.value.hasSameBytes(as: other.value)
-        }
+        private let storage: Storage
 
-        public func hash(into hasher: inout Hasher) {
-            name.hashBytes(into: &hasher)
-            value?.hashBytes(into: &hasher)
-        }
-    }
-
-    private final class Storage: Sendable {
-        let id: ID
-        let key: Key
-        let uri: String
-        let head: HTTPResponse
-        let trailers: HTTPFields
-        let version: HTTPProtocolVersion
-        let selectors: [Selector]
-        let requestTime: Int64
-        let responseTime: Int64
-        let range: Range<Int64>?
-        let bodySize: Int64
-        let rules: CacheRules
-
-        init(
-            id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields, version: HTTPProtocolVersion,
-            selectors: [Selector], requestTime: Int64, responseTime: Int64, range: Range<Int64>?, bodySize: Int64,
-            rules: CacheRules
+        /// - Parameters:
+        ///   - id: Its name.
+        ///   - key: The key that it is found under.
+        ///   - uri: The URI that answered.
+        ///   - head: Status and fields, without those that may not be stored.
+        ///   - trailers: The fields that came after the body.
+        ///   - version: The protocol that carried it.
+        ///   - selectors: The request fields that Vary names.
+        ///   - requestTime: When it was asked for, in seconds since 1970.
+        ///   - responseTime: When it came, or was last validated, in seconds since 1970.
+        ///   - range: The bytes of the representation that the body has; nil if it is whole.
+        ///   - bodySize: The number of bytes in the body.
+        public init(
+            id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields = HTTPFields(),
+            version: HTTPProtocolVersion = .http11, selectors: [Selector] = [], requestTime: Int64, responseTime: Int64,
+            range: Range<Int64>? = nil, bodySize: Int64
         ) {
-            self.id = id
-            self.key = key
-            self.uri = uri
-            self.head = head
-            self.trailers = trailers
-            self.version = version
-            self.selectors = selectors
-            self.requestTime = requestTime
-            self.responseTime = responseTime
-            self.range = range
-            self.bodySize = bodySize
-            self.rules = rules
+            self.init(
+                id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
+                requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize,
+                rules: CacheRules(head, responseTime: responseTime))
         }
-    }
 
-    private let storage: Storage
-
-    /// - Parameters:
-    ///   - id: Its name.
-    ///   - key: What it is found under.
-    ///   - uri: The URI that answered.
-    ///   - head: Status and fields, without those that may not be stored.
-    ///   - trailers: The fields that came after the body.
-    ///   - version: The protocol that carried it.
-    ///   - selectors: The request fields that Vary names.
-    ///   - requestTime: When it was asked for, in seconds since 1970.
-    ///   - responseTime: When it came, or was last validated, in seconds since 1970.
-    ///   - range: The bytes of the representation that the body has; nil if it is whole.
-    ///   - bodySize: The number of bytes in the body.
-    public init(
-        id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields = HTTPFields(),
-        version: HTTPProtocolVersion = .http11, selectors: [Selector] = [], requestTime: Int64, responseTime: Int64,
-        range: Range<Int64>? = nil, bodySize: Int64
-    ) {
-        self.init(
-            id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
-            requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize,
-            rules: CacheRules(head, responseTime: responseTime))
-    }
-
-    /// - Parameter rules: What was read of the fields already.
-    init(
-        id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields = HTTPFields(),
-        version: HTTPProtocolVersion, selectors: [Selector], requestTime: Int64, responseTime: Int64,
-        range: Range<Int64>?, bodySize: Int64, rules: CacheRules
-    ) {
-        storage = Storage(
-            id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
-            requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
-    }
-
-    /// The same entry with the trailers and the number of bytes that its body had in the end.
-    func completed(trailers: HTTPFields, bodySize: Int64) -> CacheEntry {
-        if trailers.isEmpty, self.trailers.isEmpty, bodySize == self.bodySize { return self }
-        return CacheEntry(
-            id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
-            requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
-    }
-
-    /// Its name.
-    public var id: ID { storage.id }
-    /// What it is found under.
-    public var key: Key { storage.key }
-    /// The URI that answered.
-    public var uri: String { storage.uri }
-    /// Status and fields as they are stored.
-    public var head: HTTPResponse { storage.head }
-    /// The fields that came after the body.
-    public var trailers: HTTPFields { storage.trailers }
-    /// The protocol that carried it.
-    public var version: HTTPProtocolVersion { storage.version }
-    /// The request fields that it was selected by, in the order of their names.
-    public var selectors: [Selector] { storage.selectors }
-    /// When it was asked for, in seconds since 1970.
-    public var requestTime: Int64 { storage.requestTime }
-    /// When it came, or was last validated, in seconds since 1970.
-    public var responseTime: Int64 { storage.responseTime }
-    /// The bytes of the representation that the body has; nil if it is whole.
-    public var range: Range<Int64>? { storage.range }
-    /// The number of bytes in the body.
-    public var bodySize: Int64 { storage.bodySize }
-    /// What its fields say of its use.
-    var rules: CacheRules { storage.rules }
-
-    /// The same entry with other fields, times, trailers or selectors, and the same body.
-    public func updating(
-        head: HTTPResponse? = nil, trailers: HTTPFields? = nil, selectors: [Selector]? = nil,
-        requestTime: Int64? = nil, responseTime: Int64? = nil, bodySize: Int64? = nil
-    ) -> CacheEntry {
-        CacheEntry(
-            id: id, key: key, uri: uri, head: head ?? self.head, trailers: trailers ?? self.trailers, version: version,
-            selectors: selectors ?? self.selectors, requestTime: requestTime ?? self.requestTime,
-            responseTime: responseTime ?? self.responseTime, range: range, bodySize: bodySize ?? self.bodySize)
-    }
-
-    /// The same entry under another URI, as its key has it.
-    func moved(to uri: String) -> CacheEntry {
-        CacheEntry(
-            id: id, key: Key(uri: uri, partition: key.partition), uri: self.uri, head: head, trailers: trailers,
-            version: version, selectors: selectors, requestTime: requestTime, responseTime: responseTime, range: range,
-            bodySize: bodySize)
-    }
-
-    /// The bytes that it takes in memory without its body, about.
-    var overhead: Int {
-        let fields = (head.headerFields + trailers).reduce(0) {
-            $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 96
+        /// - Parameter rules: What was read of the fields already.
+        init(
+            id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields = HTTPFields(),
+            version: HTTPProtocolVersion, selectors: [Selector], requestTime: Int64, responseTime: Int64,
+            range: Range<Int64>?, bodySize: Int64, rules: CacheRules
+        ) {
+            storage = Storage(
+                id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
+                requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
         }
-        let selectors = selectors.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.utf8.count ?? 0) + 64 }
-        return 512 + key.uri.utf8.count + uri.utf8.count + (key.partition?.utf8.count ?? 0) + fields + selectors
+
+        /// The same entry with the trailers and the number of bytes that its body had in the end.
+        func completed(trailers: HTTPFields, bodySize: Int64) -> HTTPCache.Entry {
+            if trailers.isEmpty, self.trailers.isEmpty, bodySize == self.bodySize { return self }
+            return HTTPCache.Entry(
+                id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
+                requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
+        }
+
+        /// Its name.
+        public var id: ID { storage.id }
+        /// The key that it is found under.
+        public var key: Key { storage.key }
+        /// The URI that answered.
+        public var uri: String { storage.uri }
+        /// Status and fields as they are stored.
+        public var head: HTTPResponse { storage.head }
+        /// The fields that came after the body.
+        public var trailers: HTTPFields { storage.trailers }
+        /// The protocol that carried it.
+        public var version: HTTPProtocolVersion { storage.version }
+        /// The request fields that it was selected by, in the order of their names.
+        public var selectors: [Selector] { storage.selectors }
+        /// When it was asked for, in seconds since 1970.
+        public var requestTime: Int64 { storage.requestTime }
+        /// When it came, or was last validated, in seconds since 1970.
+        public var responseTime: Int64 { storage.responseTime }
+        /// The bytes of the representation that the body has; nil if it is whole.
+        public var range: Range<Int64>? { storage.range }
+        /// The number of bytes in the body.
+        public var bodySize: Int64 { storage.bodySize }
+        /// The rules for its use, as its fields have them.
+        var rules: CacheRules { storage.rules }
+
+        /// The same entry with other fields, times, trailers or selectors, and the same body.
+        public func updating(
+            head: HTTPResponse? = nil, trailers: HTTPFields? = nil, selectors: [Selector]? = nil,
+            requestTime: Int64? = nil, responseTime: Int64? = nil, bodySize: Int64? = nil
+        ) -> HTTPCache.Entry {
+            HTTPCache.Entry(
+                id: id, key: key, uri: uri, head: head ?? self.head, trailers: trailers ?? self.trailers,
+                version: version,
+                selectors: selectors ?? self.selectors, requestTime: requestTime ?? self.requestTime,
+                responseTime: responseTime ?? self.responseTime, range: range, bodySize: bodySize ?? self.bodySize)
+        }
+
+        /// The same entry under another URI, as its key has it.
+        func moved(to uri: String) -> HTTPCache.Entry {
+            HTTPCache.Entry(
+                id: id, key: Key(uri: uri, partition: key.partition), uri: self.uri, head: head, trailers: trailers,
+                version: version, selectors: selectors, requestTime: requestTime, responseTime: responseTime,
+                range: range,
+                bodySize: bodySize)
+        }
+
+        /// The bytes that it takes in memory without its body, about.
+        var overhead: Int {
+            let fields = (head.headerFields + trailers).reduce(0) {
+                $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 96
+            }
+            let selectors = selectors.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.utf8.count ?? 0) + 64 }
+            return 512 + key.uri.utf8.count + uri.utf8.count + (key.partition?.utf8.count ?? 0) + fields + selectors
+        }
     }
 }
 
-extension CacheEntry: Hashable {
-    public static func == (one: CacheEntry, other: CacheEntry) -> Bool {
+extension HTTPCache.Entry: Hashable {
+    public static func == (one: HTTPCache.Entry, other: HTTPCache.Entry) -> Bool {
         one.storage === other.storage
             || one.id == other.id && one.key == other.key && one.uri.hasSameBytes(as: other.uri)
                 && one.head.status == other.head.status

@@ -23,7 +23,7 @@ final class CacheExchange: Sendable {
     }
 
     private var core: CacheCore { cache.core }
-    private var key: CacheEntry.Key { request.key }
+    private var key: HTTPCache.Entry.Key { request.key }
 
     func perform(_ next: Next) async throws -> CurlewResponse {
         var (found, decision, body) = await lookup.decide(judge)
@@ -63,7 +63,7 @@ final class CacheExchange: Sendable {
     // MARK: Answering
 
     /// The response that an entry gives; nil if its body is no longer there.
-    private func answer(_ entry: CacheEntry, age: Int64) async -> CurlewResponse? {
+    private func answer(_ entry: HTTPCache.Entry, age: Int64) async -> CurlewResponse? {
         guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
         guard let range = plan.stored else { return answer(entry, age: age, nil) }
         let stored = await core.ask(.reading, within: cache.storeTimeout) { try await $0.body(of: entry, range: range) }
@@ -71,7 +71,7 @@ final class CacheExchange: Sendable {
     }
 
     /// - Parameter stored: The body; nil if there is none.
-    private func answer(_ entry: CacheEntry, age: Int64, _ stored: CurlewResponse.Body?) -> CurlewResponse? {
+    private func answer(_ entry: HTTPCache.Entry, age: Int64, _ stored: CurlewResponse.Body?) -> CurlewResponse? {
         guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
         var body = CurlewResponse.Body.bytes([])
         if plan.stored != nil {
@@ -84,7 +84,9 @@ final class CacheExchange: Sendable {
     }
 
     /// Notes the part that the cache had.
-    private func finished(_ response: CurlewResponse, entry: CacheEntry, _ status: HTTPCache.Status) -> CurlewResponse {
+    private func finished(_ response: CurlewResponse, entry: HTTPCache.Entry, _ status: HTTPCache.Status)
+        -> CurlewResponse
+    {
         var response = response
         response.cacheStatus = status
         let size = response.body.length ?? 0
@@ -127,7 +129,7 @@ final class CacheExchange: Sendable {
     ///
     /// It is joined with equal ones if what is stored was fresh once, so that its successor will probably be: who waits for another's
     /// response in vain has waited for nothing.
-    private func forwarded(_ original: CurlewRequest, _ stored: CacheEntry?) -> CurlewRequest {
+    private func forwarded(_ original: CurlewRequest, _ stored: HTTPCache.Entry?) -> CurlewRequest {
         var forwarded = original
         if !forwarded.fields.contains(.cacheControl) {
             switch request.policy.kind {
@@ -181,7 +183,7 @@ final class CacheExchange: Sendable {
 
     // MARK: Validating
 
-    private func conditional(_ entry: CacheEntry) -> CurlewRequest {
+    private func conditional(_ entry: HTTPCache.Entry) -> CurlewRequest {
         var conditional = request.request
         let fields = entry.head.headerFields
         if let tag = fields[.eTag] { conditional.fields[.ifNoneMatch] = tag }
@@ -189,7 +191,8 @@ final class CacheExchange: Sendable {
         return conditional
     }
 
-    private func validate(_ entry: CacheEntry, _ found: CacheLookup.Found, _ next: Next) async throws -> CurlewResponse
+    private func validate(_ entry: HTTPCache.Entry, _ found: CacheLookup.Found, _ next: Next) async throws
+        -> CurlewResponse
     {
         let response: CurlewResponse
         do {
@@ -220,18 +223,19 @@ final class CacheExchange: Sendable {
     }
 
     /// Gives an entry the fields of a 304, if that is about it.
-    private func refresh(_ entry: CacheEntry, by response: CurlewResponse) async {
+    private func refresh(_ entry: HTTPCache.Entry, by response: CurlewResponse) async {
         guard CacheJudge.isValidated(entry, by: response.fields) else { return }
         await settle(refreshed(entry, by: response, at: cache.now()), of: entry)
     }
 
-    private func refreshed(_ entry: CacheEntry, by response: CurlewResponse, at now: Int64) -> CacheJudge.Refreshed {
+    private func refreshed(_ entry: HTTPCache.Entry, by response: CurlewResponse, at now: Int64) -> CacheJudge.Refreshed
+    {
         let sent = request.credentials(asSentFor: response)
         return judge.refreshed(entry, by: response.fields, to: request, sent: sent, at: now)
     }
 
     /// Stores a refreshed entry, or removes what may no longer be stored.
-    private func settle(_ refreshed: CacheJudge.Refreshed, of entry: CacheEntry) async {
+    private func settle(_ refreshed: CacheJudge.Refreshed, of entry: HTTPCache.Entry) async {
         guard core.isCurrent(key.uri, since: generation) else { return }
         switch refreshed.outcome {
         case .replaces: await update(refreshed.entry)
@@ -240,24 +244,25 @@ final class CacheExchange: Sendable {
         }
     }
 
-    private func update(_ entry: CacheEntry) async {
+    private func update(_ entry: HTTPCache.Entry) async {
         _ = await core.ask(.updating, within: cache.storeTimeout) { try await $0.update(entry) }
     }
 
-    private func remove(_ entry: CacheEntry) async {
+    private func remove(_ entry: HTTPCache.Entry) async {
         _ = await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
     }
 
     /// The longest time that a validation takes which nobody waits for.
     private static let backgroundTimeout = Duration.seconds(60)
 
-    private func validateBehind(_ entry: CacheEntry, _ found: CacheLookup.Found, _ next: Next) async {
+    private func validateBehind(_ entry: HTTPCache.Entry, _ found: CacheLookup.Found, _ next: Next) async {
         guard core.beginValidation(of: entry.id) else { return }
         let validation = BackgroundValidation(core: core, id: entry.id)
         // Another one may have ended since the entry was looked up.
         let latest = await lookup.found()?.selected
         guard latest?.id == entry.id, latest?.responseTime == entry.responseTime else { return }
         var conditional = entry.hasValidator ? conditional(entry) : request.request
+        conditional.options.dropDeadline()
         conditional.options.totalTimeout = conditional.options.totalTimeout ?? Self.backgroundTimeout
         conditional.options.dispatch = DetachedDispatch { result in
             await validation.finish(self, entry, found, result)
@@ -270,7 +275,8 @@ final class CacheExchange: Sendable {
         }
     }
 
-    func store(_ result: Result<CurlewResponse, any Error>, of entry: CacheEntry, _ found: CacheLookup.Found) async {
+    func store(_ result: Result<CurlewResponse, any Error>, of entry: HTTPCache.Entry, _ found: CacheLookup.Found) async
+    {
         guard case .success(let response) = result else { return }
         if response.status == .notModified {
             await refresh(entry, by: response)
@@ -288,7 +294,8 @@ final class CacheExchange: Sendable {
     // MARK: Parts
 
     /// Asks for the bytes behind those of a part, and gives the whole.
-    private func complete(_ entry: CacheEntry, _ found: CacheLookup.Found, _ next: Next) async throws -> CurlewResponse
+    private func complete(_ entry: HTTPCache.Entry, _ found: CacheLookup.Found, _ next: Next) async throws
+        -> CurlewResponse
     {
         guard let range = entry.range, let validator = ResumeToken.Validator(entry.head.headerFields),
             let total = entry.totalSize, range.upperBound < total

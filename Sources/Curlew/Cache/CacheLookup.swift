@@ -5,9 +5,9 @@ struct CacheLookup: Sendable {
     /// What is stored for the request.
     struct Found: Sendable {
         /// The entry that the request selects; the latest, if it selects several.
-        var selected: CacheEntry?
+        var selected: HTTPCache.Entry?
         /// All that it selects: what a new response replaces.
-        var matching: [CacheEntry] = []
+        var matching: [HTTPCache.Entry] = []
         /// True if there is something for the URI, but for requests with other fields.
         var hasOthers = false
     }
@@ -63,7 +63,7 @@ struct CacheLookup: Sendable {
         }
     }
 
-    private func find(_ store: any CacheStore) async throws -> Found {
+    private func find(_ store: any HTTPCache.Store) async throws -> Found {
         var entries = try await store.entries(for: request.key)
         let key = request.noVarySearchKey
         if honorsNoVarySearch, !core.mustIgnore(key.uri) {

@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// A request as the cache sees it: its key, its directives, and whether it may be answered from a store at all.
 struct CacheRequest {
     let request: CurlewRequest
-    let key: CacheEntry.Key
+    let key: HTTPCache.Entry.Key
     /// True if the options of the request leave no doubt of what answers it.
     let hasKnownSource: Bool
     let directives: CacheDirectives
@@ -50,17 +50,17 @@ struct CacheRequest {
     ///
     /// Two requests that a server may tell apart never have one key: paths and queries are compared as they are sent, dot segments
     /// and escapes included. The source is part of the partition, so that a change of a resource removes its entries of all sources.
-    static func key(of request: CurlewRequest, _ source: ResponseSource) -> CacheEntry.Key {
+    static func key(of request: CurlewRequest, _ source: ResponseSource) -> HTTPCache.Entry.Key {
         let partition = request.options.isAnySet ? request.options.cachePartition : nil
-        return CacheEntry.Key(uri: key(of: request.uri), partition: source.partition(partition))
+        return HTTPCache.Entry.Key(uri: key(of: request.uri), partition: source.partition(partition))
     }
 
     /// The URI with its host in lower case, and without the port of its scheme, fragment and user information.
     static func key(of uri: CurlewURI) -> String { uri.normalizedText }
 
     /// The key that responses with No-Vary-Search are found under.
-    var noVarySearchKey: CacheEntry.Key {
-        CacheEntry.Key(uri: NoVarySearch.key(of: request.uri), partition: key.partition)
+    var noVarySearchKey: HTTPCache.Entry.Key {
+        HTTPCache.Entry.Key(uri: NoVarySearch.key(of: request.uri), partition: key.partition)
     }
 
     /// True if the method is one that the cache answers, and nothing in the request makes another one of it.
@@ -164,7 +164,7 @@ enum CacheVariant {
 
     /// The selecting fields of a request for a response; nil if it cannot be selected again: by `*`, by too many names, by too
     /// long values.
-    static func selectors(of response: HTTPFields, _ request: CurlewRequest) -> [CacheEntry.Selector]? {
+    static func selectors(of response: HTTPFields, _ request: CurlewRequest) -> [HTTPCache.Entry.Selector]? {
         guard response.contains(.vary) else { return [] }
         var names: Set<String> = []
         for value in response[values: .vary] {
@@ -176,20 +176,20 @@ enum CacheVariant {
                 guard names.count <= nameLimit else { return nil }
             }
         }
-        var selectors: [CacheEntry.Selector] = []
+        var selectors: [HTTPCache.Entry.Selector] = []
         var size = 0
         for name in names.sorted() {
             guard let field = HTTPField.Name(name), let value = Self.value(of: field, in: request)
             else { return nil }
             size += value.text?.utf8.count ?? 0
             guard size <= valueLimit else { return nil }
-            selectors.append(CacheEntry.Selector(name: name, value: value.text))
+            selectors.append(HTTPCache.Entry.Selector(name: name, value: value.text))
         }
         return selectors
     }
 
     /// True if a request selects a response that was stored with selectors.
-    static func matches(_ selectors: [CacheEntry.Selector], _ request: CurlewRequest) -> Bool {
+    static func matches(_ selectors: [HTTPCache.Entry.Selector], _ request: CurlewRequest) -> Bool {
         selectors.allSatisfy { selector in
             guard let name = HTTPField.Name(selector.name) else { return false }
             guard let value = value(of: name, in: request) else { return false }

@@ -143,7 +143,7 @@ struct Freshness: Sendable, Hashable {
     ///   - now: In seconds since 1970.
     ///   - mode: The kind of cache.
     ///   - heuristicLimit: The longest lifetime that is guessed.
-    init(of entry: CacheEntry, at now: Int64, mode: HTTPCache.Mode, heuristicLimit: Int64) {
+    init(of entry: HTTPCache.Entry, at now: Int64, mode: HTTPCache.Mode, heuristicLimit: Int64) {
         let rules = entry.rules
         let apparent = max(0, Seconds.difference(entry.responseTime, rules.date))
         let delay = max(0, Seconds.difference(entry.responseTime, entry.requestTime))
@@ -177,7 +177,7 @@ struct Freshness: Sendable, Hashable {
     var isFresh: Bool { excess < 0 }
 }
 
-extension CacheEntry {
+extension HTTPCache.Entry {
     /// The directives that hold for a kind of cache.
     func effective(in mode: HTTPCache.Mode) -> CacheRules.Effective { rules.effective(in: mode) }
 }
@@ -185,8 +185,5 @@ extension CacheEntry {
 extension HTTPField.Name {
     /// RFC 9213 §3.1.
     static let cdnCacheControl = HTTPField.Name("CDN-Cache-Control")!
-    /// RFC 9211.
-    static let cacheStatus = HTTPField.Name("Cache-Status")!
     static let noVarySearch = HTTPField.Name("No-Vary-Search")!
-    static let pragma = HTTPField.Name("Pragma")!
 }

@@ -17,7 +17,7 @@ extension CacheJudge {
     ///   - now: When the response came.
     func entry(
         for response: CurlewResponse, to request: CacheRequest, sent: CacheRequest.Credentials, at now: Int64
-    ) -> CacheEntry? {
+    ) -> HTTPCache.Entry? {
         guard request.isRetrieval, request.policy != .noStore, !request.directives.noStore else {
             return nil
         }
@@ -29,15 +29,16 @@ extension CacheJudge {
             guard let part = partialRange(fields) else { return nil }
             range = part
         }
-        var selectors: [CacheEntry.Selector] = []
+        var selectors: [HTTPCache.Entry.Selector] = []
         if rules.varies {
             guard let chosen = CacheVariant.selectors(of: fields, request.request) else { return nil }
             selectors = chosen
         }
         var head = response.head
         head.headerFields = stored(fields, rules)
-        return CacheEntry(
-            id: CacheEntry.ID(), key: request.key, uri: response.uri.requestText, head: head, version: response.version,
+        return HTTPCache.Entry(
+            id: HTTPCache.Entry.ID(), key: request.key, uri: response.uri.requestText, head: head,
+            version: response.version,
             selectors: selectors, requestTime: request.time, responseTime: now, range: range,
             bodySize: range.map { $0.upperBound - $0.lowerBound } ?? response.body.length ?? -1, rules: rules)
     }
@@ -107,7 +108,7 @@ extension CacheJudge {
     private static let keptFields: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
 
     /// The entry with the fields of a newer response.
-    func updated(_ entry: CacheEntry, by fields: HTTPFields, requested: Int64, at now: Int64) -> CacheEntry {
+    func updated(_ entry: HTTPCache.Entry, by fields: HTTPFields, requested: Int64, at now: Int64) -> HTTPCache.Entry {
         let newer = stored(fields, CacheRules(fields)).filter { !Self.keptFields.contains($0.name) }
         // Without a Date of its own the newer response is from now on.
         let names = Set(newer.map(\.name)).union([.date, .age])
@@ -130,7 +131,7 @@ extension CacheJudge {
             case removes
         }
 
-        var entry: CacheEntry
+        var entry: HTTPCache.Entry
         var outcome: Outcome
     }
 
@@ -139,7 +140,7 @@ extension CacheJudge {
     /// The entry is then selected by the request that was answered now, as that is the one that its content was confirmed for.
     /// - Parameter sent: The credentials that the request had when it left; nil if another request was made of it.
     func refreshed(
-        _ entry: CacheEntry, by fields: HTTPFields, to request: CacheRequest, sent: CacheRequest.Credentials?,
+        _ entry: HTTPCache.Entry, by fields: HTTPFields, to request: CacheRequest, sent: CacheRequest.Credentials?,
         at now: Int64
     ) -> Refreshed {
         let merged = updated(entry, by: fields, requested: request.time, at: now)
@@ -154,7 +155,7 @@ extension CacheJudge {
     }
 
     /// True if a 304 is about an entry: its validators are the entry's, or it has none (§4.3.4).
-    static func isValidated(_ entry: CacheEntry, by fields: HTTPFields) -> Bool {
+    static func isValidated(_ entry: HTTPCache.Entry, by fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
         if let tag = fields[.eTag] {
             guard let known = stored[.eTag] else { return false }
@@ -167,7 +168,7 @@ extension CacheJudge {
     }
 
     /// True if a response to HEAD is about an entry: what it says of the representation is what is stored (§4.3.5).
-    static func isSame(_ entry: CacheEntry, as fields: HTTPFields) -> Bool {
+    static func isSame(_ entry: HTTPCache.Entry, as fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
         for name in [HTTPField.Name.eTag, .lastModified] {
             if let value = fields[name], let known = stored[name], !value.utf8.elementsEqual(known.utf8) {

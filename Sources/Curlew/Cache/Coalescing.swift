@@ -75,7 +75,7 @@ private struct CoalescedDispatch: RequestDispatch {
 struct FlightKey: Hashable, Sendable {
     private let transport: ObjectIdentifier?
     private let method: HTTPRequest.Method
-    private let target: CacheEntry.Key
+    private let target: HTTPCache.Entry.Key
     private let userInformation: ExactText?
     private let fields: ExactFields
     private let timeouts: [Duration?]
@@ -96,9 +96,17 @@ struct FlightKey: Hashable, Sendable {
         timeouts =
             options.isAnySet
             ? [
-                options.connectTimeout, options.headTimeout, options.idleTimeout, options.totalTimeout,
-                options.connectionWaitTimeout,
+                options.connectTimeout, options.headTimeout, options.idleTimeout, Self.total(options),
+                options.connectionWaitTimeout, options.attemptTimeout,
             ] : []
+    }
+}
+
+extension FlightKey {
+    /// The total timeout; of calls within one deadline it is the moment at which that ends.
+    private static func total(_ options: RequestOptions) -> Duration? {
+        guard let deadline = options.deadline, deadline.setsTotal else { return options.totalTimeout }
+        return .nanoseconds(deadline.end.nanoseconds)
     }
 }
 

@@ -25,7 +25,7 @@ public struct HTTPCache: CurlewMiddleware {
     /// Whose responses the cache holds.
     public let mode: Mode
     /// What it keeps them in.
-    public let store: any CacheStore
+    public let store: any HTTPCache.Store
     /// The longest time for which a response without a word on its freshness is taken for fresh: a tenth of the time since it was last
     /// modified (RFC 9111 §4.2.2), and not more than this. One day by default; zero never guesses.
     public var heuristicLimit: Duration = .seconds(86_400)
@@ -34,7 +34,7 @@ public struct HTTPCache: CurlewMiddleware {
     public var servesStaleOnFailure = false
     /// True if a body that its reader leaves is read on, and stored. False by default: it is not stored.
     public var finishesAbandonedBodies = false
-    /// The most bytes of a body that is stored; nil is the store's ``CacheStore/entryLimit``.
+    /// The most bytes of a body that is stored; nil is the store's ``HTTPCache/Store/entryLimit``.
     public var entryLimit: ByteSize?
     /// True if No-Vary-Search is heeded: responses then also answer requests whose queries differ in what it names.
     public var honorsNoVarySearch = false
@@ -47,7 +47,7 @@ public struct HTTPCache: CurlewMiddleware {
     public var storeTimeout: Duration = .milliseconds(250)
     /// The hook that sees what is going to be stored, and the request that it answers. It may change the fields, or refuse by nil. It
     /// runs before the body is read.
-    public var willStore: (@Sendable (CacheEntry, CurlewRequest) async -> CacheEntry?)?
+    public var willStore: (@Sendable (HTTPCache.Entry, CurlewRequest) async -> HTTPCache.Entry?)?
     let core: CacheCore
     private let clock: @Sendable () -> Int64
 
@@ -56,7 +56,7 @@ public struct HTTPCache: CurlewMiddleware {
     ///   - mode: Whose responses they are.
     ///   - clock: The time, in seconds since the beginning of 1970, UTC.
     public init(
-        store: any CacheStore = MemoryCacheStore(), mode: Mode = .private,
+        store: any HTTPCache.Store = HTTPCache.MemoryStore(), mode: Mode = .private,
         clock: @escaping @Sendable () -> Int64 = HTTPCache.systemTime
     ) {
         self.store = store
@@ -199,9 +199,9 @@ extension HTTPCache {
     /// Something that happened in a cache.
     public enum Event: Sendable {
         /// A request was answered, and the part that the cache had in it.
-        case answered(CacheEntry.Key, Status)
+        case answered(HTTPCache.Entry.Key, Status)
         /// A response was stored.
-        case stored(CacheEntry)
+        case stored(HTTPCache.Entry)
         /// URIs lost what was stored for them, as something was changed there.
         case invalidated([String])
         /// Calls of the store fail, and the cache goes on without it: once for finding, reading, writing, updating and removing each, until such a call
@@ -216,9 +216,9 @@ final class CacheCore: Sendable {
         var figures = HTTPCache.Figures()
         var failing: Set<StoreCall> = []
         /// Entries that are validated behind their callers' backs.
-        var validating: Set<CacheEntry.ID> = []
+        var validating: Set<HTTPCache.Entry.ID> = []
         /// What is being stored by tasks of its own, so that who comes next finds it.
-        var pending: [CacheEntry.Key: [Int: Task<Void, Never>]] = [:]
+        var pending: [HTTPCache.Entry.Key: [Int: Task<Void, Never>]] = [:]
         var nextPending = 0
         /// The invalidations of late, by their numbers: what was asked for before is not stored.
         var invalidations: [String: UInt64] = [:]
@@ -231,17 +231,19 @@ final class CacheCore: Sendable {
         var stalled = 0
     }
 
-    let store: any CacheStore
+    let store: any HTTPCache.Store
     let events = Broadcaster<HTTPCache.Event>(bufferSize: 1000)
     let coalescing = Coalescing()
     private let deadlines = Deadlines()
+    /// Apart from the calls of a request, which have less time.
+    private let removalDeadlines = Deadlines()
     private let state = Guarded(State())
     /// So many invalidations are remembered.
     private static let memory = 1024
 
     private let removalTimeout: Duration
 
-    init(store: any CacheStore, removalTimeout: Duration = HTTPCache.removalTimeout) {
+    init(store: any HTTPCache.Store, removalTimeout: Duration = HTTPCache.removalTimeout) {
         self.store = store
         self.removalTimeout = removalTimeout
     }
@@ -275,19 +277,18 @@ final class CacheCore: Sendable {
         state.withLock { if !$0.failing.isEmpty { $0.failing.remove(call) } }
     }
 
-    func remove(_ selection: CacheSelection) async throws {
+    func remove(_ selection: HTTPCache.Selection) async throws {
         state.withLock { state in
             state.generation += 1
             state.floor = state.generation
         }
-        let store = store
-        let isDone = try await deadlines.outcome(
-            of: {
+        let isDone = try await removalDeadlines.outcome(
+            of: { [self] in
                 try await store.remove(selection)
+                if selection.isAll { state.withLock { ($0.unforgotten, $0.ignoresStore) = ([], false) } }
                 return true
             }, within: removalTimeout)
         guard isDone != nil else { throw CurlewError(.cacheFailed, "the cache's store takes too long to remove") }
-        if selection.isAll { state.withLock { ($0.unforgotten, $0.ignoresStore) = ([], false) } }
     }
 
     /// Calls the store, and waits for it no longer than it may take. As long as a call that took longer has not ended, the store is not
@@ -295,7 +296,8 @@ final class CacheCore: Sendable {
     /// - Returns: nil if the call fails, takes too long, or is not made.
     @discardableResult
     func ask<Value: Sendable>(
-        _ call: StoreCall, within limit: Duration, _ work: @escaping @Sendable (any CacheStore) async throws -> Value
+        _ call: StoreCall, within limit: Duration,
+        _ work: @escaping @Sendable (any HTTPCache.Store) async throws -> Value
     ) async -> Value? {
         let store = store
         do {
@@ -360,12 +362,12 @@ final class CacheCore: Sendable {
     // MARK: What is under way
 
     /// - Returns: Whether the entry is now validated by the caller, and was by nobody.
-    func beginValidation(of id: CacheEntry.ID) -> Bool { state.withLock { $0.validating.insert(id).inserted } }
+    func beginValidation(of id: HTTPCache.Entry.ID) -> Bool { state.withLock { $0.validating.insert(id).inserted } }
 
-    func endValidation(of id: CacheEntry.ID) { state.withLock { _ = $0.validating.remove(id) } }
+    func endValidation(of id: HTTPCache.Entry.ID) { state.withLock { _ = $0.validating.remove(id) } }
 
     /// Has those who look for the key wait for a task that stores there.
-    func begin(_ key: CacheEntry.Key, _ work: @escaping @Sendable () async -> Void) {
+    func begin(_ key: HTTPCache.Entry.Key, _ work: @escaping @Sendable () async -> Void) {
         // Under the lock, so that the end does not come before it is noted.
         state.withLock { state in
             let number = state.nextPending
@@ -378,7 +380,7 @@ final class CacheCore: Sendable {
         }
     }
 
-    private func end(_ key: CacheEntry.Key, _ number: Int) {
+    private func end(_ key: HTTPCache.Entry.Key, _ number: Int) {
         state.withLock { state in
             state.pending[key]?[number] = nil
             if state.pending[key]?.isEmpty == true { state.pending[key] = nil }
@@ -386,7 +388,7 @@ final class CacheCore: Sendable {
     }
 
     /// What is being stored under a key.
-    func pending(_ key: CacheEntry.Key) -> [Task<Void, Never>] {
+    func pending(_ key: HTTPCache.Entry.Key) -> [Task<Void, Never>] {
         state.withLock { $0.pending.isEmpty ? [] : $0.pending[key].map { Array($0.values) } ?? [] }
     }
 

@@ -1,94 +1,96 @@
 internal import HTTPTypes
 
-/// A ``CacheStore`` in memory, bounded by bytes. What was not used for longest is evicted first.
-///
-/// Bodies, fields and keys are counted, and so is what is being written. An entry's body may have a twentieth of the capacity, as in
-/// NSURLCache, unless another limit is given.
-///
-/// ```swift
-/// let store = MemoryCacheStore(capacity: .mebibytes(64))
-/// let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .caching(HTTPCache(store: store)))
-/// ```
-public final class MemoryCacheStore: CacheStore {
-    /// The most bytes that the entries take.
-    public let capacity: ByteSize
-    public let entryLimit: ByteSize
-    /// The most entries under one key; the one that was not used for longest makes room.
-    public let variantLimit: Int
-    public var isImmediate: Bool { true }
-    private let table: Guarded<MemoryCacheTable>
+extension HTTPCache {
+    /// A ``HTTPCache/Store`` in memory, bounded by bytes. What was not used for longest is evicted first.
+    ///
+    /// Bodies, fields and keys are counted, and so is what is being written. An entry's body may have a twentieth of the capacity, as in
+    /// NSURLCache, unless another limit is given.
+    ///
+    /// ```swift
+    /// let store = HTTPCache.MemoryStore(capacity: .mebibytes(64))
+    /// let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .caching(HTTPCache(store: store)))
+    /// ```
+    public final class MemoryStore: HTTPCache.Store {
+        /// The most bytes that the entries take.
+        public let capacity: ByteSize
+        public let entryLimit: ByteSize
+        /// The most entries under one key; the one that was not used for longest makes room.
+        public let variantLimit: Int
+        public var isImmediate: Bool { true }
+        private let table: Guarded<MemoryCacheTable>
 
-    /// - Parameters:
-    ///   - capacity: The most bytes that the entries take.
-    ///   - entryLimit: The most bytes that the body of one may have; nil is a twentieth of the capacity.
-    ///   - variantLimit: The most entries under one key.
-    public init(capacity: ByteSize = .mebibytes(32), entryLimit: ByteSize? = nil, variantLimit: Int = 32) {
-        self.capacity = capacity
-        self.entryLimit = entryLimit ?? ByteSize(capacity.bytes / 20)
-        self.variantLimit = max(1, variantLimit)
-        table = Guarded(MemoryCacheTable(capacity: max(0, capacity.bytes), variantLimit: max(1, variantLimit)))
-    }
-
-    public func entries(for key: CacheEntry.Key) async throws -> [CacheEntry] {
-        table.withLock { $0.entries(for: key) }
-    }
-
-    public func body(of entry: CacheEntry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
-        guard let bytes = table.withLock({ $0.use(entry.id) }) else { return nil }
-        guard range.lowerBound >= 0, range.upperBound <= Int64(bytes.count) else { return nil }
-        if range.lowerBound == 0, range.upperBound == Int64(bytes.count) { return .bytes(bytes) }
-        return .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
-    }
-
-    public func write(_ entry: CacheEntry) async throws -> any CacheWriter {
-        MemoryCacheWriter(store: self, expected: entry.bodySize)
-    }
-
-    public func update(_ entry: CacheEntry) async throws -> Bool { table.withLock { $0.update(entry) } }
-
-    public func remove(_ selection: CacheSelection) async throws {
-        // The bodies are freed outside the lock.
-        let removed = table.withLock { $0.remove(selection) }
-        withExtendedLifetime(removed) {}
-    }
-
-    public func list(after id: CacheEntry.ID?, count: Int) async throws -> [CacheEntry] {
-        let all = table.withLock { $0.all }.sorted { $0.id.description < $1.id.description }
-        return Array(
-            all.lazy.filter { entry in id.map { entry.id.description > $0.description } ?? true }.prefix(count))
-    }
-
-    public var contents: CacheContents {
-        table.withLock {
-            CacheContents(
-                entries: $0.count, size: ByteSize($0.size), capacity: capacity, evictions: $0.evictions)
+        /// - Parameters:
+        ///   - capacity: The most bytes that the entries take.
+        ///   - entryLimit: The most bytes that the body of one may have; nil is a twentieth of the capacity.
+        ///   - variantLimit: The most entries under one key.
+        public init(capacity: ByteSize = .mebibytes(32), entryLimit: ByteSize? = nil, variantLimit: Int = 32) {
+            self.capacity = capacity
+            self.entryLimit = entryLimit ?? ByteSize(capacity.bytes / 20)
+            self.variantLimit = max(1, variantLimit)
+            table = Guarded(MemoryCacheTable(capacity: max(0, capacity.bytes), variantLimit: max(1, variantLimit)))
         }
-    }
 
-    // MARK: The writer's side
-
-    fileprivate func reserve(_ count: Int) throws {
-        guard table.withLock({ $0.reserve(count) }) else {
-            throw CurlewError(.cacheFailed, "more is being stored at a time than the cache can hold")
+        public func entries(for key: HTTPCache.Entry.Key) async throws -> [HTTPCache.Entry] {
+            table.withLock { $0.entries(for: key) }
         }
-    }
 
-    fileprivate func release(_ count: Int) { table.withLock { $0.pending -= count } }
+        public func body(of entry: HTTPCache.Entry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
+            guard let bytes = table.withLock({ $0.use(entry.id) }) else { return nil }
+            guard range.lowerBound >= 0, range.upperBound <= Int64(bytes.count) else { return nil }
+            if range.lowerBound == 0, range.upperBound == Int64(bytes.count) { return .bytes(bytes) }
+            return .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+        }
 
-    fileprivate func insert(_ entry: CacheEntry, _ bytes: [UInt8], replacing replaced: [CacheEntry.ID]) {
-        let removed = table.withLock { $0.insert(entry, bytes, replacing: replaced) }
-        withExtendedLifetime(removed) {}
+        public func write(_ entry: HTTPCache.Entry) async throws -> any HTTPCache.Writer {
+            MemoryCacheWriter(store: self, expected: entry.bodySize)
+        }
+
+        public func update(_ entry: HTTPCache.Entry) async throws -> Bool { table.withLock { $0.update(entry) } }
+
+        public func remove(_ selection: HTTPCache.Selection) async throws {
+            // The bodies are freed outside the lock.
+            let removed = table.withLock { $0.remove(selection) }
+            withExtendedLifetime(removed) {}
+        }
+
+        public func list(after id: HTTPCache.Entry.ID?, count: Int) async throws -> [HTTPCache.Entry] {
+            let all = table.withLock { $0.all }.sorted { $0.id.description < $1.id.description }
+            return Array(
+                all.lazy.filter { entry in id.map { entry.id.description > $0.description } ?? true }.prefix(count))
+        }
+
+        public var contents: HTTPCache.Contents {
+            table.withLock {
+                HTTPCache.Contents(
+                    entries: $0.count, size: ByteSize($0.size), capacity: capacity, evictions: $0.evictions)
+            }
+        }
+
+        // MARK: The writer's side
+
+        fileprivate func reserve(_ count: Int) throws {
+            guard table.withLock({ $0.reserve(count) }) else {
+                throw CurlewError(.cacheFailed, "more is being stored at a time than the cache can hold")
+            }
+        }
+
+        fileprivate func release(_ count: Int) { table.withLock { $0.pending -= count } }
+
+        fileprivate func insert(_ entry: HTTPCache.Entry, _ bytes: [UInt8], replacing replaced: [HTTPCache.Entry.ID]) {
+            let removed = table.withLock { $0.insert(entry, bytes, replacing: replaced) }
+            withExtendedLifetime(removed) {}
+        }
     }
 }
 
 /// The body of an entry on its way into memory. One task at a time uses it.
-private final class MemoryCacheWriter: CacheWriter {
-    private let store: MemoryCacheStore
+private final class MemoryCacheWriter: HTTPCache.Writer {
+    private let store: HTTPCache.MemoryStore
     private let bytes: Guarded<[UInt8]>
     /// So much is reserved because a field promises it; the rest when it has come.
     private static let reservedSize: Int64 = 1 << 20
 
-    init(store: MemoryCacheStore, expected: Int64) {
+    init(store: HTTPCache.MemoryStore, expected: Int64) {
         self.store = store
         var bytes: [UInt8] = []
         if expected > 0, expected <= Self.reservedSize { bytes.reserveCapacity(Int(expected)) }
@@ -102,7 +104,7 @@ private final class MemoryCacheWriter: CacheWriter {
         bytes.withLock { $0.append(contentsOf: chunk) }
     }
 
-    func commit(_ entry: CacheEntry, replacing replaced: [CacheEntry.ID]) async throws {
+    func commit(_ entry: HTTPCache.Entry, replacing replaced: [HTTPCache.Entry.ID]) async throws {
         var whole = take()
         guard Int64(whole.count) == entry.bodySize else {
             throw CurlewError(.cacheFailed, "the body of an entry has \(whole.count) bytes, and not \(entry.bodySize)")
@@ -127,21 +129,21 @@ private final class MemoryCacheWriter: CacheWriter {
 /// The entries, their bodies, and the order of their use. Every operation takes the same time, however many there are.
 struct MemoryCacheTable {
     private struct Record {
-        var entry: CacheEntry
+        var entry: HTTPCache.Entry
         var body: [UInt8]
         var cost: Int
-        var newer: CacheEntry.ID?
-        var older: CacheEntry.ID?
+        var newer: HTTPCache.Entry.ID?
+        var older: HTTPCache.Entry.ID?
     }
 
     private let capacity: Int
     private let variantLimit: Int
-    private var records: [CacheEntry.ID: Record] = [:]
-    private var keys: [CacheEntry.Key: [CacheEntry.ID]] = [:]
+    private var records: [HTTPCache.Entry.ID: Record] = [:]
+    private var keys: [HTTPCache.Entry.Key: [HTTPCache.Entry.ID]] = [:]
     /// The keys of a URI, one for each partition.
-    private var uris: [ExactText: Set<CacheEntry.Key>] = [:]
-    private var newest: CacheEntry.ID?
-    private var oldest: CacheEntry.ID?
+    private var uris: [ExactText: Set<HTTPCache.Entry.Key>] = [:]
+    private var newest: HTTPCache.Entry.ID?
+    private var oldest: HTTPCache.Entry.ID?
     private(set) var stored = 0
     /// The bytes of bodies that are being written.
     var pending = 0
@@ -154,15 +156,15 @@ struct MemoryCacheTable {
 
     var count: Int { records.count }
     var size: Int { stored + pending }
-    var all: [CacheEntry] { records.values.map(\.entry) }
+    var all: [HTTPCache.Entry] { records.values.map(\.entry) }
 
-    func entries(for key: CacheEntry.Key) -> [CacheEntry] {
+    func entries(for key: HTTPCache.Entry.Key) -> [HTTPCache.Entry] {
         guard let ids = keys[key] else { return [] }
         return ids.compactMap { records[$0]?.entry }
     }
 
     /// The body of an entry, which is now the one that was used last.
-    mutating func use(_ id: CacheEntry.ID) -> [UInt8]? {
+    mutating func use(_ id: HTTPCache.Entry.ID) -> [UInt8]? {
         guard let record = records[id] else { return nil }
         if newest != id {
             unlink(id)
@@ -174,7 +176,7 @@ struct MemoryCacheTable {
         return record.body
     }
 
-    mutating func update(_ entry: CacheEntry) -> Bool {
+    mutating func update(_ entry: HTTPCache.Entry) -> Bool {
         guard let record = records[entry.id], record.entry.key == entry.key,
             record.entry.bodySize == entry.bodySize
         else { return false }
@@ -193,7 +195,9 @@ struct MemoryCacheTable {
     }
 
     /// - Returns: What has to be freed.
-    mutating func insert(_ entry: CacheEntry, _ body: [UInt8], replacing replaced: [CacheEntry.ID]) -> [[UInt8]] {
+    mutating func insert(_ entry: HTTPCache.Entry, _ body: [UInt8], replacing replaced: [HTTPCache.Entry.ID])
+        -> [[UInt8]]
+    {
         var freed = replaced.compactMap { remove($0) }
         if let old = remove(entry.id) { freed.append(old) }
         let cost = body.count + entry.overhead
@@ -211,7 +215,7 @@ struct MemoryCacheTable {
     }
 
     /// - Returns: What has to be freed.
-    mutating func remove(_ selection: CacheSelection) -> [[UInt8]] {
+    mutating func remove(_ selection: HTTPCache.Selection) -> [[UInt8]] {
         switch selection.kind {
         case .all:
             let bodies = records.values.map(\.body)
@@ -228,7 +232,7 @@ struct MemoryCacheTable {
     }
 
     @discardableResult
-    private mutating func evict(sparing id: CacheEntry.ID) -> [[UInt8]] {
+    private mutating func evict(sparing id: HTTPCache.Entry.ID) -> [[UInt8]] {
         var freed: [[UInt8]] = []
         while size > capacity, let last = oldest, last != id, let body = remove(last) {
             freed.append(body)
@@ -237,7 +241,7 @@ struct MemoryCacheTable {
         return freed
     }
 
-    private mutating func remove(_ id: CacheEntry.ID) -> [UInt8]? {
+    private mutating func remove(_ id: HTTPCache.Entry.ID) -> [UInt8]? {
         guard let record = records[id] else { return nil }
         unlink(id)
         records[id] = nil
@@ -253,7 +257,7 @@ struct MemoryCacheTable {
         return record.body
     }
 
-    private mutating func link(_ id: CacheEntry.ID) {
+    private mutating func link(_ id: HTTPCache.Entry.ID) {
         records[id]?.older = newest
         records[id]?.newer = nil
         if let newest { records[newest]?.newer = id }
@@ -261,7 +265,7 @@ struct MemoryCacheTable {
         if oldest == nil { oldest = id }
     }
 
-    private mutating func unlink(_ id: CacheEntry.ID) {
+    private mutating func unlink(_ id: HTTPCache.Entry.ID) {
         guard let record = records[id] else { return }
         if let newer = record.newer { records[newer]?.older = record.older } else { newest = record.older }
         if let older = record.older { records[older]?.newer = record.newer } else { oldest = record.newer }

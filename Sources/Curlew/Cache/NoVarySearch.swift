@@ -59,7 +59,7 @@ struct NoVarySearch: Sendable, Hashable {
     static func key(of uri: CurlewURI) -> String { "\(uri.origin)\(uri.path) no-vary-search" }
 
     /// True if an entry that is found under a path answers requests with a query.
-    static func isFound(_ entry: CacheEntry, by query: String?) -> Bool {
+    static func isFound(_ entry: HTTPCache.Entry, by query: String?) -> Bool {
         guard let rule = NoVarySearch(entry.head.headerFields), let uri = try? CurlewURI(entry.uri) else {
             return false
         }

@@ -69,7 +69,7 @@ struct HeadParser {
         hasBegun = true
         bytes += line.count
         if bytes > limits.headSize.bytes {
-            return .invalid(.responseHeadTooLarge, "the head is larger than \(limits.headSize.bytes) bytes")
+            return .invalid(.responseHeadTooLarge, "the head is larger than \(limits.headSize)")
         }
         let content = Self.withoutLineEnd(line)
         switch part {

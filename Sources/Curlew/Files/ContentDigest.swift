@@ -4,7 +4,7 @@ internal import HTTPTypes
 /// A digest of some content: by which two contents are the same, or one of them is damaged.
 ///
 /// ```swift
-/// let digest = ContentDigest(hex: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+/// let digest = try ContentDigest(hex: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
 /// ```
 public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The hash function that made it.
@@ -18,13 +18,16 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
         self.init(algorithm, finished: bytes)
     }
 
-    /// Reads hexadecimal digits, as `sha256sum` and `sha512sum` write them: 64 are SHA-256, 128 are SHA-512. nil for
-    /// anything else.
-    public init?(hex: String) {
+    /// Reads hexadecimal digits, as `sha256sum` and `sha512sum` write them: 64 are SHA-256, 128 are SHA-512.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for anything else: a digest that is nil would check nothing.
+    public init(hex: String) throws {
         let digits = hex.utf8.map(\.hexValue)
         guard digits.count.isMultiple(of: 2), !digits.contains(nil),
             let algorithm = ContentDigest.Algorithm.all.first(where: { $0.length * 2 == digits.count })
-        else { return nil }
+        else {
+            throw CurlewError(
+                .invalidRequest, "the digest to expect is neither a SHA-256 nor a SHA-512 in hexadecimal digits")
+        }
         let values = digits.compactMap(\.self)
         self.init(
             algorithm, finished: stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] })
@@ -49,9 +52,8 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let algorithm = try container.decode(ContentDigest.Algorithm.self, forKey: .algorithm)
-        guard let digest = ContentDigest(hex: try container.decode(String.self, forKey: .hex)),
-            digest.algorithm == algorithm
-        else {
+        let digest = try? ContentDigest(hex: try container.decode(String.self, forKey: .hex))
+        guard let digest, digest.algorithm == algorithm else {
             throw DecodingError.dataCorruptedError(forKey: .hex, in: container, debugDescription: "no such digest")
         }
         self = digest
@@ -91,14 +93,11 @@ extension ContentDigest {
     /// The strongest digest of what is written when a response's content is, the one of the whole representation first.
     /// - Parameter isPartial: Whether the content is a part of the representation, of which Repr-Digest says nothing.
     init?(of fields: HTTPFields, isPartial: Bool) {
-        let names = isPartial ? [Self.contentField] : [Self.representationField, Self.contentField]
+        let names = isPartial ? [HTTPField.Name.contentDigest] : [.reprDigest, .contentDigest]
         let digests = names.compactMap { fields[$0].flatMap { ContentDigest(field: $0) } }
         guard let digest = digests.first(where: { $0.algorithm == .sha512 }) ?? digests.first else { return nil }
         self = digest
     }
-
-    static let representationField = HTTPField.Name("Repr-Digest")!
-    static let contentField = HTTPField.Name("Content-Digest")!
 
     /// `sha-256=:BASE64:`, and parameters, which mean nothing here.
     private static func member(_ bytes: ArraySlice<UInt8>) -> (ContentDigest.Algorithm, ContentDigest)? {

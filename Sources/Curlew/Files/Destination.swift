@@ -1,3 +1,4 @@
+internal import Glibc
 public import HTTPTypes
 
 /// The place that a download goes to, and the rule for a file that is there already.
@@ -64,6 +65,22 @@ public struct Destination: Sendable {
         }
     }
 
+    /// True if a download to here may have had a file at this path. Nothing is known of a destination that a closure chooses.
+    func mayBe(_ path: String?) -> Bool {
+        guard let path, let location else { return false }
+        guard location.isFolder else { return Self.absolute(location.path).hasSameBytes(as: path) }
+        let folder = Self.absolute(location.path)
+        let prefix = folder.utf8.last == .slash ? folder : folder + "/"
+        return path.utf8.starts(with: prefix.utf8) && !path.utf8.dropFirst(prefix.utf8.count).contains(.slash)
+    }
+
+    /// The path from the root, for a process that stands in another folder later.
+    package static func absolute(_ path: String) -> String {
+        guard path.utf8.first != .slash, let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return "\(String(cString: folder))/\(path)"
+    }
+
     /// Makes the file that is to become the one at a path.
     /// - Parameter name: The name that it has until then; nil is one that is drawn at random.
     func makePart(for path: String, named name: String? = nil) async throws -> PartFile {
@@ -100,8 +117,9 @@ public struct DownloadedFile: Sendable {
     public let path: String
     /// Its size in bytes.
     public let size: Int64
-    /// The head of the response. Its Content-Encoding, if there is one, is the coding of the bytes in the file.
-    public let response: HTTPResponse
+    /// The head of the response. Its Content-Encoding, if there is one, is the coding of the bytes in the file. nil if the file was whole
+    /// before the call, as its token file says, so that nothing was fetched.
+    public let response: HTTPResponse?
     /// The URI that answered.
     public let uri: CurlewURI
     /// Its digest, which was checked; nil if there was nothing to check it against.

@@ -38,7 +38,7 @@ public struct IntegrityRequirement: Sendable, Hashable {
     private static func digest(
         _ text: String, _ algorithm: ContentDigest.Algorithm, _ name: String
     ) throws -> IntegrityRequirement {
-        let read = ContentDigest(hex: text) ?? ContentDigest(algorithm, base64: text)
+        let read = (try? ContentDigest(hex: text)) ?? ContentDigest(algorithm, base64: text)
         guard let digest = read, digest.algorithm == algorithm else {
             throw CurlewError(.invalidRequest, "the digest to expect is no \(name): its length or its digits are wrong")
         }
@@ -115,11 +115,11 @@ extension CurlewResponse {
     fileprivate var asWhole: CurlewResponse {
         guard status == .partialContent || status == .rangeNotSatisfiable else { return self }
         var whole = self
-        whole.fields[ContentDigest.contentField] = nil
+        whole.fields[.contentDigest] = nil
         if status == .partialContent {
             whole.head.status = .ok
         } else {
-            whole.fields[ContentDigest.representationField] = nil
+            whole.fields[.reprDigest] = nil
         }
         return whole
     }

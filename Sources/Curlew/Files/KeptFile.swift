@@ -21,7 +21,7 @@ struct KeptFile: Sendable {
         let file = try await FileReader(path: path, for: .keeping)
         let size = try await file.snapshot().size
         guard size <= Int64(limit.bytes) else {
-            throw CurlewError(code, "the file has more than \(limit.bytes) bytes")
+            throw CurlewError(code, "the file has more than \(limit)")
         }
         var bytes: [UInt8] = []
         while bytes.count < Int(size) {

@@ -72,7 +72,7 @@ struct ResponseSaving {
     }
 
     private func refusal(_ reason: String) async -> CurlewError {
-        await response.refusal("the status is \(response.status.code): \(reason)")
+        await response.refusal("the status is \(response.status.text): \(reason)")
     }
 }
 

@@ -72,7 +72,7 @@ enum TokenFile {
                 if piece.isEmpty { return bytes }
                 bytes += piece
             }
-            throw CurlewError(.resumeTokenFileFailed, "the token's file is larger than \(limit.bytes) bytes")
+            throw CurlewError(.resumeTokenFileFailed, "the token's file is larger than \(limit)")
         }
     }
 

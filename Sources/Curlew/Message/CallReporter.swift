@@ -18,7 +18,10 @@ protocol CallReporter: AnyObject, Sendable {
     func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest)
     /// A request goes to the transport. Its listeners may change its fields.
     /// - Parameter session: The session that carries it; nil for another transport.
-    func attemptBegins(_ request: inout CurlewRequest, over session: (any AnyObject & Sendable)?) -> any AttemptReporter
+    /// - Returns: nil if nothing listens to attempts.
+    func attemptBegins(_ request: inout CurlewRequest, over session: (any AnyObject & Sendable)?) -> (
+        any AttemptReporter
+    )?
 }
 
 /// The receiver of the reports about one attempt. It also watches the exchange of the attempt, if a session carries it.

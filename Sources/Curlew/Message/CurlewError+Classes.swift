@@ -55,14 +55,14 @@ extension CurlewError {
         self.init(.cancelled, "the task was cancelled", context: context, underlying: cancellation)
     }
 
-    /// An error of any type as one of the library: ``ErrorCode/linkFailed`` for one that is the program's own.
+    /// An error of any type as one of the library: ``ErrorCode/foreignFailure`` for one that is the program's own.
     @inline(never)
     package init(wrapping error: any Error) {
         switch error {
         case let error as CurlewError: self = error
         case let error as CancellationError: self.init(error)
         default:
-            self.init(.linkFailed, "a link or a closure of the program's own failed", underlying: error)
+            self.init(.foreignFailure, "a link or a closure of the program's own failed", underlying: error)
         }
     }
 

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import HTTPTypes
 
 /// The one error type of the library: what failed, on which request, how far it got, and what came back.
@@ -149,13 +150,22 @@ extension CurlewError: CustomStringConvertible {
     public var description: String {
         var text = "\(code): \(message)"
         if let method, let uri { text += " (\(method) \(uri.loggedText(showsQuery: context.showsQuery)))" }
-        if let response { text += " [status \(response.status.code)]" }
+        // The message of a status that was not expected has it.
+        if let response, code != .unacceptableStatus { text += " [\(response.status.text)]" }
+        if attempts > 1 { text += " after \(attempts) attempts" }
         // A foreign error may quote what it could not decode.
         if let cause = underlying as? CurlewError {
             text += "; caused by: \(cause)"
-        } else if let underlying {
+        } else if let underlying, !(underlying is DecodingError), !(underlying is CancellationError) {
             text += "; caused by: \(type(of: underlying))"
         }
         return text
     }
+}
+
+extension CurlewError: LocalizedError {
+    /// The description, in one line.
+    public var errorDescription: String? { description }
+    /// The message alone.
+    public var failureReason: String? { message }
 }

@@ -60,7 +60,7 @@ extension ErrorCode {
     private static let permanent: Set<ErrorCode> = [
         .unacceptableStatus, .unacceptableContentType, .invalidURL, .unsupportedScheme, .invalidRequest, .unsupported,
         .encodingFailed, .bodyNotReplayable, .bodyLengthMismatch, .bodyFailed, .invalidTLSSetting, .sessionInvalidated,
-        .cancelled,
+        .cancelled, .deadlineExceeded,
     ]
 
     private static let corruption: Set<ErrorCode> = [.digestMismatch, .lengthMismatch]

@@ -21,7 +21,9 @@ extension ErrorCode {
     /// The configuration asks for what this libcurl or this machine cannot do.
     public static let unsupported = Self("unsupported")
     /// A link, a closure, a stream or a transport of the program's own has thrown an error, which is ``CurlewError/underlying``.
-    public static let linkFailed = Self("link-failed")
+    public static let foreignFailure = Self("foreign-failure")
+    /// The deadline of the calls around this one (`withDeadline`) had passed before it began.
+    public static let deadlineExceeded = Self("deadline-exceeded")
     /// A value could not be encoded as the request's body.
     public static let encodingFailed = Self("encoding-failed")
     /// The body would have to be sent again, and it can be read only once.
@@ -32,7 +34,7 @@ extension ErrorCode {
     public static let bodyFailed = Self("body-failed")
     /// The file of a ``CookieJar`` cannot be read or written; ``CurlewError/underlying`` says how.
     public static let cookieFileFailed = Self("cookie-file-failed")
-    /// The file of a ``StrictTransportStore`` or an ``AlternativeServiceStore`` cannot be read or written;
+    /// The file of a ``StrictTransport/Store`` or an ``AlternativeServices/Store`` cannot be read or written;
     /// ``CurlewError/underlying`` says how.
     public static let originFileFailed = Self("origin-file-failed")
 }
@@ -113,7 +115,7 @@ extension ErrorCode {
 extension ErrorCode {
     /// The peer's bytes are not HTTP, or break its framing.
     public static let invalidResponse = Self("invalid-response")
-    /// The head has more bytes or fields than ``CurlewResponse/Limits`` allows, or that of a part more than ``MultipartParts/Limits`` does.
+    /// The head has more bytes or fields than ``CurlewResponse/Limits`` allows, or that of a part more than ``CurlewResponse/MultipartParts/Limits`` does.
     public static let responseHeadTooLarge = Self("response-head-too-large")
     /// The body ended before its declared length, its last chunk, its last boundary, or the end of its content coding.
     public static let responseTruncated = Self("response-truncated")

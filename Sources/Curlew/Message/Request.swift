@@ -141,8 +141,10 @@ public struct CurlewRequest: Sendable {
 }
 
 extension CurlewRequest {
-    /// True if it may be sent twice: as ``RequestOptions/isIdempotent`` says, else as its method does.
-    var isIdempotent: Bool { options.isIdempotent ?? method.isIdempotent }
+    /// True if it may be sent twice: as ``RequestOptions/isIdempotent`` says, else by its method or its key.
+    var isIdempotent: Bool {
+        options.isIdempotent ?? (method.isIdempotent || options.isAnySet && options.idempotencyKey != nil)
+    }
 }
 
 extension HTTPRequest.Method {

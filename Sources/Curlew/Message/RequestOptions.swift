@@ -50,8 +50,8 @@ public struct RequestOptions: Sendable {
         get { storage?.values.addressPolicy }
         set { change { $0.addressPolicy = newValue } }
     }
-    /// The proxy to go through; ``ProxyConfiguration/none`` goes through none.
-    public var proxy: ProxyConfiguration? {
+    /// The proxy to go through; ``Proxy/Configuration/none`` goes through none.
+    public var proxy: Proxy.Configuration? {
         get { storage?.values.proxy }
         set { change { $0.proxy = newValue } }
     }
@@ -120,7 +120,7 @@ public struct RequestOptions: Sendable {
         versionPolicy: HTTPVersionPolicy? = nil,
         route: ConnectionRoute? = nil,
         addressPolicy: AddressPolicy? = nil,
-        proxy: ProxyConfiguration? = nil,
+        proxy: Proxy.Configuration? = nil,
         readBufferSize: ByteSize? = nil,
         bodyBufferSize: ByteSize? = nil,
         rateLimit: RateLimit? = nil,
@@ -163,7 +163,7 @@ public struct RequestOptions: Sendable {
         var versionPolicy: HTTPVersionPolicy?
         var route: ConnectionRoute?
         var addressPolicy: AddressPolicy?
-        var proxy: ProxyConfiguration?
+        var proxy: Proxy.Configuration?
         var readBufferSize: ByteSize?
         var bodyBufferSize: ByteSize?
         var rateLimit: RateLimit?
@@ -207,7 +207,11 @@ extension RequestOptions {
         var timeouts = defaults
         if let connectTimeout { timeouts.connect = connectTimeout }
         if let idleTimeout { timeouts.idle = idleTimeout }
-        if let totalTimeout { timeouts.total = totalTimeout }
+        if let totalTimeout {
+            // The deadline of the calls around the request does not lengthen the limit of the session.
+            timeouts.total = deadline?.setsTotal == true ? min(timeouts.total, totalTimeout) : totalTimeout
+        }
+        if let attemptTimeout { timeouts.total = min(timeouts.total, attemptTimeout) }
         if let connectionWaitTimeout { timeouts.connectionWait = connectionWaitTimeout }
         if let headTimeout { timeouts.head = headTimeout }
         return timeouts
@@ -219,9 +223,24 @@ extension RequestOptions {
         try Timeouts.check(connectTimeout, "connectTimeout")
         try Timeouts.check(idleTimeout, "idleTimeout")
         try Timeouts.check(totalTimeout, "totalTimeout")
+        try Timeouts.check(attemptTimeout, "attemptTimeout")
         try Timeouts.check(expectContinue, "expectContinue")
         try Timeouts.check(connectionWaitTimeout, "connectionWaitTimeout")
         try Timeouts.check(headTimeout, "headTimeout")
+    }
+}
+
+extension RequestOptions {
+    private enum AttemptTimeoutKey: Key {
+        static let defaultValue: Duration? = nil
+        static let affectsResponse = false
+    }
+
+    /// The longest time of each attempt, from the start of its task to its last byte: ``Retry`` sends a request again that takes longer,
+    /// as after any ``ErrorCode/totalTimeout`` within ``totalTimeout``. nil, the default, is ``Timeouts/total`` of the session.
+    public var attemptTimeout: Duration? {
+        get { self[AttemptTimeoutKey.self] }
+        set { self[AttemptTimeoutKey.self] = newValue }
     }
 }
 

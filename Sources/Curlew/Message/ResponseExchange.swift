@@ -11,6 +11,9 @@ protocol ResponseExchange: AnyObject, Sendable {
     /// True if it went over TLS, and its policy takes nobody for the host whose certificate was not verified.
     var isVerified: Bool { get }
 
+    /// True if an object is notified of the end of the exchange.
+    func isWatched(by watcher: any ExchangeWatcher) -> Bool
+
     /// Ends the exchange, unless it has ended.
     func cancel()
 

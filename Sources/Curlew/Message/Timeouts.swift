@@ -58,6 +58,6 @@ extension Timeouts {
     static func check(_ limit: Duration?, _ name: @autoclosure () -> String) throws {
         guard let limit, limit <= .zero else { return }
         throw CurlewError(
-            .invalidRequest, "\(name()) is \(limit), which is no time limit; Timeouts.unlimited is none")
+            .invalidRequest, "\(name()) is \(limit.text), which is no time limit; Timeouts.unlimited is none")
     }
 }

@@ -110,6 +110,20 @@ extension URIReference: ExpressibleByStringInterpolation {
         )
         public mutating func appendInterpolation<Value>(_ value: Value?) {}
 
+        @available(
+            *, unavailable,
+            message:
+                "a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
+        )
+        public mutating func appendInterpolation(path value: some StringProtocol) {}
+
+        @available(
+            *, unavailable,
+            message:
+                "a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
+        )
+        public mutating func appendInterpolation(query value: some StringProtocol) {}
+
         /// Text that goes in as it is.
         public mutating func appendInterpolation(raw value: some StringProtocol) { appendLiteral(String(value)) }
 

@@ -27,7 +27,7 @@ struct CallDeadline {
         guard remaining > .zero else {
             let context = CurlewError.Context(
                 method: request.method, uri: request.uri, showsQuery: request.options.showsQueries)
-            throw CurlewError(.totalTimeout, "not finished within \(total)", context: context)
+            throw CurlewError(.totalTimeout, "not finished within \(total.text)", context: context)
         }
         request.options.totalTimeout = remaining
     }

@@ -23,6 +23,7 @@ public protocol CallListener: AnyObject, Sendable {
     ///
     /// It is called where the call runs, before the event ``CallEvent/Kind/attemptStarted``, and returns at once.
     /// - Parameters:
+    ///   - request: The request of the attempt.
     ///   - call: The number of the call.
     ///   - attempt: The number of the attempt within its call, from 1.
     func prepare(_ request: inout CurlewRequest, call: UInt64, attempt: Int)

@@ -51,6 +51,9 @@ private final class QueuedListener: CallListener {
         var event = event
         // A session ends when it is dropped, whatever events wait here.
         event.session = nil
+        // A request that the listener keeps, or sends, has no part in this call.
+        event.request.reporter = nil
+        event.request.watchers = []
         queue.add(event)
     }
 

@@ -3,93 +3,116 @@ internal import Synchronization
 
 /// A call that has listeners. It makes their events of the reports of links, of the end of the chain, and of exchanges.
 package final class ListenedCall: CallReporter {
+    /// A listener, and the events that it wants.
+    private struct Subscription: Sendable {
+        let listener: any CallListener
+        let kinds: CallEvent.Kinds
+    }
+
     private static let count = Atomic<UInt64>(0)
 
     /// The number of the call.
     package let number: UInt64
-    /// The listeners, the outermost first.
-    package let listeners: [any CallListener]
-    private let attempts: AttemptCount
+    private let subscriptions: [Subscription]
+    /// The kinds of events that any listener wants.
+    private let kinds: CallEvent.Kinds
+    /// The call as a link further out has made it, which counts the attempts of both.
+    private let outer: ListenedCall?
+    private let attempts = Atomic(0)
 
-    /// The attempts of a call, by whichever link its listeners were added.
-    private final class AttemptCount: Sendable {
-        private let count = Atomic(0)
-
-        func next() -> Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
-    }
-
-    private init(number: UInt64, listeners: [any CallListener], attempts: AttemptCount) {
+    private init(number: UInt64, _ subscriptions: [Subscription], outer: ListenedCall?) {
         self.number = number
-        self.listeners = listeners
-        self.attempts = attempts
+        self.subscriptions = subscriptions
+        self.outer = outer
+        kinds = subscriptions.reduce(into: CallEvent.Kinds()) { $0.formUnion($1.kinds) }
     }
 
     /// Adds a listener to the call of a request.
-    /// - Parameter replaced: The listener whose place it takes.
+    /// - Parameters:
+    ///   - kinds: The events that it wants.
+    ///   - replaced: The listener whose place it takes.
     /// - Returns: The call, with the number that it had before.
     @discardableResult
     package static func add(
-        _ listener: any CallListener, to request: inout CurlewRequest, replacing replaced: (any CallListener)? = nil
+        _ listener: any CallListener, _ kinds: CallEvent.Kinds, to request: inout CurlewRequest,
+        replacing replaced: (any CallListener)? = nil
     ) -> ListenedCall {
+        let subscription = Subscription(listener: listener, kinds: kinds)
         let call: ListenedCall
         if let outer = request.reporter as? ListenedCall {
-            let others = replaced.map { replaced in outer.listeners.filter { $0 !== replaced } } ?? outer.listeners
-            call = ListenedCall(number: outer.number, listeners: others + [listener], attempts: outer.attempts)
+            // Of a link that is passed twice, and of a log further out, the new listener takes the place.
+            let others = outer.subscriptions.filter { $0.listener !== listener && $0.listener !== replaced }
+            call = ListenedCall(number: outer.number, others + [subscription], outer: outer)
         } else {
             let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-            call = ListenedCall(number: number, listeners: [listener], attempts: AttemptCount())
+            call = ListenedCall(number: number, [subscription], outer: nil)
         }
         request.reporter = call
         return call
     }
 
-    fileprivate func publish(_ event: CallEvent) { for listener in listeners { listener.receive(event) } }
+    /// The listeners, the outermost first.
+    var listeners: [any CallListener] { subscriptions.map(\.listener) }
+
+    private func nextAttempt() -> Int {
+        outer?.nextAttempt() ?? attempts.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// Makes an event and hands it to those who want its kind.
+    fileprivate func publish(
+        _ kind: CallEvent.Kind, _ request: CurlewRequest, attempt: Int = 0, _ describe: (inout CallEvent) -> Void
+    ) {
+        guard kinds.contains(kind) else { return }
+        var event = CallEvent(kind, call: number, attempt: attempt, request)
+        describe(&event)
+        for subscription in subscriptions where subscription.kinds.contains(kind) {
+            subscription.listener.receive(event)
+        }
+    }
+
+    fileprivate func wants(_ kind: CallEvent.Kind) -> Bool { kinds.contains(kind) }
 
     // MARK: Reports of links
 
     func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
-        var event = CallEvent(.redirected, call: self.number, request)
-        event.status = status
-        event.number = number
-        publish(event)
+        publish(.redirected, request) { event in
+            event.status = status
+            event.number = number
+        }
     }
 
     func retrying(
         _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ error: CurlewError?, after wait: Duration,
         _ attempt: Int
     ) {
-        var event = CallEvent(.retrying, call: number, request)
-        event.status = status
-        event.error = error
-        event.wait = wait
-        event.number = attempt
-        publish(event)
+        publish(.retrying, request) { event in
+            event.status = status
+            event.error = error
+            event.wait = wait
+            event.number = attempt
+        }
     }
 
     func hedging(_ request: CurlewRequest, attempt: Int) {
-        var event = CallEvent(.hedging, call: number, request)
-        event.number = attempt
-        publish(event)
+        publish(.hedging, request) { $0.number = attempt }
     }
 
     func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest) {
-        var event = CallEvent(.circuitChanged, call: number, request)
-        event.circuit = transition
-        publish(event)
+        publish(.circuitChanged, request) { $0.circuit = transition }
     }
 
     // MARK: Attempts
 
     func attemptBegins(
         _ request: inout CurlewRequest, over session: (any AnyObject & Sendable)?
-    ) -> any AttemptReporter {
-        let attempt = ListenedAttempt(number: attempts.next(), of: self)
-        for listener in listeners { listener.prepare(&request, call: number, attempt: attempt.number) }
-        request.watchers.append(attempt)
-        var event = CallEvent(.attemptStarted, call: number, attempt: attempt.number, request)
-        event.session = session
-        publish(event)
-        return attempt
+    ) -> (any AttemptReporter)? {
+        let number = nextAttempt()
+        for subscription in subscriptions {
+            subscription.listener.prepare(&request, call: self.number, attempt: number)
+        }
+        guard kinds.concernAttempts else { return nil }
+        publish(.attemptStarted, request, attempt: number) { $0.session = session }
+        return ListenedAttempt(number: number, of: self)
     }
 }
 
@@ -114,7 +137,8 @@ private final class ListenedAttempt: AttemptReporter {
 
     func answered(_ request: CurlewRequest, _ response: CurlewResponse) {
         // A session reports the end of the exchange by itself, unless another transport has sent it another request.
-        let endsLater = response.exchange?.request.watchers.contains { $0 === self } ?? false
+        let endsLater = response.exchange?.isWatched(by: self) ?? false
+        guard !endsLater || call.wants(.responseReceived) else { return }
         progress.withLock { progress in
             receive(response.head, request, &progress)
             if !endsLater { end(request, &progress) { $0.response = response.head } }
@@ -131,14 +155,13 @@ private final class ListenedAttempt: AttemptReporter {
     }
 
     func ended(_ exchange: any ResponseExchange) {
-        let exchange = exchange as? Exchange
-        guard let request = exchange?.request else { return }
+        guard let exchange = exchange as? Exchange else { return }
         progress.withLock { progress in
-            if let head = exchange?.head { receive(head, request, &progress) }
-            end(request, &progress) { event in
-                event.response = exchange?.head
-                event.error = exchange?.end
-                event.metrics = exchange?.metrics
+            if let head = exchange.head { receive(head, exchange.request, &progress) }
+            end(exchange.request, &progress) { event in
+                event.response = exchange.head
+                event.error = exchange.end
+                event.metrics = exchange.metrics
             }
         }
     }
@@ -146,17 +169,13 @@ private final class ListenedAttempt: AttemptReporter {
     private func receive(_ head: HTTPResponse, _ request: CurlewRequest, _ progress: inout Progress) {
         guard !progress.hasHead, !progress.hasEnded else { return }
         progress.hasHead = true
-        var event = CallEvent(.responseReceived, call: call.number, attempt: number, request)
-        event.response = head
-        call.publish(event)
+        call.publish(.responseReceived, request, attempt: number) { $0.response = head }
     }
 
     private func end(_ request: CurlewRequest, _ progress: inout Progress, _ describe: (inout CallEvent) -> Void) {
         guard !progress.hasEnded else { return }
         progress.hasEnded = true
-        var event = CallEvent(.attemptEnded, call: call.number, attempt: number, request)
-        describe(&event)
-        call.publish(event)
+        call.publish(.attemptEnded, request, attempt: number, describe)
     }
 }
 
@@ -166,7 +185,7 @@ extension CallListener {
         to request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>
     ) async throws -> CurlewResponse {
         var request = request
-        let call = ListenedCall.add(self, to: &request)
+        let call = ListenedCall.add(self, .all, to: &request)
         let start = Instant.now
         receive(CallEvent(.callStarted, call: call.number, request))
         do {

@@ -95,7 +95,7 @@ public struct RequestLogging: CurlewMiddleware {
         var request = original
         let outer = original.log
         let log = RequestLog(self, logger, identifier: outer?.identifier ?? makeIdentifier(original))
-        ListenedCall.add(log, to: &request, replacing: outer)
+        ListenedCall.add(log, CallEvent.Kinds(.redirected, .retrying, .hedging), to: &request, replacing: outer)
         log.began(request)
         let start = ContinuousClock.now
         do {

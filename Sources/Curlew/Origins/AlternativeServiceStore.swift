@@ -2,200 +2,203 @@ internal import Glibc
 internal import HTTPTypes
 internal import Synchronization
 
-/// The places at which origins can be reached beside their own (RFC 7838), for an ``AlternativeServices`` link or several.
-///
-/// It is a reference, and may be used from anywhere at once. Alternatives that are not marked to last belong to the network on
-/// which they were learnt: call ``networkChanged()`` when it becomes another.
-///
-/// ```swift
-/// let alternatives = AlternativeServiceStore()
-/// try await alternatives.load(from: "altsvc.txt")
-/// ```
-public final class AlternativeServiceStore: Sendable {
-    /// Its bounds.
-    public let limits: Limits
-    private let clock: @Sendable () -> Int64
-    private let state = Guarded(State())
-    private let filled = Atomic(false)
-
-    private struct State {
-        var origins: [String: [Service]] = [:]
-        var failures: [Failure.Place: Failure] = [:]
-    }
-
-    /// An alternative that did not serve.
-    private struct Failure {
-        struct Place: Hashable {
-            let origin: String
-            let host: String
-            let port: Int
-        }
-
-        var count = 0
-        /// When it may be tried again, in seconds since 1970.
-        var end: Int64 = 0
-
-        /// The time that an alternative is left out for after a failure: five minutes, then twice as long each time, up to two
-        /// days.
-        static func pause(after count: Int) -> Int64 { min(300 << Int64(min(count - 1, 10)), longestPause) }
-
-        static let longestPause: Int64 = 172_800
-    }
-
-    /// Makes an empty store.
-    /// - Parameters:
-    ///   - limits: Its bounds.
-    ///   - clock: The time in seconds since the beginning of 1970, UTC; nil is the system's.
-    public init(limits: Limits = Limits(), clock: (@Sendable () -> Int64)? = nil) {
-        self.limits = limits
-        self.clock = clock ?? { Int64(time(nil)) }
-    }
-
-    /// True if there is anything to look for: asked for every request, without the lock.
-    var isFilled: Bool { filled.load(ordering: .acquiring) }
-
-    /// The alternatives of the origin of a URI whose time is not over, the best first.
-    public func services(for uri: CurlewURI) -> [Service] {
-        let now = clock()
-        return state.withLock { $0.origins[Self.origin(of: uri), default: []].filter { $0.expirySeconds > now } }
-    }
-
-    /// The first alternative that satisfies a condition and is not left out after a failure. None if that is the origin itself.
-    func service(for uri: CurlewURI, where condition: (Service) -> Bool) -> Service? {
-        let now = clock()
-        let origin = Self.origin(of: uri)
-        let chosen = state.withLock { state in
-            state.origins[origin]?.first { service in
-                guard service.expirySeconds > now, condition(service) else { return false }
-                guard let failure = state.failures[Self.place(service, origin)] else { return true }
-                // A clock that was turned back does not leave it out for ever.
-                return failure.end <= now || failure.end - now > Failure.longestPause
-            }
-        }
-        guard let chosen, chosen.port != uri.port || chosen.host != Self.host(of: uri) else { return nil }
-        return chosen
-    }
-
-    /// Notes what the Alt-Svc fields of a response say that was verified.
-    func note(_ response: CurlewResponse) {
-        let values = response.fields.lazy.filter { $0.name == AlternativeServices.field }
-            .map { $0.withUnsafeBytesOfValue { Array($0) } }
-        let age = response.fields[.age].flatMap { DeltaSeconds.read($0.utf8) } ?? 0
-        note(values, from: response.uri, version: response.version, age: age)
-    }
-
-    /// - Parameter age: The time that the response was in caches for, in seconds.
-    func note(
-        _ values: some Sequence<[UInt8]>, from uri: CurlewURI, version: HTTPProtocolVersion = .http11, age: Int64 = 0
-    ) {
-        guard uri.layout.isSecure, let content = AlternativeServiceField.read(values) else { return }
-        let now = clock()
-        let origin = Self.origin(of: uri)
-        guard case .services(let found) = content else { return change { $0.origins[origin] = nil } }
-        let longest = limits.age.wholeSeconds
-        let services = found.compactMap { field -> Service? in
-            guard let isHTTP2 = Self.isHTTP2(field.protocol), field.age > age else { return nil }
-            return Service(
-                protocol: field.protocol, host: field.host ?? Self.host(of: uri), port: field.port,
-                persists: field.persists, expirySeconds: now + min(field.age - age, longest), isHTTP2: isHTTP2,
-                isFromHTTP2: version == .http2)
-        }
-        change { state in
-            state.origins[origin] = services.isEmpty ? nil : Array(services.prefix(max(1, limits.perOrigin)))
-            shrink(&state, now: now)
-        }
-    }
-
-    /// An alternative did not serve.
-    func failed(_ service: Service, for uri: CurlewURI) {
-        let now = clock()
-        change { state in
-            let place = Self.place(service, Self.origin(of: uri))
-            var failure = state.failures[place] ?? Failure()
-            // Requests that fail together are one failure.
-            guard failure.end <= now || failure.end - now > Failure.longestPause else { return }
-            failure.count += 1
-            failure.end = now + Failure.pause(after: failure.count)
-            state.failures[place] = failure
-            shrink(&state, now: now)
-        }
-    }
-
-    /// An alternative has answered.
-    func succeeded(_ service: Service, for uri: CurlewURI) {
-        state.withLock { state in
-            guard !state.failures.isEmpty else { return }
-            state.failures[Self.place(service, Self.origin(of: uri))] = nil
-        }
-    }
-
-    /// Forgets the alternatives that are not marked to last (`persist`), and which ones had failed: the network has become
-    /// another.
+extension AlternativeServices {
+    /// The places at which origins can be reached beside their own (RFC 7838), for an ``AlternativeServices`` link or several.
+    ///
+    /// It is a reference, and may be used from anywhere at once. Alternatives that are not marked to last belong to the network on
+    /// which they were learnt: call ``networkChanged()`` when it becomes another.
     ///
     /// ```swift
-    /// for await _ in try ReachabilityMonitor().updates.dropFirst() { alternatives.networkChanged() }
+    /// let alternatives = AlternativeServices.Store()
+    /// try await alternatives.load(from: "altsvc.txt")
     /// ```
-    public func networkChanged() {
-        change { state in
-            state.origins = state.origins.mapValues { $0.filter(\.persists) }.filter { !$0.value.isEmpty }
-            state.failures = [:]
+    public final class Store: Sendable {
+        /// Its bounds.
+        public let limits: Limits
+        private let clock: @Sendable () -> Int64
+        private let state = Guarded(State())
+        private let filled = Atomic(false)
+
+        private struct State {
+            var origins: [String: [Service]] = [:]
+            var failures: [Failure.Place: Failure] = [:]
         }
-    }
 
-    /// Removes the alternatives of the origin of a URI.
-    public func remove(for uri: CurlewURI) { change { $0.origins[Self.origin(of: uri)] = nil } }
+        /// An alternative that did not serve.
+        private struct Failure {
+            struct Place: Hashable {
+                let origin: String
+                let host: String
+                let port: Int
+            }
 
-    /// Removes all alternatives.
-    public func removeAll() { change { $0 = State() } }
+            var count = 0
+            /// When it may be tried again, in seconds since 1970.
+            var end: Int64 = 0
 
-    private func change(_ body: (inout State) -> Void) {
-        state.withLock { state in
-            body(&state)
-            filled.store(!state.origins.isEmpty, ordering: .releasing)
+            /// The time that an alternative is left out for after a failure: five minutes, then twice as long each time, up to two
+            /// days.
+            static func pause(after count: Int) -> Int64 { min(300 << Int64(min(count - 1, 10)), longestPause) }
+
+            static let longestPause: Int64 = 172_800
         }
-    }
 
-    /// What has expired goes first, then the origins whose alternatives are the soonest to expire. Failures are no more than
-    /// alternatives.
-    private func shrink(_ state: inout State, now: Int64) {
-        let failureLimit = max(1, limits.origins) * max(1, limits.perOrigin)
-        if state.failures.count > failureLimit {
-            state.failures = state.failures.filter { $0.value.end > now }
-            if state.failures.count > failureLimit { state.failures = [:] }
+        /// Makes an empty store.
+        /// - Parameters:
+        ///   - limits: Its bounds.
+        ///   - clock: The time in seconds since the beginning of 1970, UTC; nil is the system's.
+        public init(limits: Limits = Limits(), clock: (@Sendable () -> Int64)? = nil) {
+            self.limits = limits
+            self.clock = clock ?? { Int64(time(nil)) }
         }
-        let limit = max(1, limits.origins)
-        guard state.origins.count > limit else { return }
-        func end(_ services: [Service]) -> Int64 { services.lazy.map(\.expirySeconds).max() ?? 0 }
-        state.origins = state.origins.filter { end($0.value) > now }
-        let excess = state.origins.count - limit
-        guard excess > 0 else { return }
-        let ends = state.origins.map { (origin: $0.key, end: end($0.value)) }.sorted { $0.end < $1.end }
-        for entry in ends.prefix(excess) { state.origins[entry.origin] = nil }
-    }
 
-    // MARK: Names
+        /// True if there is anything to look for: asked for every request, without the lock.
+        var isFilled: Bool { filled.load(ordering: .acquiring) }
 
-    private static func origin(of uri: CurlewURI) -> String { "\(host(of: uri)):\(uri.port)" }
+        /// The alternatives of the origin of a URI whose time is not over, the best first.
+        public func services(for uri: CurlewURI) -> [Service] {
+            let now = clock()
+            return state.withLock { $0.origins[Self.origin(of: uri), default: []].filter { $0.expirySeconds > now } }
+        }
 
-    private static func host(of uri: CurlewURI) -> String {
-        AlternativeServiceField.host(uri.host) ?? uri.host.lowercased()
-    }
+        /// The first alternative that satisfies a condition and is not left out after a failure. None if that is the origin itself.
+        func service(for uri: CurlewURI, where condition: (Service) -> Bool) -> Service? {
+            let now = clock()
+            let origin = Self.origin(of: uri)
+            let chosen = state.withLock { state in
+                state.origins[origin]?.first { service in
+                    guard service.expirySeconds > now, condition(service) else { return false }
+                    guard let failure = state.failures[Self.place(service, origin)] else { return true }
+                    // A clock that was turned back does not leave it out for ever.
+                    return failure.end <= now || failure.end - now > Failure.longestPause
+                }
+            }
+            guard let chosen, chosen.port != uri.port || chosen.host != Self.host(of: uri) else { return nil }
+            return chosen
+        }
 
-    private static func place(_ service: Service, _ origin: String) -> Failure.Place {
-        Failure.Place(origin: origin, host: service.host, port: service.port)
-    }
+        /// Notes what the Alt-Svc fields of a response say that was verified.
+        func note(_ response: CurlewResponse) {
+            let values = response.fields.lazy.filter { $0.name == AlternativeServices.field }
+                .map { $0.withUnsafeBytesOfValue { Array($0) } }
+            let age = response.fields[.age].flatMap { DeltaSeconds.read($0.utf8) } ?? 0
+            note(values, from: response.uri, version: response.version, age: age)
+        }
 
-    /// Nil for a protocol that is not spoken here.
-    private static func isHTTP2(_ name: String) -> Bool? {
-        switch name {
-        case "h2": true
-        case "http/1.1": false
-        default: nil
+        /// - Parameter age: The time that the response was in caches for, in seconds.
+        func note(
+            _ values: some Sequence<[UInt8]>, from uri: CurlewURI, version: HTTPProtocolVersion = .http11,
+            age: Int64 = 0
+        ) {
+            guard uri.layout.isSecure, let content = AlternativeServiceField.read(values) else { return }
+            let now = clock()
+            let origin = Self.origin(of: uri)
+            guard case .services(let found) = content else { return change { $0.origins[origin] = nil } }
+            let longest = limits.age.wholeSeconds
+            let services = found.compactMap { field -> Service? in
+                guard let isHTTP2 = Self.isHTTP2(field.protocol), field.age > age else { return nil }
+                return Service(
+                    protocol: field.protocol, host: field.host ?? Self.host(of: uri), port: field.port,
+                    persists: field.persists, expirySeconds: now + min(field.age - age, longest), isHTTP2: isHTTP2,
+                    isFromHTTP2: version == .http2)
+            }
+            change { state in
+                state.origins[origin] = services.isEmpty ? nil : Array(services.prefix(max(1, limits.perOrigin)))
+                shrink(&state, now: now)
+            }
+        }
+
+        /// An alternative did not serve.
+        func failed(_ service: Service, for uri: CurlewURI) {
+            let now = clock()
+            change { state in
+                let place = Self.place(service, Self.origin(of: uri))
+                var failure = state.failures[place] ?? Failure()
+                // Requests that fail together are one failure.
+                guard failure.end <= now || failure.end - now > Failure.longestPause else { return }
+                failure.count += 1
+                failure.end = now + Failure.pause(after: failure.count)
+                state.failures[place] = failure
+                shrink(&state, now: now)
+            }
+        }
+
+        /// An alternative has answered.
+        func succeeded(_ service: Service, for uri: CurlewURI) {
+            state.withLock { state in
+                guard !state.failures.isEmpty else { return }
+                state.failures[Self.place(service, Self.origin(of: uri))] = nil
+            }
+        }
+
+        /// Forgets the alternatives that are not marked to last (`persist`), and which ones had failed: the network has become
+        /// another.
+        ///
+        /// ```swift
+        /// for await _ in try ReachabilityMonitor().updates.dropFirst() { alternatives.networkChanged() }
+        /// ```
+        public func networkChanged() {
+            change { state in
+                state.origins = state.origins.mapValues { $0.filter(\.persists) }.filter { !$0.value.isEmpty }
+                state.failures = [:]
+            }
+        }
+
+        /// Removes the alternatives of the origin of a URI.
+        public func remove(for uri: CurlewURI) { change { $0.origins[Self.origin(of: uri)] = nil } }
+
+        /// Removes all alternatives.
+        public func removeAll() { change { $0 = State() } }
+
+        private func change(_ body: (inout State) -> Void) {
+            state.withLock { state in
+                body(&state)
+                filled.store(!state.origins.isEmpty, ordering: .releasing)
+            }
+        }
+
+        /// Expired alternatives are removed first, then the origins whose alternatives expire soonest. Failures are no more than
+        /// alternatives.
+        private func shrink(_ state: inout State, now: Int64) {
+            let failureLimit = max(1, limits.origins) * max(1, limits.perOrigin)
+            if state.failures.count > failureLimit {
+                state.failures = state.failures.filter { $0.value.end > now }
+                if state.failures.count > failureLimit { state.failures = [:] }
+            }
+            let limit = max(1, limits.origins)
+            guard state.origins.count > limit else { return }
+            func end(_ services: [Service]) -> Int64 { services.lazy.map(\.expirySeconds).max() ?? 0 }
+            state.origins = state.origins.filter { end($0.value) > now }
+            let excess = state.origins.count - limit
+            guard excess > 0 else { return }
+            let ends = state.origins.map { (origin: $0.key, end: end($0.value)) }.sorted { $0.end < $1.end }
+            for entry in ends.prefix(excess) { state.origins[entry.origin] = nil }
+        }
+
+        // MARK: Names
+
+        private static func origin(of uri: CurlewURI) -> String { "\(host(of: uri)):\(uri.port)" }
+
+        private static func host(of uri: CurlewURI) -> String {
+            AlternativeServiceField.host(uri.host) ?? uri.host.lowercased()
+        }
+
+        private static func place(_ service: Service, _ origin: String) -> Failure.Place {
+            Failure.Place(origin: origin, host: service.host, port: service.port)
+        }
+
+        /// Nil for a protocol that is not spoken here.
+        private static func isHTTP2(_ name: String) -> Bool? {
+            switch name {
+            case "h2": true
+            case "http/1.1": false
+            default: nil
+            }
         }
     }
 }
 
-extension AlternativeServiceStore {
+extension AlternativeServices.Store {
     /// Writes the alternatives into a file in the format of `curl --alt-svc`, those of origins with `https`.
     ///
     /// The file takes its name when it is whole, so that a reader sees the old one or the new; only its owner may read it
@@ -259,7 +262,7 @@ extension AlternativeServiceStore {
     }
 }
 
-extension AlternativeServiceStore {
+extension AlternativeServices.Store {
     /// A place at which an origin can be reached.
     public struct Service: Sendable, Hashable {
         /// The protocol that is spoken there, by its name for ALPN: `h2` or `http/1.1`.
@@ -281,7 +284,7 @@ extension AlternativeServiceStore {
         }
     }
 
-    /// Bounds of an ``AlternativeServiceStore``.
+    /// Bounds of an ``AlternativeServices/Store``.
     public struct Limits: Sendable, Hashable, Codable {
         /// The most origins; the one whose alternatives are the soonest to expire goes. 1,000 by default.
         public var origins: Int

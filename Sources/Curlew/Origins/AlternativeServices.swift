@@ -19,7 +19,7 @@ internal import HTTPTypes
 /// It is written after ``StandardChain``, so that it sees each request and each response:
 ///
 /// ```swift
-/// let alternatives = AlternativeServiceStore()
+/// let alternatives = AlternativeServices.Store()
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
 ///     StandardChain()
 ///     AlternativeServices(alternatives)
@@ -27,12 +27,12 @@ internal import HTTPTypes
 /// ```
 public struct AlternativeServices: CurlewMiddleware {
     /// The alternatives that are known.
-    public let store: AlternativeServiceStore
+    public let store: AlternativeServices.Store
     /// True if an alternative at a port from 1024 on may serve an origin at a port below. False by default.
     public var allowsUnprivilegedPorts = false
 
     /// - Parameter store: Where the alternatives are: a new store, unless one is to be shared, loaded or looked into.
-    public init(_ store: AlternativeServiceStore = AlternativeServiceStore()) { self.store = store }
+    public init(_ store: AlternativeServices.Store = AlternativeServices.Store()) { self.store = store }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
@@ -50,7 +50,7 @@ public struct AlternativeServices: CurlewMiddleware {
         return response
     }
 
-    private func alternative(for request: CurlewRequest) -> (AlternativeServiceStore.Service, ConnectionRoute)? {
+    private func alternative(for request: CurlewRequest) -> (AlternativeServices.Store.Service, ConnectionRoute)? {
         guard store.isFilled, request.body.isReplayable, request.options.versionPolicy != .http2PriorKnowledge,
             request.isToBeVerified, let route = request.openRoute
         else { return nil }
@@ -68,7 +68,7 @@ public struct AlternativeServices: CurlewMiddleware {
     }
 
     private func send(
-        _ request: CurlewRequest, to service: AlternativeServiceStore.Service, _ route: ConnectionRoute,
+        _ request: CurlewRequest, to service: AlternativeServices.Store.Service, _ route: ConnectionRoute,
         _ next: Next<CurlewRequest, CurlewResponse>
     ) async throws -> CurlewResponse {
         let timekeeper = Timekeeper.continuous

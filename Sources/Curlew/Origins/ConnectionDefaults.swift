@@ -20,7 +20,8 @@ final class ConnectionDefaults: SourceDefaults {
 
     /// Nil for the usual settings, which costs a request nothing.
     init?(
-        route: ConnectionRoute, proxy: ProxyConfiguration, addressPolicy: AddressPolicy = .any, security: SecurityPolicy
+        route: ConnectionRoute, proxy: Proxy.Configuration, addressPolicy: AddressPolicy = .any,
+        security: SecurityPolicy
     ) {
         guard route != ConnectionRoute() || proxy != .none || addressPolicy != .any || security != .system else {
             return nil

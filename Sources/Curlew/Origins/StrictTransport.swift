@@ -14,17 +14,17 @@ internal import HTTPTypes
 /// refused by ``Redirects`` as ever, unless that allows it; then the request goes by `https` once more.
 ///
 /// ```swift
-/// let store = StrictTransportStore()
+/// let store = StrictTransport.Store()
 /// var options = StandardChain.Options()
 /// options.strictTransport = StrictTransport(store)
 /// let api = try HTTPSession(baseURL: "http://api.example.com/", chain: options)
 /// ```
 public struct StrictTransport: CurlewMiddleware {
     /// The hosts that have asked for `https`.
-    public let store: StrictTransportStore
+    public let store: StrictTransport.Store
 
     /// - Parameter store: Where the hosts are: a new store, unless one is to be shared, loaded or looked into.
-    public init(_ store: StrictTransportStore = StrictTransportStore()) { self.store = store }
+    public init(_ store: StrictTransport.Store = StrictTransport.Store()) { self.store = store }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse

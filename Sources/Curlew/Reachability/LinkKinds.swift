@@ -28,20 +28,20 @@ struct LinkKinds {
     }
 
     /// The kind of an interface.
-    func kind(of link: NetworkLink) -> NetworkPath.InterfaceKind { kind(of: link, depth: 0) }
+    func kind(of link: NetworkLink) -> ReachabilityStatus.Path.InterfaceKind { kind(of: link, depth: 0) }
 
     /// The kind of interface beneath a tunnel: the interface that it is made upon, if the kernel knows one; else the
     /// hardware, if all that runs is of one kind.
-    func carrier(of link: NetworkLink) -> NetworkPath.InterfaceKind? {
+    func carrier(of link: NetworkLink) -> ReachabilityStatus.Path.InterfaceKind? {
         guard Self.isTunnel(link) else { return nil }
         if let lower = link.lower, let beneath = links[lower] { return kind(of: beneath) }
-        let carriers: Set<NetworkPath.InterfaceKind> = [.wired, .wifi, .cellular]
+        let carriers: Set<ReachabilityStatus.Path.InterfaceKind> = [.wired, .wifi, .cellular]
         let running = links.values.filter { $0.isRunning && !Self.standsOnOthers($0) }
         let kinds = Set(running.map(kind(of:))).intersection(carriers)
         return kinds.count == 1 ? kinds.first : nil
     }
 
-    private func kind(of link: NetworkLink, depth: Int) -> NetworkPath.InterfaceKind {
+    private func kind(of link: NetworkLink, depth: Int) -> ReachabilityStatus.Path.InterfaceKind {
         guard depth < Self.depthLimit else { return .other }
         if link.isLoopback { return .loopback }
         if Self.slices.contains(link.driver) {
@@ -61,7 +61,7 @@ struct LinkKinds {
         }
     }
 
-    private func hardwareKind(of link: NetworkLink) -> NetworkPath.InterfaceKind {
+    private func hardwareKind(of link: NetworkLink) -> ReachabilityStatus.Path.InterfaceKind {
         switch link.hardware {
         case Int32(curlew_hardware_ieee80211), Int32(curlew_hardware_ieee80211_prism),
             Int32(curlew_hardware_ieee80211_radiotap):

@@ -57,8 +57,8 @@ struct NetworkSnapshot: Equatable, Sendable {
     struct Way: Equatable, Sendable {
         var route: NetworkRoute
         var link: NetworkLink
-        var kind: NetworkPath.InterfaceKind
-        var over: NetworkPath.InterfaceKind?
+        var kind: ReachabilityStatus.Path.InterfaceKind
+        var over: ReachabilityStatus.Path.InterfaceKind?
         /// True if the destination is a link-local address, for which a link-local source will do.
         var isToLinkLocal = false
     }
@@ -72,7 +72,7 @@ struct NetworkSnapshot: Equatable, Sendable {
     var status: ReachabilityStatus {
         let usable = ways.filter(isUsable)
         guard let first = usable.first else { return .notReachable }
-        var path = NetworkPath(interface: first.link.name, kind: first.kind, over: first.over, families: [])
+        var path = ReachabilityStatus.Path(interface: first.link.name, kind: first.kind, over: first.over, families: [])
         for way in usable {
             path.families.insert(way.route.isIPv6 ? .ipv6 : .ipv4)
             path.localAddresses.appendNew(way.route.source?.description)

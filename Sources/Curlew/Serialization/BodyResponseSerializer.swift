@@ -27,11 +27,11 @@ public protocol BodyResponseSerializer<Output>: ResponseSerializer {
     /// Makes a value of a response that is taken.
     /// - Throws: Any error; it becomes the error beneath ``ErrorCode/decodingFailed``. ``ErrorCode/emptyBody`` and
     ///   ``ErrorCode/unsupported`` go to the caller as they are.
-    func decode(_ response: CollectedResponse) throws -> Output
+    func decode(_ response: CurlewResponse.Collected) throws -> Output
 
     /// Makes a value of a response whose status is not taken, for ``CurlewError/parsedBody``. What ``decode(_:)`` makes of
     /// it by default.
-    func decodeFailure(_ response: CollectedResponse) throws -> any Sendable
+    func decodeFailure(_ response: CurlewResponse.Collected) throws -> any Sendable
 }
 
 extension BodyResponseSerializer {
@@ -39,7 +39,7 @@ extension BodyResponseSerializer {
 
     public var failureContentTypes: ResponseAcceptance.ContentTypes { acceptance.contentTypes }
 
-    public func decodeFailure(_ response: CollectedResponse) throws -> any Sendable { try decode(response) }
+    public func decodeFailure(_ response: CurlewResponse.Collected) throws -> any Sendable { try decode(response) }
 
     public func serialize(_ response: CurlewResponse) async throws -> Output {
         guard response.isObserved else { return try await read(response) { _ in } }
@@ -48,7 +48,7 @@ extension BodyResponseSerializer {
 
     /// - Parameter note: Called with what was read.
     private func read(
-        _ response: CurlewResponse, noting note: (CollectedResponse) -> Void
+        _ response: CurlewResponse, noting note: (CurlewResponse.Collected) -> Void
     ) async throws -> Output {
         switch try await acceptance.judge(response, failureContent: failureContentTypes) {
         case .accepted:
@@ -63,7 +63,7 @@ extension BodyResponseSerializer {
     }
 
     /// The value, or ``ErrorCode/decodingFailed``.
-    func value(from response: CollectedResponse) async throws -> Output {
+    func value(from response: CurlewResponse.Collected) async throws -> Output {
         do {
             return try await offloaded(response) { try decode($0) }
         } catch {
@@ -84,7 +84,7 @@ extension BodyResponseSerializer {
     }
 
     private func offloaded<Result: Sendable>(
-        _ response: CollectedResponse, _ body: @escaping @Sendable (CollectedResponse) throws -> Result
+        _ response: CurlewResponse.Collected, _ body: @escaping @Sendable (CurlewResponse.Collected) throws -> Result
     ) async throws -> Result {
         guard response.body.count > Self.offloadSize.bytes else { return try body(response) }
         return try await onGlobalExecutor { try body(response) }
@@ -101,31 +101,33 @@ package func onGlobalExecutor<Result: Sendable>(_ body: @escaping @Sendable () t
 @concurrent
 private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result { try body() }
 
-/// A response whose body was read into memory: what a serializer decodes.
-public struct CollectedResponse: Sendable {
-    /// Status, reason and header fields.
-    public let head: HTTPResponse
-    /// The whole body.
-    public let body: [UInt8]
-    /// The URI that answered.
-    public let uri: CurlewURI
-    /// The JSON dialect of the session that brought it.
-    public let json: JSONCoding
-    /// True if errors about it may show the query.
-    var showsQuery = false
+extension CurlewResponse {
+    /// A response whose body was read into memory: what a serializer decodes.
+    public struct Collected: Sendable {
+        /// Status, reason and header fields.
+        public let head: HTTPResponse
+        /// The whole body.
+        public let body: [UInt8]
+        /// The URI that answered.
+        public let uri: CurlewURI
+        /// The JSON dialect of the session that brought it.
+        public let json: JSONCoding
+        /// True if errors about it may show the query.
+        var showsQuery = false
 
-    public init(head: HTTPResponse, body: [UInt8], uri: CurlewURI, json: JSONCoding = JSONCoding()) {
-        self.head = head
-        self.body = body
-        self.uri = uri
-        self.json = json
+        public init(head: HTTPResponse, body: [UInt8], uri: CurlewURI, json: JSONCoding = JSONCoding()) {
+            self.head = head
+            self.body = body
+            self.uri = uri
+            self.json = json
+        }
+
+        /// The status.
+        public var status: HTTPResponse.Status { head.status }
+
+        /// Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
+        public var mediaType: ContentType? { ContentType(contentTypeOf: head.headerFields) }
     }
-
-    /// The status.
-    public var status: HTTPResponse.Status { head.status }
-
-    /// Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
-    public var mediaType: ContentType? { ContentType(contentTypeOf: head.headerFields) }
 }
 
 /// A type that has a value for a body that is not there.

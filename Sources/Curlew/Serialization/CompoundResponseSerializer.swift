@@ -1,75 +1,77 @@
-/// Asks several serializers in their order; the first that makes a value wins.
-///
-/// The body is read once. Each serializer judges status and media type by its own ``BodyResponseSerializer/acceptance``.
-/// Serializers of different types are made alike with ``BodyResponseSerializer/map(_:)``:
-///
-/// ```swift
-/// let serializer = CompoundResponseSerializer([
-///     JSONResponseSerializer<Report>().map { Answer.report($0) },
-///     StringResponseSerializer().map { Answer.text($0) },
-/// ])
-/// ```
-///
-/// If none makes a value, ``CurlewError/causes`` has the error of each. The error on top is
-/// - the first ``ErrorCode/unacceptableStatus`` whose body could be read, else the first one;
-/// - else ``ErrorCode/unacceptableContentType``, if that is what all of them say;
-/// - else ``ErrorCode/decodingFailed`` with the first failure that is about content beneath.
-public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, ReportingSerializer {
-    /// The serializers in their order.
-    public var serializers: [any BodyResponseSerializer<Value>]
-    /// The most bytes of a body that are read; see ``ResponseAcceptance/bodyLimit``.
-    public var bodyLimit: ByteSize?
+extension ResponseSerializers {
+    /// Asks several serializers in their order; the first that makes a value wins.
+    ///
+    /// The body is read once. Each serializer judges status and media type by its own ``BodyResponseSerializer/acceptance``.
+    /// Serializers of different types are made alike with ``BodyResponseSerializer/map(_:)``:
+    ///
+    /// ```swift
+    /// let serializer = ResponseSerializers.Compound([
+    ///     JSONResponseSerializer<Report>().map { Answer.report($0) },
+    ///     ResponseSerializers.Text().map { Answer.text($0) },
+    /// ])
+    /// ```
+    ///
+    /// If none makes a value, ``CurlewError/causes`` has the error of each. The error on top is
+    /// - the first ``ErrorCode/unacceptableStatus`` whose body could be read, else the first one;
+    /// - else ``ErrorCode/unacceptableContentType``, if that is what all of them say;
+    /// - else ``ErrorCode/decodingFailed`` with the first failure that is about content beneath.
+    public struct Compound<Value: Sendable>: ResponseSerializer, ReportingSerializer {
+        /// The serializers in their order.
+        public var serializers: [any BodyResponseSerializer<Value>]
+        /// The most bytes of a body that are read; see ``ResponseAcceptance/bodyLimit``.
+        public var bodyLimit: ByteSize?
 
-    /// - Parameter serializers: The serializers in their order.
-    public init(_ serializers: [any BodyResponseSerializer<Value>]) { self.serializers = serializers }
+        /// - Parameter serializers: The serializers in their order.
+        public init(_ serializers: [any BodyResponseSerializer<Value>]) { self.serializers = serializers }
 
-    /// The media types that the serializers ask for, one after the other.
-    public var acceptField: String? {
-        var fields: [String] = []
-        for field in serializers.compactMap(\.acceptField) where !fields.contains(field) { fields.append(field) }
-        return fields.isEmpty ? nil : (fields + ["*/*;q=0.1"]).joined(separator: ", ")
-    }
-
-    public func serialize(_ response: CurlewResponse) async throws -> Value {
-        guard response.isObserved else { return try await value(from: collect(response)) }
-        return try await reporting(on: response) { bytes in
-            let collected = try await collect(response)
-            bytes = collected.body
-            return try await value(from: collected)
+        /// The media types that the serializers ask for, one after the other.
+        public var acceptField: String? {
+            var fields: [String] = []
+            for field in serializers.compactMap(\.acceptField) where !fields.contains(field) { fields.append(field) }
+            return fields.isEmpty ? nil : (fields + ["*/*;q=0.1"]).joined(separator: ", ")
         }
-    }
 
-    private func value(from collected: CollectedResponse) async throws -> Value {
-        var causes: [CurlewError] = []
-        for serializer in serializers {
-            do {
-                return try await serializer.serialize(collected)
-            } catch let error as CurlewError where !error.isCancellation {
-                causes.append(error)
+        public func serialize(_ response: CurlewResponse) async throws -> Value {
+            guard response.isObserved else { return try await value(from: collect(response)) }
+            return try await reporting(on: response) { bytes in
+                let collected = try await collect(response)
+                bytes = collected.body
+                return try await value(from: collected)
             }
         }
-        throw CompoundFailure(response: collected, serializers: serializers.map(\.acceptance), causes: causes).error
-    }
 
-    /// Reads the body once for all: as much as is wanted of one that is taken, less of one that nobody takes.
-    private func collect(_ response: CurlewResponse) async throws -> CollectedResponse {
-        let acceptances = serializers.map(\.acceptance)
-        var common = ResponseAcceptance(acceptances.map(\.contentTypes).reduce(.types([])) { $0.union($1) })
-        common.statuses = ResponseAcceptance.Statuses(ranges: acceptances.flatMap(\.statuses.ranges))
-        common.bodyLimit = bodyLimit
-        if common.statuses.contains(response.status) { return try await common.collect(response) }
-        common.errorBodyLimit = acceptances.map(\.errorBodyLimit).max() ?? common.errorBodyLimit
-        switch try await common.judge(response, failureContent: .any) {
-        case .refused(let refusal) where refusal.readError == nil: return refusal.response
-        case .refused(let refusal): throw refusal.error()
-        case .accepted, .acceptedEmpty: return try await common.collect(response)
+        private func value(from collected: CurlewResponse.Collected) async throws -> Value {
+            var causes: [CurlewError] = []
+            for serializer in serializers {
+                do {
+                    return try await serializer.serialize(collected)
+                } catch let error as CurlewError where !error.isCancellation {
+                    causes.append(error)
+                }
+            }
+            throw CompoundFailure(response: collected, serializers: serializers.map(\.acceptance), causes: causes).error
+        }
+
+        /// Reads the body once for all: as much as is wanted of one that is taken, less of one that nobody takes.
+        private func collect(_ response: CurlewResponse) async throws -> CurlewResponse.Collected {
+            let acceptances = serializers.map(\.acceptance)
+            var common = ResponseAcceptance(acceptances.map(\.contentTypes).reduce(.types([])) { $0.union($1) })
+            common.statuses = ResponseAcceptance.Statuses(ranges: acceptances.flatMap(\.statuses.ranges))
+            common.bodyLimit = bodyLimit
+            if common.statuses.contains(response.status) { return try await common.collect(response) }
+            common.errorBodyLimit = acceptances.map(\.errorBodyLimit).max() ?? common.errorBodyLimit
+            switch try await common.judge(response, failureContent: .any) {
+            case .refused(let refusal) where refusal.readError == nil: return refusal.response
+            case .refused(let refusal): throw refusal.error()
+            case .accepted, .acceptedEmpty: return try await common.collect(response)
+            }
         }
     }
 }
 
 extension BodyResponseSerializer {
     /// Makes a value of a response whose body was read before.
-    fileprivate func serialize(_ collected: CollectedResponse) async throws -> Output {
+    fileprivate func serialize(_ collected: CurlewResponse.Collected) async throws -> Output {
         try await serialize(
             CurlewResponse(
                 head: collected.head, body: .bytes(collected.body), version: .http11, uri: collected.uri, interim: [],
@@ -79,7 +81,7 @@ extension BodyResponseSerializer {
 
 /// The error of several serializers, each of which failed.
 private struct CompoundFailure {
-    let response: CollectedResponse
+    let response: CurlewResponse.Collected
     let serializers: [ResponseAcceptance]
     let causes: [CurlewError]
 

@@ -44,7 +44,7 @@ extension CurlewError {
     /// says why.
     public var parsedBody: (any Sendable)? { context.failure?.parsed }
 
-    /// The failures of the serializers of a ``CompoundResponseSerializer``, in their order. Empty for other errors.
+    /// The failures of the serializers of a ``ResponseSerializers/Compound``, in their order. Empty for other errors.
     public var causes: [CurlewError] { context.failure?.causes ?? [] }
 
     /// The failure as the response describes it, as a type of your own: ``parsedBody`` if it is of that type, else a value

@@ -49,7 +49,10 @@ extension CurlewResponse {
     /// ```swift
     /// let problem = try await response.json(as: Problem.self, anyStatus: true)
     /// ```
-    /// - Parameter anyStatus: True if the status does not matter; by default it must be 2xx.
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - anyStatus: True if the status does not matter; by default it must be 2xx.
+    ///   - limit: The most bytes of the body; nil is the limit of the session.
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, as ``checked(_:)`` does; ``ErrorCode/decodingFailed``, or
     ///   ``ErrorCode/unacceptableContentType`` where the media type was not JSON; ``ErrorCode/emptyBody``;
     ///   ``ErrorCode/responseTooLarge``; an error that broke the body off.
@@ -62,21 +65,25 @@ extension CurlewResponse {
     }
 
     /// The body as text in the charset of its Content-Type, else in UTF-8.
-    /// - Parameter anyStatus: True if the status does not matter; by default it must be 2xx.
+    /// - Parameters:
+    ///   - anyStatus: True if the status does not matter; by default it must be 2xx.
+    ///   - limit: The most bytes of the body; nil is the limit of the session.
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``; ``ErrorCode/decodingFailed`` for bytes that are not valid in the
     ///   charset; ``ErrorCode/responseTooLarge``; an error that broke the body off.
     public func text(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> String {
-        var serializer = StringResponseSerializer()
+        var serializer = ResponseSerializers.Text()
         if anyStatus { serializer.acceptance.statuses = .any }
         serializer.acceptance.bodyLimit = limit
         return try await read(by: serializer)
     }
 
     /// The bytes of the body.
-    /// - Parameter anyStatus: True if the status does not matter; by default it must be 2xx.
+    /// - Parameters:
+    ///   - anyStatus: True if the status does not matter; by default it must be 2xx.
+    ///   - limit: The most bytes of the body; nil is the limit of the session.
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, ``ErrorCode/responseTooLarge``; an error that broke the body off.
     public func bytes(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> [UInt8] {
-        var serializer = BytesResponseSerializer()
+        var serializer = ResponseSerializers.Bytes()
         if anyStatus { serializer.acceptance.statuses = .any }
         serializer.acceptance.bodyLimit = limit
         return try await read(by: serializer)

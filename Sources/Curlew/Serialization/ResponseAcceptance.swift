@@ -29,7 +29,7 @@ extension ResponseAcceptance {
         /// A response that is taken; its body is still to be read.
         case accepted
         /// A response that is taken because there is no body whose type would matter.
-        case acceptedEmpty(CollectedResponse)
+        case acceptedEmpty(CurlewResponse.Collected)
         case refused(RejectedResponse)
     }
 
@@ -45,7 +45,7 @@ extension ResponseAcceptance {
         let (bytes, readError) = await response.body.gather(upTo: errorBodyLimit)
         // A caller who is gone wants to hear of nothing else.
         if let readError, CurlewError.isCancellation(readError) { throw readError }
-        var collected = CollectedResponse(
+        var collected = CurlewResponse.Collected(
             head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
         collected.showsQuery = response.showsQuery
         if isStatusAccepted, bytes.isEmpty {
@@ -59,10 +59,10 @@ extension ResponseAcceptance {
     }
 
     /// Reads the body of a response that is taken.
-    func collect(_ response: CurlewResponse) async throws -> CollectedResponse {
+    func collect(_ response: CurlewResponse) async throws -> CurlewResponse.Collected {
         do {
             let bytes = try await response.body.collect(upTo: bodyLimit ?? response.collectLimit)
-            var collected = CollectedResponse(
+            var collected = CurlewResponse.Collected(
                 head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
             collected.showsQuery = response.showsQuery
             return collected
@@ -74,7 +74,7 @@ extension ResponseAcceptance {
     }
 
     /// The error for a body that was taken and cannot be decoded.
-    func decodingError(_ error: any Error, _ response: CollectedResponse, format: String) -> CurlewError {
+    func decodingError(_ error: any Error, _ response: CurlewResponse.Collected, format: String) -> CurlewError {
         var context = CurlewError.Context(response, acceptable: contentTypes)
         if response.body.count <= errorBodyLimit.bytes { context.failure?.body = response.body }
         if let error = error as? CurlewError, error.code == .emptyBody || error.code == .unsupported {
@@ -84,8 +84,9 @@ extension ResponseAcceptance {
         if Task.isCancelled, CurlewError.isCancellation(error) {
             return CurlewError(error as? CancellationError ?? CancellationError(), context: context)
         }
+        let reason = (error as? DecodingError)?.reason.map { "\($0) (in \(format))" }
         let failure = CurlewError(
-            .decodingFailed, "the body cannot be read as \(format)", context: context, underlying: error)
+            .decodingFailed, reason ?? "the body cannot be read as \(format)", context: context, underlying: error)
         guard format == JSONFormat.name, !ResponseAcceptance.ContentTypes.json.accepts(response.mediaType) else {
             return failure
         }
@@ -100,7 +101,7 @@ extension ResponseAcceptance {
 
 extension CurlewError.Context {
     /// The details of a response whose body was read.
-    init(_ response: CollectedResponse, acceptable: ResponseAcceptance.ContentTypes) {
+    init(_ response: CurlewResponse.Collected, acceptable: ResponseAcceptance.ContentTypes) {
         self.init(
             uri: response.uri, stage: .receiving, response: response.head, showsQuery: response.showsQuery)
         bodyPrefix = Array(response.body.prefix(CurlewError.bodyPrefixLimit))
@@ -187,7 +188,7 @@ extension ResponseAcceptance {
 
 /// A response that is not acceptable, with what was read of its body.
 struct RejectedResponse {
-    let response: CollectedResponse
+    let response: CurlewResponse.Collected
     /// The statuses that are taken, if its own is not among them.
     let statuses: ResponseAcceptance.Statuses?
     /// The media types that are taken, if its own is not among them.
@@ -213,7 +214,7 @@ struct RejectedResponse {
         case nil: break
         }
         return CurlewError(
-            .unacceptableStatus, "the status is \(response.status.code), not one of \(statuses.text)",
+            .unacceptableStatus, "the status is \(response.status.text), not one of \(statuses.text)",
             context: context, underlying: beneath)
     }
 

@@ -60,7 +60,7 @@ extension ResponseSerializer {
 
     /// The request with ``acceptField``, if it asks for nothing itself. What goes into a file is asked for without content codings.
     func accepting(_ request: CurlewRequest) -> CurlewRequest {
-        if Self.self == FileResponseSerializer.self { return FileResponseSerializer.asking(request) }
+        if Self.self == ResponseSerializers.File.self { return ResponseSerializers.File.asking(request) }
         guard let acceptField, request.fields[.accept] == nil else { return request }
         var request = request
         request.fields[.accept] = acceptField
@@ -82,16 +82,18 @@ extension CurlewResponse {
     }
 }
 
-/// Hands the response over as it came: any status, any media type, its body still a stream.
-///
-/// A call without `as:` brings it.
-public struct RawResponseSerializer: ResponseSerializer, ReportingSerializer {
-    public init() {}
+extension ResponseSerializers {
+    /// Hands the response over as it came: any status, any media type, its body still a stream.
+    ///
+    /// A call without `as:` brings it.
+    public struct Raw: ResponseSerializer, ReportingSerializer {
+        public init() {}
 
-    public func serialize(_ response: CurlewResponse) async throws -> CurlewResponse { response }
+        public func serialize(_ response: CurlewResponse) async throws -> CurlewResponse { response }
+    }
 }
 
-extension ResponseSerializer where Self == RawResponseSerializer {
+extension ResponseSerializer where Self == ResponseSerializers.Raw {
     /// The response as it came.
-    public static var raw: RawResponseSerializer { RawResponseSerializer() }
+    public static var raw: ResponseSerializers.Raw { ResponseSerializers.Raw() }
 }

@@ -51,7 +51,8 @@ final class ChainEnd: Sendable {
     private func concernsTransportAlone(_ request: CurlewRequest) -> Bool {
         guard usualWait == nil, home.contains(request) else { return false }
         let options = request.options
-        return !options.isAnySet || (options.dispatch == nil && options.connectivityTimeout == nil)
+        return !options.isAnySet
+            || (options.dispatch == nil && options.connectivityTimeout == nil && options.deadline == nil)
     }
 
     // Not inlined, nor are the functions below: every call would keep room for them in its frame while it waits.
@@ -87,14 +88,17 @@ final class ChainEnd: Sendable {
     @inline(never)
     private func transfer(_ request: CurlewRequest, _ latest: LatestExchange? = nil) async throws -> CurlewResponse {
         var request = request
+        if request.options.isAnySet { try request.options.deadline?.prepareAttempt(&request) }
         let attempt = request.reporter?.attemptBegins(&request, over: session)
         do {
             var response: CurlewResponse
             if let session {
-                let exchange = try session.exchange(request)
+                let exchange = try session.exchange(request, watchedBy: attempt)
                 latest?.exchange = exchange
                 response = try await exchange.run()
             } else {
+                // The transport may pass the request on to a session.
+                if let attempt { request.watchers.append(attempt) }
                 response = try await transport.send(request)
                 // Only the end of the chain knows the request that was sent.
                 if response.exchange == nil { response.sentRequest = request }
@@ -113,6 +117,9 @@ extension SessionActor: Transport {
         guard (request.options.connectivityTimeout ?? configuration.connectivityTimeout) != nil else {
             return try await exchange(request).run()
         }
+        var request = request
+        // A transport around the session has reported the attempt.
+        request.reporter = nil
         return try await ChainEnd(self, home: SecretHome()).connect(request)
     }
 }

@@ -23,7 +23,8 @@ extension CurlewRequest {
     /// }
     /// ```
     ///
-    /// Each kind but ``body(_:type:)`` sets Content-Type, unless the fields of the call have one.
+    /// Each kind but ``body(_:type:)`` sets Content-Type, unless the fields of the call have one; that of ``multipart(parameters:_:)`` always
+    /// has the boundary.
     public struct Content: Sendable {
         enum Kind: Sendable {
             case none
@@ -50,7 +51,7 @@ extension CurlewRequest {
         /// No content.
         public static let none = Content(.none)
 
-        /// A value as JSON, in the dialect of the session (``HTTPSession/json``).
+        /// A value as JSON, in the dialect of the session (``HTTPSession/json``). An optional that is nil is `null`.
         public static func json(_ value: some Encodable & Sendable) -> Content { Content(.json(value)) }
 
         /// Pairs as a form (`application/x-www-form-urlencoded`), in the style of the session's serializer.
@@ -65,7 +66,7 @@ extension CurlewRequest {
         /// - Parameters:
         ///   - parameters: The first parts, in the style of the session's serializer, as AFNetworking's
         ///     `POST:parameters:constructingBodyWithBlock:` has them.
-        ///   - build: Adds the parts. It runs once, when the call begins. The verb throws its error: a ``CurlewError`` as it is, another
+        ///   - build: Adds the parts. It runs when the call begins; in streams, when each iterator begins. The verb throws its error: a ``CurlewError`` as it is, another
         ///     one as ``CurlewError/underlying`` of ``ErrorCode/encodingFailed``.
         public static func multipart(
             parameters: RequestParameters = .none,
@@ -88,12 +89,14 @@ extension CurlewRequest {
         }
 
         /// A file; see ``CurlewRequest/Body/file(_:offset:length:)``. It must stay as it is until the call is over.
-        /// - Parameter type: The media type; nil is the one that belongs to the extension of the file's name.
+        /// - Parameters:
+        ///   - path: The path of the file.
+        ///   - type: The media type; nil is the one that belongs to the extension of the file's name.
         public static func file(_ path: String, type: String? = nil) -> Content {
             Content(.body(.file(path)), type: type ?? MultipartFormData.contentType(forFileNamed: path))
         }
 
-        /// A stream, made anew for each sending; see ``CurlewRequest/Body/stream(length:_:)``.
+        /// A stream, made anew for each sending; see `CurlewRequest.Body.stream(length:_:)`.
         public static func stream<S: AsyncSequence & Sendable>(
             length: Int64? = nil, type: String = "application/octet-stream",
             _ make: @escaping @Sendable () async throws -> S
@@ -106,8 +109,10 @@ extension CurlewRequest {
             body.isNone ? .none : Content(.body(body), type: type)
         }
 
-        /// Bytes that a closure encodes. It runs when the call begins; the verb throws its error as it does that of ``multipart(_:)``.
-        /// - Parameter type: The media type, such as `application/msgpack`.
+        /// Bytes that a closure encodes. It runs when the call begins; the verb throws its error as it does that of ``multipart(parameters:_:)``.
+        /// - Parameters:
+        ///   - type: The media type, such as `application/msgpack`.
+        ///   - encode: Makes the bytes.
         public static func encoded(as type: String, _ encode: @escaping @Sendable () throws -> [UInt8]) -> Content {
             Content(.encoded(encode), type: type)
         }

@@ -154,7 +154,7 @@ extension HTTPSession {
 
     /// Makes the call of an endpoint.
     /// - Throws: ``CurlewError``. An error of the closure that makes the request, or of a link of the endpoint, is
-    ///   ``CurlewError/underlying`` of ``ErrorCode/linkFailed``.
+    ///   ``CurlewError/underlying`` of ``ErrorCode/foreignFailure``.
     public func call<Input, Output>(_ endpoint: Endpoint<Input, Output>, _ input: Input) async throws -> Output {
         do {
             return try await endpoint.call(self, input)

@@ -5,7 +5,7 @@ extension EventSource {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Phase {
             case connecting
-            case open(ServerSentEventSequence.AsyncIterator)
+            case open(ServerSentEvent.Sequence.AsyncIterator)
             case waiting(Duration)
             case closed
         }
@@ -112,7 +112,7 @@ extension EventSource {
 
         // MARK: Reading
 
-        private mutating func read(_ current: ServerSentEventSequence.AsyncIterator) async -> Event? {
+        private mutating func read(_ current: ServerSentEvent.Sequence.AsyncIterator) async -> Event? {
             var events = current
             do {
                 if let event = try await events.next() {

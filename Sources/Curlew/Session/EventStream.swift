@@ -1,88 +1,92 @@
 public import HTTPTypes
 
-/// The treatment of an element of a stream that cannot be decoded.
-public struct MalformedElements: Sendable, Hashable {
-    let areSkipped: Bool
+extension HTTPSession {
+    /// The treatment of an element of a stream that cannot be decoded.
+    public struct MalformedElements: Sendable, Hashable {
+        let areSkipped: Bool
 
-    /// It is thrown as ``ErrorCode/decodingFailed`` with its position; asked again, the sequence continues with the next. The
-    /// default.
-    public static let fail = MalformedElements(areSkipped: false)
-    /// It is passed over.
-    public static let skip = MalformedElements(areSkipped: true)
+        /// It is thrown as ``ErrorCode/decodingFailed`` with its position; asked again, the sequence continues with the next. The
+        /// default.
+        public static let fail = HTTPSession.MalformedElements(areSkipped: false)
+        /// It is passed over.
+        public static let skip = HTTPSession.MalformedElements(areSkipped: true)
+    }
 }
 
-/// The events of a `text/event-stream` as values, read where they are asked for.
-///
-/// Iterating connects, and connects again where the stream breaks off, as ``EventSource`` has it: a POST is never sent again after
-/// it was answered. The sequence ends where the server says that there is no more, and throws where it cannot be had. Cancelling
-/// the task that iterates ends it with ``ErrorCode/cancelled``.
-public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Value
+extension HTTPSession {
+    /// The events of a `text/event-stream` as values, read where they are asked for.
+    ///
+    /// Iterating connects, and connects again where the stream breaks off, as ``EventSource`` has it: a POST is never sent again after
+    /// it was answered. The sequence ends where the server says that there is no more, and throws where it cannot be had. Cancelling
+    /// the task that iterates ends it with ``ErrorCode/cancelled``.
+    public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
+        public typealias Element = Value
 
-    let source: Result<EventSource, any Error>
-    let decode: @Sendable (ServerSentEvent) throws -> Value
-    let endMarker: String?
-    let malformed: MalformedElements
+        let source: Result<EventSource, any Error>
+        let decode: @Sendable (ServerSentEvent) throws -> Value
+        let endMarker: String?
+        let malformed: HTTPSession.MalformedElements
 
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(source: source.map { $0.makeAsyncIterator() }, stream: self)
-    }
-
-    /// Yields the values.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var source: Result<EventSource.AsyncIterator, any Error>
-        private let stream: EventStream
-        private var number = 0
-        private var isAtEnd = false
-
-        init(source: Result<EventSource.AsyncIterator, any Error>, stream: EventStream) {
-            self.source = source
-            self.stream = stream
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(source: source.map { $0.makeAsyncIterator() }, stream: self)
         }
 
-        /// The next value; nil at the end.
-        /// - Throws: ``CurlewError``.
-        public mutating func next() async throws -> Value? {
-            var events: EventSource.AsyncIterator
-            do { events = try source.get() } catch {
-                guard !isAtEnd else { return nil }
-                isAtEnd = true
-                throw error
+        /// Yields the values.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private var source: Result<EventSource.AsyncIterator, any Error>
+            private let stream: EventStream
+            private var number = 0
+            private var isAtEnd = false
+
+            init(source: Result<EventSource.AsyncIterator, any Error>, stream: EventStream) {
+                self.source = source
+                self.stream = stream
             }
-            while !isAtEnd {
-                let event = await events.next()
-                source = .success(events)
-                switch event {
-                case .open, .error(_, isClosed: false): break
-                case .message(let message):
-                    number += 1
-                    guard message.data != stream.endMarker else { return end() }
-                    if let value = try value(of: message) { return value }
-                case .error(let error, isClosed: true):
+
+            /// The next value; nil at the end.
+            /// - Throws: ``CurlewError``.
+            public mutating func next() async throws -> Value? {
+                var events: EventSource.AsyncIterator
+                do { events = try source.get() } catch {
+                    guard !isAtEnd else { return nil }
                     isAtEnd = true
                     throw error
-                case nil:
-                    isAtEnd = true
-                    guard !Task.isCancelled else { throw CurlewError(.cancelled, "the task was cancelled") }
                 }
+                while !isAtEnd {
+                    let event = await events.next()
+                    source = .success(events)
+                    switch event {
+                    case .open, .error(_, isClosed: false): break
+                    case .message(let message):
+                        number += 1
+                        guard message.data != stream.endMarker else { return end() }
+                        if let value = try value(of: message) { return value }
+                    case .error(let error, isClosed: true):
+                        isAtEnd = true
+                        throw error
+                    case nil:
+                        isAtEnd = true
+                        guard !Task.isCancelled else { throw CurlewError(.cancelled, "the task was cancelled") }
+                    }
+                }
+                return nil
             }
-            return nil
-        }
 
-        /// Releases the connection, which would bring no more.
-        private mutating func end() -> Value? {
-            isAtEnd = true
-            source = .failure(CurlewError(.cancelled, "the stream has ended"))
-            return nil
-        }
+            /// Releases the connection, which would bring no more.
+            private mutating func end() -> Value? {
+                isAtEnd = true
+                source = .failure(CurlewError(.cancelled, "the stream has ended"))
+                return nil
+            }
 
-        private func value(of message: ServerSentEvent) throws -> Value? {
-            do {
-                return try stream.decode(message)
-            } catch {
-                guard !stream.malformed.areSkipped else { return nil }
-                throw CurlewError(
-                    .decodingFailed, "the data of event \(number) cannot be read as JSON", underlying: error)
+            private func value(of message: ServerSentEvent) throws -> Value? {
+                do {
+                    return try stream.decode(message)
+                } catch {
+                    guard !stream.malformed.areSkipped else { return nil }
+                    throw CurlewError(
+                        .decodingFailed, "the data of event \(number) cannot be read as JSON", underlying: error)
+                }
             }
         }
     }
@@ -121,13 +125,14 @@ extension HTTPSession {
     public func events<Value: Decodable & Sendable>(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, as type: Value.Type,
-        until endMarker: String? = nil, malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(),
+        until endMarker: String? = nil, malformed: HTTPSession.MalformedElements = .fail,
+        fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
-    ) -> EventStream<Value> {
+    ) -> HTTPSession.EventStream<Value> {
         let coding = self.json
-        return EventStream(
+        return HTTPSession.EventStream(
             source: eventSource(
                 method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
                 reconnection, limits),
@@ -142,8 +147,8 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
-    ) -> EventStream<ServerSentEvent> {
-        EventStream(
+    ) -> HTTPSession.EventStream<ServerSentEvent> {
+        HTTPSession.EventStream(
             source: eventSource(
                 method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
                 reconnection, limits),

@@ -67,10 +67,16 @@ extension HTTPSession {
         guard let progress else { return try await send(settings) }
         let steps = CallProgress()
         steps.follow(&settings.options)
-        let shown = Task { () -> TaskActor? in
-            var last: TaskActor?
+        let newest = Guarded<TaskActor?>(nil)
+        let before = settings.options.onTask
+        settings.options.onTask = { task in
+            before?(task)
+            newest.withLock { $0 = task }
+        }
+        let shown = Task { () -> TaskProgress? in
+            var last: TaskProgress?
             for await step in steps {
-                last = step.task
+                last = step.progress
                 progress(step.progress)
             }
             return last
@@ -80,7 +86,9 @@ extension HTTPSession {
         // The task of a response whose body is still to be read goes on: its progress ends here with the call.
         steps.finish()
         shown.cancel()
-        if let last = await shown.value { progress(await last.currentProgress) }
+        let last = await shown.value
+        // The task keeps its options, and they keep the box: the box has to be emptied.
+        if let end = await newest.withLock({ $0.take() })?.currentProgress, end != last { progress(end) }
         return try result.get()
     }
 }

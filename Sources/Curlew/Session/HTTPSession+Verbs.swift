@@ -16,7 +16,7 @@ public import HTTPTypes
 /// They throw ``CurlewError``: ``ErrorCode/encodingFailed`` if something cannot be written, and then nothing was sent; with `as:`
 /// ``ErrorCode/unacceptableStatus`` with the body and what it says (``CurlewError/failure(as:)``), ``ErrorCode/emptyBody``,
 /// ``ErrorCode/decodingFailed``, or ``ErrorCode/unacceptableContentType`` where what cannot be decoded was no JSON to begin
-/// with, ``ErrorCode/responseTooLarge``; ``ErrorCode/linkFailed`` with the error that a link or a closure of the program's own has thrown.
+/// with, ``ErrorCode/responseTooLarge``; ``ErrorCode/foreignFailure`` with the error that a link or a closure of the program's own has thrown.
 ///
 /// ```swift
 /// let user = try await api.get("users/\(id)", as: User.self)
@@ -107,47 +107,6 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Gives content to a resource to act on, and returns the response as it came.
-    public func post(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> CurlewResponse {
-        try await call(
-            .post, reference, CallContent(parameters, encoding, query: query),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Gives content to a resource to act on, and decodes the response from JSON.
-    public func post<Value: Decodable & Sendable>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as type: Value.Type,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Value {
-        try await call(
-            .post, reference, CallContent(parameters, encoding, query: query), as: .model(type),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Gives content to a resource to act on, and makes a value of the response.
-    public func post<Serializer: ResponseSerializer>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as serializer: Serializer,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Serializer.Output {
-        try await call(
-            .post, reference, CallContent(parameters, encoding, query: query), as: serializer,
-            CallSettings(fields, credential, timeout, options))
-    }
-
     /// Puts a representation in place, and returns the response as it came.
     public func put(
         _ reference: URIReference,
@@ -183,47 +142,6 @@ extension HTTPSession {
     ) async throws -> Serializer.Output {
         try await call(
             .put, reference, CallContent(content, query: query), as: serializer,
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Puts a representation in place, and returns the response as it came.
-    public func put(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> CurlewResponse {
-        try await call(
-            .put, reference, CallContent(parameters, encoding, query: query),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Puts a representation in place, and decodes the response from JSON.
-    public func put<Value: Decodable & Sendable>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as type: Value.Type,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Value {
-        try await call(
-            .put, reference, CallContent(parameters, encoding, query: query), as: .model(type),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Puts a representation in place, and makes a value of the response.
-    public func put<Serializer: ResponseSerializer>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as serializer: Serializer,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Serializer.Output {
-        try await call(
-            .put, reference, CallContent(parameters, encoding, query: query), as: serializer,
             CallSettings(fields, credential, timeout, options))
     }
 
@@ -265,47 +183,6 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Changes a part of a representation (RFC 5789), and returns the response as it came.
-    public func patch(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> CurlewResponse {
-        try await call(
-            .patch, reference, CallContent(parameters, encoding, query: query),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Changes a part of a representation (RFC 5789), and decodes the response from JSON.
-    public func patch<Value: Decodable & Sendable>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as type: Value.Type,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Value {
-        try await call(
-            .patch, reference, CallContent(parameters, encoding, query: query), as: .model(type),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Changes a part of a representation (RFC 5789), and makes a value of the response.
-    public func patch<Serializer: ResponseSerializer>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as serializer: Serializer,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Serializer.Output {
-        try await call(
-            .patch, reference, CallContent(parameters, encoding, query: query), as: serializer,
-            CallSettings(fields, credential, timeout, options))
-    }
-
     /// Removes a resource, and returns the response as it came.
     public func delete(
         _ reference: URIReference,
@@ -341,47 +218,6 @@ extension HTTPSession {
     ) async throws -> Serializer.Output {
         try await call(
             .delete, reference, CallContent(content, query: query), as: serializer,
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Removes a resource, and returns the response as it came.
-    public func delete(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> CurlewResponse {
-        try await call(
-            .delete, reference, CallContent(parameters, encoding, query: query),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Removes a resource, and decodes the response from JSON.
-    public func delete<Value: Decodable & Sendable>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as type: Value.Type,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Value {
-        try await call(
-            .delete, reference, CallContent(parameters, encoding, query: query), as: .model(type),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Removes a resource, and makes a value of the response.
-    public func delete<Serializer: ResponseSerializer>(
-        _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as serializer: Serializer,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Serializer.Output {
-        try await call(
-            .delete, reference, CallContent(parameters, encoding, query: query), as: serializer,
             CallSettings(fields, credential, timeout, options))
     }
 
@@ -436,47 +272,6 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Sends a request with any method, and returns the response as it came.
-    public func send(
-        _ method: HTTPRequest.Method, _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> CurlewResponse {
-        try await call(
-            method, reference, CallContent(parameters, encoding, query: query),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Sends a request with any method, and decodes the response from JSON.
-    public func send<Value: Decodable & Sendable>(
-        _ method: HTTPRequest.Method, _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as type: Value.Type,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Value {
-        try await call(
-            method, reference, CallContent(parameters, encoding, query: query), as: .model(type),
-            CallSettings(fields, credential, timeout, options))
-    }
-
-    /// Sends a request with any method, and makes a value of the response.
-    public func send<Serializer: ResponseSerializer>(
-        _ method: HTTPRequest.Method, _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        as serializer: Serializer,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Serializer.Output {
-        try await call(
-            method, reference, CallContent(parameters, encoding, query: query), as: serializer,
-            CallSettings(fields, credential, timeout, options))
-    }
-
     /// Sends a request, and decodes the response from JSON.
     public func send<Value: Decodable & Sendable>(
         _ request: CurlewRequest, as type: Value.Type
@@ -495,8 +290,8 @@ extension HTTPSession {
         }
     }
 
-    /// The request that ``send(_:_:_:query:fields:credential:timeout:options:)-(_,_,CurlewRequest.Content,_,_,_,_,_)`` would send, the
-    /// session's default fields included: to be changed, sent later, or shown by ``CurlewRequest/curlCommand(maskingSecrets:)``.
+    /// The request that a verb would send, the session's default fields included: to be changed, sent later, or shown by
+    /// ``CurlewRequest/curlCommand(maskingSecrets:)``.
     public func request(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -504,17 +299,5 @@ extension HTTPSession {
     ) throws -> CurlewRequest {
         try makeRequest(
             method, reference, CallContent(content, query: query), CallSettings(fields, credential, nil, options))
-    }
-
-    /// The request for parameters; see ``request(_:_:_:query:fields:credential:options:)``.
-    public func request(
-        _ method: HTTPRequest.Method, _ reference: URIReference,
-        parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
-        query: RequestParameters = .none,
-        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, options: RequestOptions = RequestOptions()
-    ) throws -> CurlewRequest {
-        try makeRequest(
-            method, reference, CallContent(parameters, encoding, query: query),
-            CallSettings(fields, credential, nil, options))
     }
 }

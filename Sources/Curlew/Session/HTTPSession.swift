@@ -30,7 +30,7 @@ public struct HTTPSession: Sendable {
     public var secretScope = SecretScope.baseOrigin {
         didSet { end = End(end.link.with(SecretHome(base: baseURL, scope: secretScope))) }
     }
-    /// The dialect of JSON: what `json:` writes and `as:` reads, error bodies, events and lines.
+    /// The dialect of JSON: of contents by `.json`, of values by `as:`, of error bodies, events and lines.
     public var json: JSONCoding {
         didSet { responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json) }
     }
@@ -55,6 +55,9 @@ public struct HTTPSession: Sendable {
     ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
     ///   - configuration: How the session works.
     ///   - defaultFields: Fields for every request that does not have them itself.
+    ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its own: Bearer for a
+    ///     token, Basic for a password. It needs a base URL. It is sent before a server asks: ``ChallengeAuthentication`` and
+    ///     ``CredentialRenewal`` leave requests with it alone.
     ///   - json: The dialect of JSON.
     ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
     ///   - chain: What the ``StandardChain`` does. `.bare` leaves it out, for gateways that hand on what comes: no content
@@ -67,6 +70,7 @@ public struct HTTPSession: Sendable {
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
         defaultFields: HTTPFields = HTTPFields(),
+        credential: Credential? = nil,
         json: JSONCoding = JSONCoding(),
         eventLoops: [CurlewEventLoop] = [],
         chain: StandardChain.Options? = StandardChain.Options(),
@@ -78,7 +82,7 @@ public struct HTTPSession: Sendable {
     {
         let actor = try SessionActor(configuration: configuration, eventLoops: eventLoops)
         try self.init(
-            baseURL: baseURL, transport: actor, defaultFields: defaultFields, json: json,
+            baseURL: baseURL, transport: actor, defaultFields: defaultFields, credential: credential, json: json,
             limits: configuration.limits, chain: chain, links)
     }
 
@@ -87,6 +91,9 @@ public struct HTTPSession: Sendable {
     ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
     ///   - transport: What carries the requests.
     ///   - defaultFields: Fields for every request that does not have them itself.
+    ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its own: Bearer for a
+    ///     token, Basic for a password. It needs a base URL. It is sent before a server asks: ``ChallengeAuthentication`` and
+    ///     ``CredentialRenewal`` leave requests with it alone.
     ///   - json: The dialect of JSON.
     ///   - limits: Bounds on what is collected of a response.
     ///   - chain: What the ``StandardChain`` does; `.bare` leaves it out.
@@ -95,6 +102,7 @@ public struct HTTPSession: Sendable {
         baseURL: String? = nil,
         transport: any Transport,
         defaultFields: HTTPFields = HTTPFields(),
+        credential: Credential? = nil,
         json: JSONCoding = JSONCoding(),
         limits: CurlewResponse.Limits = CurlewResponse.Limits(),
         chain: StandardChain.Options? = StandardChain.Options(),
@@ -107,6 +115,12 @@ public struct HTTPSession: Sendable {
         self.baseURL = try baseURL.map { try CurlewURI($0).asBase() }
         try (transport as? SessionActor)?.configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
+        if let credential {
+            guard self.baseURL != nil else {
+                throw CurlewError(.invalidRequest, "a credential of a session needs a base URL, whose origin it is for")
+            }
+            self.defaultFields[.authorization] = try credential.preemptiveValue
+        }
         self.json = json
         self.limits = limits
         responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json)
@@ -147,7 +161,7 @@ public struct HTTPSession: Sendable {
 
     /// Sends a request through the chain and waits for the head of its response.
     /// - Throws: ``CurlewError``. The error of a link or a transport of the program's own is ``CurlewError/underlying`` of
-    ///   ``ErrorCode/linkFailed``, and its `CancellationError` is ``ErrorCode/cancelled``.
+    ///   ``ErrorCode/foreignFailure``, and its `CancellationError` is ``ErrorCode/cancelled``.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
         // Asked of what the chain brings, once, and not by the transport.
@@ -173,7 +187,12 @@ public struct HTTPSession: Sendable {
         if let defaults = end.link.connectionDefaults { request.connectionDefaults = defaults }
         noteOwnSecrets(of: &request)
         addDefaultFields(to: &request)
-        if request.options.onResponse != nil { request.options.onResponse = nil }
+        if request.options.isAnySet {
+            if request.options.onResponse != nil { request.options.onResponse = nil }
+            request.addIdempotencyKey()
+            request.options.dropDeadline()
+        }
+        if let scope = CallScope.current { try scope.limit(&request) }
         if request.body.isFile { try watchFile(of: &request) }
     }
 

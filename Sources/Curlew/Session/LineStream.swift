@@ -1,55 +1,57 @@
 public import HTTPTypes
 
-/// The lines of a response, or the values on them, read where they are asked for. The transfer pauses while the reader is behind.
-///
-/// Iterating sends the request and checks the status. Each iterator sends it anew.
-public struct LineStream<Value: Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Value
+extension HTTPSession {
+    /// The lines of a response, or the values on them, read where they are asked for. The transfer pauses while the reader is behind.
+    ///
+    /// Iterating sends the request and checks the status. Each iterator sends it anew.
+    public struct LineStream<Value: Sendable>: AsyncSequence, Sendable {
+        public typealias Element = Value
 
-    typealias Lines = any AsyncSequence<Value, any Error> & Sendable
+        typealias Lines = any AsyncSequence<Value, any Error> & Sendable
 
-    let open: @Sendable () async throws -> Lines
-    let malformed: MalformedElements
+        let open: @Sendable () async throws -> Lines
+        let malformed: HTTPSession.MalformedElements
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: self) }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: self) }
 
-    /// Yields the lines.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private let stream: LineStream
-        private var lines: (any AsyncIteratorProtocol<Value, any Error>)?
-        private var isAtEnd = false
+        /// Yields the lines.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private let stream: LineStream
+            private var lines: (any AsyncIteratorProtocol<Value, any Error>)?
+            private var isAtEnd = false
 
-        init(stream: LineStream) { self.stream = stream }
+            init(stream: LineStream) { self.stream = stream }
 
-        /// The next value; nil at the end.
-        /// - Throws: ``CurlewError``.
-        public mutating func next() async throws -> Value? {
-            while !isAtEnd {
-                do {
-                    var current: any AsyncIteratorProtocol<Value, any Error>
-                    if let lines { current = lines } else { current = try await stream.open().makeAsyncIterator() }
-                    let value: Value?
+            /// The next value; nil at the end.
+            /// - Throws: ``CurlewError``.
+            public mutating func next() async throws -> Value? {
+                while !isAtEnd {
                     do {
-                        value = try await current.next(isolation: nil)
-                        lines = current
+                        var current: any AsyncIteratorProtocol<Value, any Error>
+                        if let lines { current = lines } else { current = try await stream.open().makeAsyncIterator() }
+                        let value: Value?
+                        do {
+                            value = try await current.next(isolation: nil)
+                            lines = current
+                        } catch {
+                            lines = current
+                            throw error
+                        }
+                        guard let value else {
+                            isAtEnd = true
+                            return nil
+                        }
+                        return value
+                    } catch let error as CurlewError where error.code == .decodingFailed && lines != nil {
+                        // The line after it can be read.
+                        if !stream.malformed.areSkipped { throw error }
                     } catch {
-                        lines = current
+                        isAtEnd = true
                         throw error
                     }
-                    guard let value else {
-                        isAtEnd = true
-                        return nil
-                    }
-                    return value
-                } catch let error as CurlewError where error.code == .decodingFailed && lines != nil {
-                    // The line after it can be read.
-                    if !stream.malformed.areSkipped { throw error }
-                } catch {
-                    isAtEnd = true
-                    throw error
                 }
+                return nil
             }
-            return nil
         }
     }
 }
@@ -74,16 +76,16 @@ extension HTTPSession {
     public func lines<Value: Decodable & Sendable>(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, as type: Value.Type, upTo limit: ByteSize = .mebibytes(1),
-        malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        malformed: HTTPSession.MalformedElements = .fail, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
         options: RequestOptions = RequestOptions()
-    ) -> LineStream<Value> {
+    ) -> HTTPSession.LineStream<Value> {
         let content = CallContent(content, query: query)
         let coding = self.json
         var fields = fields
         if fields[.accept] == nil {
             fields[.accept] = "application/x-ndjson, application/jsonl, application/json;q=0.5"
         }
-        return LineStream(
+        return HTTPSession.LineStream(
             open: { [fields] in
                 let response = try await call(
                     method ?? content.content.usualMethod, reference, content,
@@ -99,9 +101,9 @@ extension HTTPSession {
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, upTo limit: ByteSize = .mebibytes(1),
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
-    ) -> LineStream<String> {
+    ) -> HTTPSession.LineStream<String> {
         let content = CallContent(content, query: query)
-        return LineStream(
+        return HTTPSession.LineStream(
             open: {
                 let response = try await call(
                     method ?? content.content.usualMethod, reference, content,

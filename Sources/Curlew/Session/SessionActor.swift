@@ -67,13 +67,17 @@ public actor SessionActor {
     public nonisolated func dataTask(_ request: CurlewRequest) throws -> TaskActor { try exchange(request).face }
 
     /// Makes an exchange that gives its response to the caller.
+    /// - Parameter watcher: An object that is notified of the end of the exchange.
     /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
-    nonisolated func exchange(_ request: CurlewRequest) throws -> Exchange {
+    nonisolated func exchange(
+        _ request: CurlewRequest, watchedBy watcher: (any ExchangeWatcher)? = nil
+    ) throws -> Exchange {
         do {
             let prepared = try PreparedRequest(request, defaults: defaults)
             let number = Self.lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
             let exchange = Exchange(
-                number: number, request, prepared: prepared, host: shard(for: request.uri).host, session: self)
+                number: number, request, prepared: prepared, host: shard(for: request.uri).host, session: self,
+                watcher: watcher)
             request.options.suspensionGroup?.add(exchange)
             if let onTask = request.options.onTask { onTask(exchange.face) }
             return exchange
@@ -216,7 +220,7 @@ public actor SessionActor {
         _ updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable
     ) {
         let following = Task { [weak self] in
-            var network: NetworkPath?
+            var network: ReachabilityStatus.Path?
             for await status in updates {
                 guard let path = status.path else { continue }
                 if let network, network != path { await self?.retireConnections() }

@@ -17,7 +17,7 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// Which addresses may be connected to.
     public var addressPolicy: AddressPolicy
     /// Which proxies to go through.
-    public var proxy: ProxyConfiguration
+    public var proxy: Proxy.Configuration
     /// Whom to trust at the other end.
     public var security: SecurityPolicy
     /// The User-Agent of requests that do not have the field themselves (RFC 9110 §10.1.5): the program's name and Curlew's
@@ -52,7 +52,7 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
         versionPolicy: HTTPVersionPolicy = .negotiated,
         route: ConnectionRoute = ConnectionRoute(),
         addressPolicy: AddressPolicy = .any,
-        proxy: ProxyConfiguration = .none,
+        proxy: Proxy.Configuration = .none,
         security: SecurityPolicy = .system,
         userAgent: String? = SessionConfiguration.defaultUserAgent,
         bodyBufferSize: ByteSize = .mebibytes(1),

@@ -99,7 +99,7 @@ extension SessionConnectivity {
     ///   - next: What sends the request.
     func send(
         _ request: CurlewRequest, waitingFor limit: Duration,
-        defaults: (route: ConnectionRoute, proxy: ProxyConfiguration),
+        defaults: (route: ConnectionRoute, proxy: Proxy.Configuration),
         onWait: @escaping @Sendable (CurlewError) -> Void = { _ in }, next: Next<CurlewRequest, CurlewResponse>
     ) async throws -> CurlewResponse {
         guard limit > .zero else { return try await next(request) }
@@ -118,7 +118,7 @@ extension SessionConnectivity {
 
     /// What to watch for a request: the way to an address if that is where it goes, else the network in general.
     private func updates(
-        for request: CurlewRequest, _ defaults: (route: ConnectionRoute, proxy: ProxyConfiguration)
+        for request: CurlewRequest, _ defaults: (route: ConnectionRoute, proxy: Proxy.Configuration)
     ) throws -> ReachabilityMonitor.Updates? {
         guard (request.options.route ?? defaults.route).unixSocket == nil else { return nil }
         let proxy = request.options.proxy ?? defaults.proxy

@@ -8,7 +8,7 @@
 /// var options = RequestOptions()
 /// progress.follow(&options)
 /// Task { for await step in progress { print(step.attempt, step.progress.sent.wire) } }
-/// let response = try await api.put("recordings/1", body: .file(path), options: options)
+/// let response = try await api.put("recordings/1", .file(path), options: options)
 /// progress.finish()
 /// ```
 public struct CallProgress: AsyncSequence, Sendable {

@@ -12,6 +12,8 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     /// The request as it was given.
     let request: CurlewRequest
     let host: ExchangeHost
+    /// An object that is notified of the end, beside those of the request.
+    private let watcher: (any ExchangeWatcher)?
     /// The session, until the end, so that it lives as long as its exchanges run.
     @exclusivity(unchecked) private var session: (any AnyObject & Sendable)?
     private let ordering = Ordering()
@@ -41,11 +43,12 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     /// - Parameter session: What is kept until the exchange has ended.
     init(
         number: UInt64, _ request: CurlewRequest, prepared: PreparedRequest, host: ExchangeHost,
-        session: any AnyObject & Sendable
+        session: any AnyObject & Sendable, watcher: (any ExchangeWatcher)?
     ) {
         self.number = number
         self.request = request
         self.host = host
+        self.watcher = watcher
         self.session = session
         super.init(prepared, core: host.loop.core, heads: host.heads)
         if let limit = request.options.rateLimit { extras.rateLimit = limit }
@@ -70,6 +73,10 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     /// The purpose of the exchange.
     var kind: TaskActor.Kind { hasBecomeDownload.load(ordering: .acquiring) ? .download : request.options.kind }
+
+    func isWatched(by other: any ExchangeWatcher) -> Bool {
+        watcher === other || request.watchers.contains { $0 === other }
+    }
 
     func becomeDownload() { hasBecomeDownload.store(true, ordering: .releasing) }
 
@@ -293,6 +300,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         endedAt = core.now
         letGo()
         // Before anybody hears of it who waits.
+        watcher?.ended(self)
         for watcher in request.watchers { watcher.ended(self) }
         if let end {
             ordering.establish()

@@ -1,52 +1,56 @@
 public import HTTPTypes
 
-/// What is to become of a response whose head has come; ``RequestOptions/onResponse`` decides.
-///
-/// ```swift
-/// options.onResponse = { head, _ in
-///     head.headerFields[.contentType] == "application/zip" ? .download(.folder("/srv/inbox")) : .allow
-/// }
-/// ```
-public struct ResponseDisposition: Sendable {
-    enum Kind {
-        case allow
-        case cancel
-        case download(Destination, IntegrityRequirement)
-    }
-
-    let kind: Kind
-
-    /// The response goes to the caller, its body still to be read.
-    public static let allow = ResponseDisposition(kind: .allow)
-    /// The task ends with ``ErrorCode/cancelled``, and nothing of the body is read.
-    public static let cancel = ResponseDisposition(kind: .cancel)
-
-    /// The task becomes a download: it stays the same, with its progress and its figures, and its ``TaskActor/kind`` is
-    /// ``TaskActor/Kind/download`` from now on. The body is written as ``CurlewResponse/save(to:integrity:)`` does it, and the response
-    /// then goes to the caller with an empty body and the file in ``CurlewResponse/file``.
+extension RequestOptions {
+    /// What is to become of a response whose head has come; ``RequestOptions/onResponse`` decides.
     ///
-    /// A response that is no success is handed on as with ``allow``: its body never reaches the destination.
-    public static func download(_ destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement())
-        -> ResponseDisposition
-    {
-        ResponseDisposition(kind: .download(destination, integrity))
+    /// ```swift
+    /// options.onResponse = { head, _ in
+    ///     head.headerFields[.contentType] == "application/zip" ? .download(.folder("/srv/inbox")) : .allow
+    /// }
+    /// ```
+    public struct ResponseDisposition: Sendable {
+        enum Kind {
+            case allow
+            case cancel
+            case download(Destination, IntegrityRequirement)
+        }
+
+        let kind: Kind
+
+        /// The response goes to the caller, its body still to be read.
+        public static let allow = RequestOptions.ResponseDisposition(kind: .allow)
+        /// The task ends with ``ErrorCode/cancelled``, and nothing of the body is read.
+        public static let cancel = RequestOptions.ResponseDisposition(kind: .cancel)
+
+        /// The task becomes a download: it stays the same, with its progress and its figures, and its ``TaskActor/kind`` is
+        /// ``TaskActor/Kind/download`` from now on. The body is written as ``CurlewResponse/save(to:integrity:)`` does it, and the response
+        /// then goes to the caller with an empty body and the file in ``CurlewResponse/file``.
+        ///
+        /// A response that is no success is handed on as with ``allow``: its body never reaches the destination.
+        public static func download(
+            _ destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement()
+        )
+            -> RequestOptions.ResponseDisposition
+        {
+            RequestOptions.ResponseDisposition(kind: .download(destination, integrity))
+        }
     }
 }
 
 extension RequestOptions {
     /// Decides on a response whose head has come; the task is that which carried it, nil where none did, as with a stub.
-    typealias ResponseDecision = @Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition
+    typealias ResponseDecision = @Sendable (HTTPResponse, TaskActor?) async throws -> RequestOptions.ResponseDisposition
 
     private enum ResponseDecisionKey: SourceKey { static let defaultValue: ResponseDecision? = nil }
 
     /// Called on the caller's side when the head of the response has come: it may let the response through, cancel the task,
-    /// or have the body written into a file; see ``ResponseDisposition``.
+    /// or have the body written into a file; see ``RequestOptions/ResponseDisposition``.
     ///
     /// An ``HTTPSession`` asks once a call, when its chain is through: redirects have been followed, failures tried again and
     /// codings undone by then. ``SessionActor/send(_:)`` and ``TaskActor/response()`` of a task of one's own ask for each
     /// response. The task is that which carried the response; nil where none did, as with a stub. What the closure throws ends
     /// the task and is the caller's error.
-    public var onResponse: (@Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition)? {
+    public var onResponse: (@Sendable (HTTPResponse, TaskActor?) async throws -> RequestOptions.ResponseDisposition)? {
         get { self[ResponseDecisionKey.self] }
         set { self[ResponseDecisionKey.self] = newValue }
     }
@@ -81,7 +85,7 @@ extension CurlewResponse {
 
     /// Asks what is to become of the response, and does that.
     func disposed(by decide: RequestOptions.ResponseDecision) async throws -> CurlewResponse {
-        let disposition: ResponseDisposition
+        let disposition: RequestOptions.ResponseDisposition
         do {
             disposition = try await decide(head, task)
         } catch {

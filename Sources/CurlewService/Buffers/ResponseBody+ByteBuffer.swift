@@ -29,7 +29,7 @@ extension CurlewResponse.Body {
     private static let reservedSize: Int64 = 1 << 20
 
     private static func isLarger(than limit: ByteSize) -> CurlewError {
-        CurlewError(.responseTooLarge, "the body is larger than \(limit.bytes) bytes")
+        CurlewError(.responseTooLarge, "the body is larger than \(limit)")
     }
 
     /// The chunks of a response's body as buffers.

@@ -51,7 +51,7 @@ extension SettingsDraft {
             user != nil || password != nil || authentication != nil || !exceptions.isEmpty || anchorsFile != nil
         }
 
-        func configuration(insteadOf configuration: ProxyConfiguration) throws -> ProxyConfiguration {
+        func configuration(insteadOf configuration: Proxy.Configuration) throws -> Proxy.Configuration {
             guard case .proxy(let proxy) = kind else {
                 guard !hasDetails else {
                     throw SettingsProblem("proxy.url", message: "other keys of proxy need the URL of one")
@@ -109,6 +109,6 @@ extension Form {
 extension Form {
     static let exception = ValueForm<String>(
         "host", "a host as in no_proxy, such as .example.com, 10.0.0.0/8 or [::1]:80"
-    ) { ProxyConfiguration.canMatch($0) ? $0 : nil }
+    ) { Proxy.Configuration.canMatch($0) ? $0 : nil }
 }
 #endif

@@ -118,13 +118,13 @@ struct SettingsDraft: Sendable {
     /// A cache in memory.
     struct CacheChoice: Sendable {
         var isEnabled: Bool?
-        var capacity = MemoryCacheStore().capacity
+        var capacity = HTTPCache.MemoryStore().capacity
         var mode = HTTPCache.Mode.private
 
         func cache(insteadOf cache: HTTPCache?, _ found: Set<String>) -> HTTPCache? {
             guard isEnabled ?? (cache != nil) else { return nil }
             if let cache, found.isDisjoint(with: ["cache.capacity", "cache.mode"]) { return cache }
-            return HTTPCache(store: MemoryCacheStore(capacity: capacity), mode: mode)
+            return HTTPCache(store: HTTPCache.MemoryStore(capacity: capacity), mode: mode)
         }
     }
 }

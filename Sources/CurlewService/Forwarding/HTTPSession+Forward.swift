@@ -156,7 +156,7 @@ extension HTTPSession.Forwarding {
         case .invalidURL, .invalidRequest, .bodyFailed, .bodyLengthMismatch: .badRequest
         case .overloaded, .rateLimited, .circuitOpen, .connectionWaitTimeout, .sessionInvalidated, .resourcesExhausted:
             .serviceUnavailable
-        case _ where code.isTimeout || code == .deadlineUnreachable: .gatewayTimeout
+        case _ where code.isTimeout || code == .deadlineUnreachable || code == .deadlineExceeded: .gatewayTimeout
         default: .badGateway
         }
     }

@@ -85,8 +85,6 @@ extension Substring {
 }
 
 extension HTTPField.Name {
-    static let host = Self("Host")!
-    static let forwarded = Self("Forwarded")!
     static let forwardedFor = Self("X-Forwarded-For")!
     static let forwardedHost = Self("X-Forwarded-Host")!
     static let forwardedProtocol = Self("X-Forwarded-Proto")!

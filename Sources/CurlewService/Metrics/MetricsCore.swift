@@ -112,6 +112,10 @@ final class MetricsCore: Sendable {
 }
 
 extension MetricsCore: CallListener {
+    /// The events that are counted.
+    static let kinds = CallEvent.Kinds(
+        .attemptStarted, .attemptEnded, .redirected, .retrying, .hedging, .circuitChanged)
+
     func receive(_ event: CallEvent) {
         switch event.kind {
         case .attemptStarted: if let session = event.session { register(session) }

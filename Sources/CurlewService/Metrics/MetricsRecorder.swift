@@ -26,7 +26,7 @@ struct MetricNote: Sendable {
         case redirect
         case retry
         case hedge
-        case circuit(CircuitState)
+        case circuit(CircuitTransition.State)
     }
 
     let kind: Kind

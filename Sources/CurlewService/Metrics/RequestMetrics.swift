@@ -48,7 +48,7 @@ public struct RequestMetrics: CurlewMiddleware {
         -> CurlewResponse
     {
         var observed = request
-        ListenedCall.add(core, to: &observed)
+        ListenedCall.add(core, MetricsCore.kinds, to: &observed)
         let start = core.begin()
         do {
             let response = try await next(observed)

@@ -33,7 +33,7 @@ final class ServerMetrics {
     private lazy var opened = maker.counter("curlew.client.connections.opened", labels)
     private lazy var redirects = maker.counter("curlew.client.redirects", labels)
     private lazy var circuit = maker.gauge("curlew.client.circuit.state", labels)
-    private var transitions: [CircuitState: Counter] = [:]
+    private var transitions: [CircuitTransition.State: Counter] = [:]
     private lazy var hedges = maker.counter("curlew.client.hedges", labels)
 
     /// The first stands for all that the registry does not have.
@@ -68,7 +68,7 @@ final class ServerMetrics {
         }
     }
 
-    private func record(_ state: CircuitState) {
+    private func record(_ state: CircuitTransition.State) {
         circuit.record(state == .closed ? 0 : state == .halfOpen ? 1 : 2)
         let label = [("curlew.circuit.state", state.rawValue)]
         let counter = transitions[state] ?? maker.counter("curlew.client.circuit.transitions", labels + label)

@@ -48,6 +48,9 @@ final class CallTrace: CallListener {
 
     // MARK: Events
 
+    /// The events that spans are made of.
+    static let kinds = CallEvent.Kinds(.attemptEnded, .redirected, .retrying, .hedging)
+
     func prepare(_ request: inout CurlewRequest, call: UInt64, attempt: Int) {
         let span = tracer.startAnySpan(name, context: self.span.context, ofKind: .client)
         state.withLock { $0.attempts.append(Attempt(number: attempt, span: span)) }

@@ -57,11 +57,11 @@ public struct RequestTracing: CurlewMiddleware {
         var traced = request
         guard span.isRecording else {
             defer { span.end() }
-            ListenedCall.add(UnrecordedCall(context: span.context, link: self), to: &traced)
+            ListenedCall.add(UnrecordedCall(context: span.context, link: self), [], to: &traced)
             return try await pass(traced, span.context, next)
         }
         let call = CallTrace(span: span, name: name, tracer: tracer, link: self)
-        ListenedCall.add(call, to: &traced)
+        ListenedCall.add(call, CallTrace.kinds, to: &traced)
         do {
             let response = try await pass(traced, span.context, next)
             call.returned(request, .success(response))

@@ -183,7 +183,7 @@ struct StoredRequest: Codable, Sendable {
             guard let location = destination.location, !location.path.isEmpty else {
                 throw CurlewError(.invalidDestination, "the path of the destination is empty")
             }
-            self.destination = Self.absolute(location.path)
+            self.destination = Destination.absolute(location.path)
             isFolder = location.isFolder
             existing = destination.existing
             createsFolders = destination.createsFolders
@@ -194,8 +194,8 @@ struct StoredRequest: Codable, Sendable {
             case .automatic: resumable = "automatic"
             case nil: break
             }
-            source = Self.absolute(path)
-            sourceState = try FileSnapshot(statusOf: Self.absolute(path), for: .sending)
+            source = Destination.absolute(path)
+            sourceState = try FileSnapshot(statusOf: Destination.absolute(path), for: .sending)
         }
         fields = request.fields.map { [$0.name.rawName, $0.value] }
         storesSecrets = request.storesSecrets
@@ -211,13 +211,6 @@ struct StoredRequest: Codable, Sendable {
         attempts = request.attempts.map { max(1, $0) }
         rateLimit = request.rateLimit
         isIdempotent = request.isIdempotent
-    }
-
-    /// A later process may stand in another folder.
-    private static func absolute(_ path: String) -> String {
-        guard path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) else { return path }
-        defer { free(folder) }
-        return "\(String(cString: folder))/\(path)"
     }
 
     /// nil if it cannot be one that was kept.

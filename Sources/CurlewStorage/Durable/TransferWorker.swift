@@ -113,10 +113,12 @@ actor TransferWorker {
         let run = TransferRun(claim, session)
         // One that has lost the transfer may still be at its end.
         let earlier = active.filter { $0.key.id == claim.key.id }.map(\.value.task)
-        let task = Task {
-            for task in earlier { await task.value }
-            await run.perform()
-            self.end(claim.key)
+        let task = CallScope.outside {
+            Task {
+                for task in earlier { await task.value }
+                await run.perform()
+                self.end(claim.key)
+            }
         }
         active[claim.key] = Active(run: run, task: task)
     }

@@ -170,7 +170,5 @@ public struct Recording: Sendable, Hashable {
 extension ErrorCode {
     /// A recording cannot be made, written or read, or does not have what is asked of it. The network never fails so.
     public static let recordingFailed = ErrorCode(rawValue: "recording-failed")
-    /// The transport that was recorded threw an error of another kind than `CurlewError`, which a recording cannot hold.
-    public static let foreignFailure = ErrorCode(rawValue: "foreign-failure")
 }
 #endif

@@ -84,7 +84,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample("redirects.limit", 3) { "\($0.chain.redirects.policy)".contains("maximum: 3") },
         Sample("cache.enabled", true) { $0.chain.cache != nil },
         Sample("cache.capacity", "1MiB", with: ["cache.enabled": "yes"]) {
-            ($0.chain.cache?.store as? MemoryCacheStore)?.capacity == .mebibytes(1)
+            ($0.chain.cache?.store as? HTTPCache.MemoryStore)?.capacity == .mebibytes(1)
         },
         Sample("cache.mode", "shared", with: ["cache.enabled": "1"]) { $0.chain.cache?.mode == .shared },
     ]

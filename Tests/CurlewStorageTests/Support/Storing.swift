@@ -9,12 +9,12 @@ import Synchronization
 func makeEntry(
     _ name: String = "a", partition: String? = nil, size: Int = -1, responseTime: Int64 = 1_000,
     fields: HTTPFields = [:]
-) throws -> CacheEntry {
+) throws -> HTTPCache.Entry {
     var numbers = SystemRandomNumberGenerator()
     let digits = (0..<32).map { _ in "0123456789abcdef".randomElement(using: &numbers) ?? "0" }
-    guard let id = CacheEntry.ID(String(digits)) else { throw CurlewError(.cacheFailed, "no name") }
+    guard let id = HTTPCache.Entry.ID(String(digits)) else { throw CurlewError(.cacheFailed, "no name") }
     let uri = "http://example.com/\(name)"
-    return CacheEntry(
+    return HTTPCache.Entry(
         id: id, key: .init(uri: uri, partition: partition), uri: uri,
         head: HTTPResponse(status: .ok, headerFields: fields), requestTime: responseTime - 1,
         responseTime: responseTime,
@@ -40,12 +40,12 @@ func pattern(_ text: String, count: Int) -> [UInt8] {
     }
 }
 
-extension CacheStore {
+extension HTTPCache.Store {
     /// Stores a body in pieces.
     @discardableResult
     func store(
-        _ entry: CacheEntry, _ bytes: [UInt8], pieces: Int = 1, replacing: [CacheEntry.ID] = []
-    ) async throws -> CacheEntry {
+        _ entry: HTTPCache.Entry, _ bytes: [UInt8], pieces: Int = 1, replacing: [HTTPCache.Entry.ID] = []
+    ) async throws -> HTTPCache.Entry {
         let writer = try await write(entry)
         let size = max(1, (bytes.count + pieces - 1) / pieces)
         for start in stride(from: 0, to: bytes.count, by: size) {
@@ -57,11 +57,11 @@ extension CacheStore {
     }
 
     /// The whole body of an entry; nil if it is not there.
-    func bytes(of entry: CacheEntry, range: Range<Int64>? = nil) async throws -> [UInt8]? {
+    func bytes(of entry: HTTPCache.Entry, range: Range<Int64>? = nil) async throws -> [UInt8]? {
         try await body(of: entry, range: range ?? 0..<entry.bodySize)?.collect(upTo: .mebibytes(64))
     }
 
-    func entries(_ name: String) async throws -> [CacheEntry] {
+    func entries(_ name: String) async throws -> [HTTPCache.Entry] {
         try await entries(for: .init(uri: "http://example.com/\(name)"))
     }
 }

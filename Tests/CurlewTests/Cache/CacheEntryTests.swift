@@ -6,9 +6,10 @@ import Testing
 
 @Suite("Entries of a cache")
 struct CacheEntryTests {
-    private func entry(range: Range<Int64>? = nil) -> CacheEntry {
-        CacheEntry(
-            id: CacheEntry.ID(), key: CacheEntry.Key(uri: "http://a:80/b?c", partition: "7"), uri: "http://a/b?c",
+    private func entry(range: Range<Int64>? = nil) -> HTTPCache.Entry {
+        HTTPCache.Entry(
+            id: HTTPCache.Entry.ID(), key: HTTPCache.Entry.Key(uri: "http://a:80/b?c", partition: "7"),
+            uri: "http://a/b?c",
             head: HTTPResponse(
                 status: .init(code: 299, reasonPhrase: "Fine"),
                 headerFields: [.server: "s", .vary: "Accept", .contentType: "text/plain"]),
@@ -20,7 +21,7 @@ struct CacheEntryTests {
     @Test("an entry that was written as bytes is read as it was", arguments: [nil, Int64(3)..<9])
     func roundTrip(_ range: Range<Int64>?) throws {
         let entry = entry(range: range)
-        #expect(try CacheEntry(encoded: entry.encoded) == entry)
+        #expect(try HTTPCache.Entry(encoded: entry.encoded) == entry)
     }
 
     @Test("an entry of which a byte is changed, missing or too many is not read")
@@ -29,29 +30,29 @@ struct CacheEntryTests {
         for index in encoded.indices {
             var damaged = encoded
             damaged[index] ^= 0x10
-            #expect(throws: CurlewError.self) { try CacheEntry(encoded: damaged) }
+            #expect(throws: CurlewError.self) { try HTTPCache.Entry(encoded: damaged) }
         }
         for count in 0..<encoded.count {
-            #expect(throws: CurlewError.self) { try CacheEntry(encoded: Array(encoded.prefix(count))) }
+            #expect(throws: CurlewError.self) { try HTTPCache.Entry(encoded: Array(encoded.prefix(count))) }
         }
-        #expect(throws: CurlewError.self) { try CacheEntry(encoded: encoded + [0]) }
+        #expect(throws: CurlewError.self) { try HTTPCache.Entry(encoded: encoded + [0]) }
     }
 
     @Test("values with bytes beyond ASCII keep them")
     func bytes() throws {
         let fields = HTTPFields([HTTPField(name: .server, lenientValue: [0xE4, 0x09, 0xFF])])
         let entry = entry().updating(head: HTTPResponse(status: .ok, headerFields: fields))
-        let read = try CacheEntry(encoded: entry.encoded)
+        let read = try HTTPCache.Entry(encoded: entry.encoded)
         #expect(read.head.headerFields.map { $0.withUnsafeBytesOfValue { Array($0) } } == [[0xE4, 0x09, 0xFF]])
     }
 
     @Test("names of entries are 32 hexadecimal digits, and no two are the same")
     func names() {
-        let names = (0..<1000).map { _ in CacheEntry.ID() }
+        let names = (0..<1000).map { _ in HTTPCache.Entry.ID() }
         #expect(Set(names).count == 1000)
-        #expect(names.allSatisfy { CacheEntry.ID($0.description) == $0 })
+        #expect(names.allSatisfy { HTTPCache.Entry.ID($0.description) == $0 })
         for text in ["", "../../etc/passwd", String(repeating: "g", count: 32), String(repeating: "A", count: 32)] {
-            #expect(CacheEntry.ID(text) == nil)
+            #expect(HTTPCache.Entry.ID(text) == nil)
         }
     }
 

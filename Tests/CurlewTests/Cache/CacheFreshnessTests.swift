@@ -10,9 +10,11 @@ import Testing
 struct CacheFreshnessTests {
     static let now: Int64 = 1_800_000_000
 
-    private func entry(_ fields: HTTPFields, _ code: Int = 200, asked: Int64 = now, came: Int64 = now) -> CacheEntry {
-        CacheEntry(
-            id: CacheEntry.ID(), key: CacheEntry.Key(uri: "http://a/"), uri: "http://a/",
+    private func entry(_ fields: HTTPFields, _ code: Int = 200, asked: Int64 = now, came: Int64 = now)
+        -> HTTPCache.Entry
+    {
+        HTTPCache.Entry(
+            id: HTTPCache.Entry.ID(), key: HTTPCache.Entry.Key(uri: "http://a/"), uri: "http://a/",
             head: HTTPResponse(status: .init(code: code), headerFields: fields), requestTime: asked, responseTime: came,
             bodySize: 0)
     }

@@ -57,7 +57,7 @@ struct CacheInvalidationTests {
 
     @Test("another origin's responses cannot be removed by a Location")
     func otherOrigin() async throws {
-        let store = MemoryCacheStore()
+        let store = HTTPCache.MemoryStore()
         let victim = try await CacheScene(store: store) { .numbered($1, [.cacheControl: "max-age=60"]) }
         _ = try await victim.get("/a")
         let url = victim.server.url("/a")

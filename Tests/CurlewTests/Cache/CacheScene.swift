@@ -66,7 +66,7 @@ struct CacheScene: Sendable {
     private let count = Guarded(0)
 
     init(
-        _ mode: HTTPCache.Mode = .private, store: any CacheStore = MemoryCacheStore(),
+        _ mode: HTTPCache.Mode = .private, store: any HTTPCache.Store = HTTPCache.MemoryStore(),
         clock: TurnableClock = TurnableClock(), _ adjust: (inout HTTPCache) -> Void = { _ in },
         chain: StandardChain.Options? = nil, answer: @escaping Answer
     ) async throws {

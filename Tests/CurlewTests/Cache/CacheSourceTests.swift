@@ -114,7 +114,7 @@ struct CacheSourceTests {
         #expect(try await get(scene) == "200 1 miss")
         #expect(try await get(scene, options) == "200 evil hit")
         // The same as no option at all.
-        #expect(try await get(scene, changed { $0.proxy = ProxyConfiguration.none }) == "200 1 hit")
+        #expect(try await get(scene, changed { $0.proxy = Proxy.Configuration.none }) == "200 1 hit")
         await proxy.shutdown()
     }
 

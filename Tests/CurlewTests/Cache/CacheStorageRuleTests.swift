@@ -11,7 +11,7 @@ struct CacheStorageRuleTests {
     private func entry(
         _ code: Int = 200, _ fields: HTTPFields = [:], asked: HTTPFields = [:], _ mode: HTTPCache.Mode = .private,
         method: HTTPRequest.Method = .get, partition: String? = nil
-    ) throws -> CacheEntry? {
+    ) throws -> HTTPCache.Entry? {
         let uri = try CurlewURI("http://example.com/a?b")
         var request = CurlewRequest(method, uri, fields: asked)
         request.options.cachePartition = partition

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// A store with faults that a test sets, over one in memory.
-private final class FaultyStore: CacheStore {
+private final class FaultyStore: HTTPCache.Store {
     enum Fault: Sendable, CaseIterable {
         case entries, body, write, append, commit, update, remove
         /// Calls never come back.
@@ -18,7 +18,7 @@ private final class FaultyStore: CacheStore {
     }
 
     let faults: Guarded<Set<Fault>>
-    let memory = MemoryCacheStore()
+    let memory = HTTPCache.MemoryStore()
     let entryLimit: ByteSize = .mebibytes(1)
 
     init(_ faults: Set<Fault> = []) { self.faults = Guarded(faults) }
@@ -29,12 +29,12 @@ private final class FaultyStore: CacheStore {
         if faults.contains(fault) { throw CurlewError(.cacheFailed, "as the test wants it") }
     }
 
-    func entries(for key: CacheEntry.Key) async throws -> [CacheEntry] {
+    func entries(for key: HTTPCache.Entry.Key) async throws -> [HTTPCache.Entry] {
         try await check(.entries)
         let entries = try await memory.entries(for: key)
         guard faults.withLock({ $0.contains(.garbage) }) else { return entries }
         return entries.map {
-            CacheEntry(
+            HTTPCache.Entry(
                 id: $0.id, key: $0.key, uri: "??", head: $0.head, requestTime: .min, responseTime: .max, range: 5..<7,
                 bodySize: 1 << 40)
         }
@@ -43,7 +43,7 @@ private final class FaultyStore: CacheStore {
     /// What happens before a body is handed out, once.
     let beforeBody = Guarded<(@Sendable () async throws -> Void)?>(nil)
 
-    func body(of entry: CacheEntry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
+    func body(of entry: HTTPCache.Entry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
         let before = beforeBody.withLock { before in
             defer { before = nil }
             return before
@@ -53,37 +53,37 @@ private final class FaultyStore: CacheStore {
         return faults.withLock { $0.contains(.forgets) } ? nil : try await memory.body(of: entry, range: range)
     }
 
-    func write(_ entry: CacheEntry) async throws -> any CacheWriter {
+    func write(_ entry: HTTPCache.Entry) async throws -> any HTTPCache.Writer {
         try await check(.write)
         return Writer(store: self, writer: try await memory.write(entry))
     }
 
-    func update(_ entry: CacheEntry) async throws -> Bool {
+    func update(_ entry: HTTPCache.Entry) async throws -> Bool {
         try await check(.update)
         return try await memory.update(entry)
     }
 
-    func remove(_ selection: CacheSelection) async throws {
+    func remove(_ selection: HTTPCache.Selection) async throws {
         try await check(.remove)
         try await memory.remove(selection)
     }
 
-    func list(after id: CacheEntry.ID?, count: Int) async throws -> [CacheEntry] {
+    func list(after id: HTTPCache.Entry.ID?, count: Int) async throws -> [HTTPCache.Entry] {
         try await memory.list(after: id, count: count)
     }
 
-    var contents: CacheContents { get async throws { memory.contents } }
+    var contents: HTTPCache.Contents { get async throws { memory.contents } }
 
-    private struct Writer: CacheWriter {
+    private struct Writer: HTTPCache.Writer {
         let store: FaultyStore
-        let writer: any CacheWriter
+        let writer: any HTTPCache.Writer
 
         func append(_ bytes: [UInt8]) async throws {
             try await store.check(.append)
             try await writer.append(bytes)
         }
 
-        func commit(_ entry: CacheEntry, replacing replaced: [CacheEntry.ID]) async throws {
+        func commit(_ entry: HTTPCache.Entry, replacing replaced: [HTTPCache.Entry.ID]) async throws {
             try await store.check(.commit)
             try await writer.commit(entry, replacing: replaced)
         }
@@ -144,8 +144,8 @@ struct CacheStoreFailureTests {
         let old = try #require(try await store.memory.list(after: nil, count: 1).first)
         store.beforeBody.withLock {
             $0 = {
-                let new = CacheEntry(
-                    id: CacheEntry.ID(), key: old.key, uri: old.uri, head: old.head, requestTime: old.requestTime,
+                let new = HTTPCache.Entry(
+                    id: HTTPCache.Entry.ID(), key: old.key, uri: old.uri, head: old.head, requestTime: old.requestTime,
                     responseTime: old.responseTime, bodySize: 3)
                 let writer = try await store.memory.write(new)
                 try await writer.append(Array("new".utf8))
@@ -189,17 +189,17 @@ struct CacheStoreFailureTests {
 
 @Suite("A store in memory", .noLeaks)
 struct MemoryCacheStoreTests {
-    private func entry(_ uri: String, size: Int = 0, time: Int64 = 0, partition: String? = nil) -> CacheEntry {
-        CacheEntry(
-            id: CacheEntry.ID(), key: CacheEntry.Key(uri: uri, partition: partition), uri: uri,
+    private func entry(_ uri: String, size: Int = 0, time: Int64 = 0, partition: String? = nil) -> HTTPCache.Entry {
+        HTTPCache.Entry(
+            id: HTTPCache.Entry.ID(), key: HTTPCache.Entry.Key(uri: uri, partition: partition), uri: uri,
             head: HTTPResponse(status: .ok), requestTime: time, responseTime: time, bodySize: Int64(size))
     }
 
     @discardableResult
     private func put(
-        _ store: MemoryCacheStore, _ uri: String, _ size: Int, time: Int64 = 0, partition: String? = nil,
-        replacing: [CacheEntry.ID] = []
-    ) async throws -> CacheEntry {
+        _ store: HTTPCache.MemoryStore, _ uri: String, _ size: Int, time: Int64 = 0, partition: String? = nil,
+        replacing: [HTTPCache.Entry.ID] = []
+    ) async throws -> HTTPCache.Entry {
         let entry = entry(uri, size: size, time: time, partition: partition)
         let writer = try await store.write(entry)
         try await writer.append([UInt8](repeating: UInt8(size % 251), count: size))
@@ -209,7 +209,7 @@ struct MemoryCacheStoreTests {
 
     @Test("the entry that was not used for longest is evicted first")
     func order() async throws {
-        let store = MemoryCacheStore(capacity: 20_000)
+        let store = HTTPCache.MemoryStore(capacity: 20_000)
         let first = try await put(store, "a", 5000)
         let second = try await put(store, "b", 5000)
         _ = try await put(store, "c", 5000)
@@ -224,7 +224,7 @@ struct MemoryCacheStoreTests {
 
     @Test("fields and keys are counted, and what is being written too")
     func cost() async throws {
-        let store = MemoryCacheStore(capacity: 10_000)
+        let store = HTTPCache.MemoryStore(capacity: 10_000)
         for number in 0..<100 { try await put(store, "\(number)", 0) }
         #expect(store.contents.entries < 20)
         #expect(store.contents.size <= 10_000)
@@ -238,7 +238,7 @@ struct MemoryCacheStoreTests {
 
     @Test("a writer that is dropped leaves nothing, and one that has written another number of bytes is refused")
     func writers() async throws {
-        let store = MemoryCacheStore()
+        let store = HTTPCache.MemoryStore()
         do {
             let writer = try await store.write(entry("a", size: 5))
             try await writer.append([1, 2, 3])
@@ -246,12 +246,12 @@ struct MemoryCacheStoreTests {
             let dropped = try await store.write(entry("a", size: 5))
             try await dropped.append([1, 2, 3])
         }
-        #expect(store.contents == CacheContents(entries: 0, size: 0, capacity: .mebibytes(32)))
+        #expect(store.contents == HTTPCache.Contents(entries: 0, size: 0, capacity: .mebibytes(32)))
     }
 
     @Test("what is read goes on to be read after it was removed, and a range is that of the body")
     func readers() async throws {
-        let store = MemoryCacheStore()
+        let store = HTTPCache.MemoryStore()
         let entry = try await put(store, "a", 100)
         let body = try #require(try await store.body(of: entry, range: 10..<20))
         try await store.remove(.all)
@@ -261,12 +261,12 @@ struct MemoryCacheStoreTests {
 
     @Test("entries are removed by name, by URI in every partition, and by time; lists go on behind a name")
     func removing() async throws {
-        let store = MemoryCacheStore()
+        let store = HTTPCache.MemoryStore()
         let first = try await put(store, "a", 1, time: 1)
         try await put(store, "b", 1, time: 2, partition: "1")
         try await put(store, "b", 1, time: 3, partition: "2")
         let last = try await put(store, "c", 1, time: 4)
-        var listed: [CacheEntry] = []
+        var listed: [HTTPCache.Entry] = []
         while let next = try await store.list(after: listed.last?.id, count: 1).first { listed.append(next) }
         #expect(listed.count == 4)
         #expect(listed.map(\.id.description) == listed.map(\.id.description).sorted())
@@ -281,7 +281,7 @@ struct MemoryCacheStoreTests {
 
     @Test("an update keeps the body, and one of an entry that is gone is refused")
     func updating() async throws {
-        let store = MemoryCacheStore()
+        let store = HTTPCache.MemoryStore()
         let entry = try await put(store, "a", 10)
         let updated = entry.updating(
             head: HTTPResponse(status: .ok, headerFields: [.server: "s"]), responseTime: 9)
@@ -296,13 +296,13 @@ struct MemoryCacheStoreTests {
     /// Every body is made of its key and generation, so that a wrong byte shows.
     @Test("64 tasks over a small store, with constant eviction, see no wrong byte")
     func stress() async throws {
-        let store = MemoryCacheStore(capacity: 200_000, entryLimit: 50_000)
+        let store = HTTPCache.MemoryStore(capacity: 200_000, entryLimit: 50_000)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<64 {
                 group.addTask {
                     for round in 0..<100 {
                         let name = (task * 7 + round) % 20
-                        let key = CacheEntry.Key(uri: "\(name)")
+                        let key = HTTPCache.Entry.Key(uri: "\(name)")
                         for entry in try await store.entries(for: key) {
                             guard let body = try await store.body(of: entry, range: 0..<entry.bodySize) else {
                                 continue
@@ -314,8 +314,8 @@ struct MemoryCacheStoreTests {
                             }
                         }
                         let size = (task * 131 + round * 977) % 20_000
-                        let entry = CacheEntry(
-                            id: CacheEntry.ID(), key: key, uri: "\(name)", head: HTTPResponse(status: .ok),
+                        let entry = HTTPCache.Entry(
+                            id: HTTPCache.Entry.ID(), key: key, uri: "\(name)", head: HTTPResponse(status: .ok),
                             requestTime: Int64(round), responseTime: 0, bodySize: Int64(size))
                         let writer = try await store.write(entry)
                         let mark = UInt8(truncatingIfNeeded: name + round)

@@ -111,7 +111,7 @@ struct CacheValidationTests {
 
     @Test("an entry that goes while it is validated is asked for anew")
     func goneMeanwhile() async throws {
-        let store = MemoryCacheStore()
+        let store = HTTPCache.MemoryStore()
         let scene = try await CacheScene(store: store) { request, number in
             if request.fields.contains(.ifNoneMatch) {
                 try await store.remove(.all)

@@ -64,7 +64,7 @@ struct HTTPCacheTests {
 
     @Test("10,000 variants of one URL leave as many entries as one key may have")
     func variants() async throws {
-        let store = MemoryCacheStore(capacity: .mebibytes(64))
+        let store = HTTPCache.MemoryStore(capacity: .mebibytes(64))
         let clock = TurnableClock()
         let cache = HTTPCache(store: store) { clock.now }
         let transport = StubTransport { _ in
@@ -203,7 +203,7 @@ struct HTTPCacheTests {
     @Test(
         "a body beyond the entry's limit is not stored, whether its length is known or not", arguments: [false, true])
     func entryLimit(_ knowsLength: Bool) async throws {
-        let scene = try await CacheScene(store: MemoryCacheStore(capacity: 20_000)) { _, _ in
+        let scene = try await CacheScene(store: HTTPCache.MemoryStore(capacity: 20_000)) { _, _ in
             var response = MockResponse(
                 fields: [.cacheControl: "max-age=60"], body: .bytes([UInt8](repeating: 7, count: 1001)))
             if !knowsLength { response.framing = .chunked }

@@ -65,7 +65,7 @@ struct ConnectErrorTests {
         }
         let error = await curlewError { _ = try await session.get(.raw("http://h.test:\(stalled.port)/")) }
         #expect(error?.code == .connectTimeout)
-        #expect(error?.message == "no connection to h.test:\(stalled.port) within 0.3 seconds")
+        #expect(error?.message == "no connection to h.test:\(stalled.port) within 300 ms")
     }
 
     @Test("two addresses that do not answer end in a connect timeout")

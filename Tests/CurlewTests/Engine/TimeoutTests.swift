@@ -138,7 +138,7 @@ struct TimeoutTests {
         let error = #expect(throws: CurlewError.self) {
             _ = try makeSession { $0.connections.idleLifetime = .zero }
         }
-        #expect(error?.message == "idleLifetime is 0.0 seconds, which is no time limit; Timeouts.unlimited is none")
+        #expect(error?.message == "idleLifetime is 0 s, which is no time limit; Timeouts.unlimited is none")
     }
 
     @Test(

@@ -66,7 +66,7 @@ struct IntegrityTests {
     func fields() async throws {
         let good = field(try digest(.sha512))
         let bad = field(try digest(.sha256, [1]))
-        for name in [ContentDigest.representationField, ContentDigest.contentField] {
+        for name in [HTTPField.Name.reprDigest, .contentDigest] {
             var response = MockResponse(fields: [name: good], body: .bytes(Self.bytes))
             #expect(try await save(response).0.digest == (try digest(.sha512)))
             response.fields = [name: bad]
@@ -85,7 +85,7 @@ struct IntegrityTests {
     @Test("a digest field that cannot be read is ignored, unless a digest is required")
     func unreadable() async throws {
         for value in ["nonsense", "md5=:AAAA:", "sha-256=:AAAA:"] {
-            let response = MockResponse(fields: [ContentDigest.representationField: value], body: .bytes(Self.bytes))
+            let response = MockResponse(fields: [.reprDigest: value], body: .bytes(Self.bytes))
             #expect(try await save(response).0.digest == nil)
             let error = await curlewError { _ = try await save(response, IntegrityRequirement(requiresDigest: true)) }
             #expect(error?.code == .digestMismatch)
@@ -96,7 +96,7 @@ struct IntegrityTests {
     func coded() async throws {
         let coded = try ContentCoding.gzip.encode(Self.bytes)
         let fields: HTTPFields = [
-            .contentEncoding: "gzip", ContentDigest.representationField: field(try digest(.sha256, coded)),
+            .contentEncoding: "gzip", .reprDigest: field(try digest(.sha256, coded)),
         ]
         let response = MockResponse(fields: fields, body: .bytes(coded))
         let (file, bytes) = try await save(response, IntegrityRequirement(length: 100_000), decoding: true)

@@ -36,7 +36,7 @@ struct SaveTests {
         let count = 20 << 20
         let file = try await save(MockResponse(fields: fields, body: .pattern(count: count)), to: folder)
         #expect(file.path == folder.file("a b.bin") && file.size == Int64(count) && file.digest == nil)
-        #expect(file.response.status == .ok && file.uri.path == "/path/name.txt" && file.history.isEmpty)
+        #expect(file.response?.status == .ok && file.uri.path == "/path/name.txt" && file.history.isEmpty)
         #expect(folder.names == ["a b.bin"])
         let bytes = try folder.bytes("a b.bin")
         #expect(bytes.count == count && BytePattern.matches(bytes, at: 0))
@@ -82,7 +82,7 @@ struct SaveTests {
         #expect(
             await curlewError { _ = try await save(response, to: folder, range: true) }?.code
                 == .unacceptableContentType)
-        response.fields = [ContentDigest.representationField: "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"]
+        response.fields = [.reprDigest: "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"]
         #expect(try await save(response, to: folder, range: true).size == 5)
     }
 

@@ -12,14 +12,14 @@ struct OptionsTests {
         let options = RequestOptions(
             connectionWaitTimeout: .seconds(1), connectTimeout: .seconds(2), headTimeout: .seconds(3),
             idleTimeout: .seconds(4), totalTimeout: .seconds(5), versionPolicy: .http11,
-            route: ConnectionRoute(unixSocket: "/tmp/s"), addressPolicy: policy, proxy: ProxyConfiguration.none,
+            route: ConnectionRoute(unixSocket: "/tmp/s"), addressPolicy: policy, proxy: Proxy.Configuration.none,
             readBufferSize: .kibibytes(6), bodyBufferSize: .kibibytes(7), rateLimit: RateLimit.none,
             expectContinue: .seconds(8), tag: "tag", isIdempotent: true, secretFields: [.apiKey])
         #expect(options.connectionWaitTimeout == .seconds(1) && options.connectTimeout == .seconds(2))
         #expect(options.headTimeout == .seconds(3) && options.idleTimeout == .seconds(4))
         #expect(options.totalTimeout == .seconds(5) && options.versionPolicy == .http11)
         #expect(options.route?.unixSocket == "/tmp/s" && options.addressPolicy == policy)
-        #expect(options.proxy == ProxyConfiguration.none && options.rateLimit == RateLimit.none)
+        #expect(options.proxy == Proxy.Configuration.none && options.rateLimit == RateLimit.none)
         #expect(options.readBufferSize == .kibibytes(6) && options.bodyBufferSize == .kibibytes(7))
         #expect(options.expectContinue == .seconds(8) && options.tag == "tag" && options.isIdempotent == true)
         #expect(options.secretFields == [.apiKey])

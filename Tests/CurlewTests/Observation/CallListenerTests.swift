@@ -196,4 +196,40 @@ struct CallListenerTests {
         #expect(listening.dropped + notes.events.count == 21 * 5)
         #expect(listening.dropped >= 20 * 5 - 3)
     }
+
+    @Test("a transport around a session reports each attempt once, though it may wait for the network")
+    func wrapped() async throws {
+        struct Around: Transport {
+            let session: SessionActor
+            func send(_ request: CurlewRequest) async throws -> CurlewResponse { try await session.send(request) }
+        }
+        let server = try await MockServer.start { _ in MockResponse(body: "x") }
+        let inner = try makeSession { $0.connectivityTimeout = .seconds(5) }
+        let notes = Notes()
+        let listening = CallListening(notes)
+        let session = try HTTPSession(transport: Around(session: try #require(inner.session)), chain: .bare) {
+            listening
+        }
+        #expect(try await session.get(.raw(server.url()), as: .text) == "x")
+        await inner.shutdown()
+        await listening.flush()
+        #expect(notes.events.filter { $0.kind == .attemptStarted }.count == 1)
+        #expect(notes.events.filter { $0.kind == .attemptEnded }.count == 1)
+        #expect(await server.takeRequest()?.fields[.xAttempt] == "1")
+    }
+
+    @Test("a request that a listener has kept is a call of its own when it is sent")
+    func keptRequest() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let notes = Notes()
+        let listening = CallListening(notes)
+        let session = try HTTPSession(transport: stub, chain: .bare) { listening }
+        _ = try await session.get("http://a.test/")
+        await listening.flush()
+        let request = try #require(notes.events.last?.request)
+        _ = try await session.send(request)
+        await listening.flush()
+        #expect(notes.events.count == 10)
+        #expect(Set(notes.events.map(\.call)).count == 2)
+    }
 }

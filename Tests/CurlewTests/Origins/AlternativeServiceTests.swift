@@ -18,12 +18,12 @@ struct AlternativeServiceTests {
         return try await MockServer.start(.init(address: address, tls: ServerTLS([certificate]))) { _ in answer() }
     }
 
-    private func store() -> AlternativeServiceStore {
-        AlternativeServiceStore { [now] in now.withLock { $0 } }
+    private func store() -> AlternativeServices.Store {
+        AlternativeServices.Store { [now] in now.withLock { $0 } }
     }
 
     private func session(
-        _ store: AlternativeServiceStore, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
+        _ store: AlternativeServices.Store, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
     ) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
@@ -40,7 +40,7 @@ struct AlternativeServiceTests {
         _ = try await response.body.collect(upTo: 100)
     }
 
-    private func note(_ store: AlternativeServiceStore, _ server: MockServer, _ field: String) throws -> CurlewURI {
+    private func note(_ store: AlternativeServices.Store, _ server: MockServer, _ field: String) throws -> CurlewURI {
         let uri = try CurlewURI("https://localhost:\(server.port)/")
         store.note([Array(field.utf8)], from: uri)
         return uri
@@ -223,7 +223,7 @@ struct AlternativeServiceTests {
             change(&request)
             return request.openRoute != nil
         }
-        let proxy = ProxyConfiguration.proxy(try Proxy("http://proxy.example:3128"), except: "h.example")
+        let proxy = Proxy.Configuration.proxy(try Proxy("http://proxy.example:3128"), except: "h.example")
         let override = ConnectionRoute(hosts: [.init(host: "h.example", port: 443, addresses: ["10.0.0.1"])])
         #expect(isOpen { _ in })
         #expect(isOpen { $0.options.proxy = proxy })
@@ -293,7 +293,7 @@ struct AlternativeServiceTests {
 @Suite("Alternatives of origins")
 struct AlternativeServiceStoreTests {
     private let uri: CurlewURI
-    private let store = AlternativeServiceStore { 1_000_000_000 }
+    private let store = AlternativeServices.Store { 1_000_000_000 }
 
     init() throws { uri = try CurlewURI("https://H.example./a") }
 
@@ -368,7 +368,7 @@ struct AlternativeServiceStoreTests {
 
     @Test("origins differ by host and port, and the one that expires first makes room")
     func origins() throws {
-        let store = AlternativeServiceStore(limits: .init(origins: 2)) { 0 }
+        let store = AlternativeServices.Store(limits: .init(origins: 2)) { 0 }
         for (host, age) in [("a", 20), ("b", 10), ("c", 30)] {
             store.note([Array("h2=\":1\"; ma=\(age)".utf8)], from: try CurlewURI("https://\(host).example/"))
         }
@@ -397,7 +397,7 @@ struct AlternativeServiceStoreTests {
             ])
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        let other = AlternativeServiceStore { 1_000_000_000 }
+        let other = AlternativeServices.Store { 1_000_000_000 }
         #expect(try await other.load(from: path) == [])
         #expect(other.services(for: uri) == store.services(for: uri))
     }

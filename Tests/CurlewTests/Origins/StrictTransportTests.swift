@@ -26,7 +26,7 @@ struct StrictTransportTests {
     private func plain(_ url: String) -> String { "http" + local(url).dropFirst("https".count) }
 
     private func session(
-        _ store: StrictTransportStore, security: SecurityPolicy? = nil, allowsDowngrade: Bool = false
+        _ store: StrictTransport.Store, security: SecurityPolicy? = nil, allowsDowngrade: Bool = false
     ) throws -> HTTPSession {
         var options = StandardChain.Options()
         options.strictTransport = StrictTransport(store)
@@ -41,7 +41,7 @@ struct StrictTransportTests {
     @Test("a verified response makes the next request for http one of https, with its method and body")
     func upgrade() async throws {
         let server = try await secureServer([.strictTransportSecurity: field])
-        let store = StrictTransportStore { 0 }
+        let store = StrictTransport.Store { 0 }
         let session = try session(store)
         _ = try await session.get(.raw(local(server.url())))
         #expect(store.hosts == [.init(name: "localhost", includesSubdomains: true, expirySeconds: 1000)])
@@ -56,7 +56,7 @@ struct StrictTransportTests {
     func pins() async throws {
         let server = try await secureServer([:])
         let own = try TestChain.selfSigned.get()
-        let store = StrictTransportStore { 0 }
+        let store = StrictTransport.Store { 0 }
         #expect(store.note(Array("max-age=1000".utf8), from: try CurlewURI(local(server.url()))))
         for (isRight, certificate) in [(true, own), (false, try HeldCertificate.selfSigned())] {
             var policy = SecurityPolicy.anchors(pem: own.certificatePEM)
@@ -79,7 +79,7 @@ struct StrictTransportTests {
     func unverified() async throws {
         let server = try await secureServer([.strictTransportSecurity: field])
         let clear = try await MockServer.start { _ in MockResponse(fields: [.strictTransportSecurity: "max-age=1000"]) }
-        let store = StrictTransportStore()
+        let store = StrictTransport.Store()
         var lax = SecurityPolicy.system
         lax.allowsInvalidCertificates = true
         lax.validatesDomainName = false
@@ -97,7 +97,7 @@ struct StrictTransportTests {
 
     @Test("of two fields the first counts, even if it is nonsense or the end of it")
     func twice() async throws {
-        let store = StrictTransportStore { 0 }
+        let store = StrictTransport.Store { 0 }
         for (first, second, expected) in [
             ("max-age=5", "max-age=9; includeSubDomains", [5]), ("nonsense", "max-age=9", [5]),
             ("max-age=0", "max-age=9", []),
@@ -113,7 +113,7 @@ struct StrictTransportTests {
 
     @Test("a response that no connection brought is not noted")
     func stubbed() async throws {
-        let store = StrictTransportStore()
+        let store = StrictTransport.Store()
         let stub = StubTransport { _ in .response(.ok, fields: [.strictTransportSecurity: "max-age=1000"]) }
         let session = try HTTPSession(transport: stub, chain: .bare) { StrictTransport(store) }
         _ = try await session.get("https://h.example/")
@@ -131,7 +131,7 @@ struct StrictTransportTests {
             ("http://example/", "http://example/"),
         ])
     func ports(_ from: String, _ to: String) async throws {
-        let store = StrictTransportStore()
+        let store = StrictTransport.Store()
         #expect(store.add("h.example", includesSubdomains: true, age: .seconds(10)))
         let seen = Guarded<CurlewURI?>(nil)
         let session = try HTTPSession(transport: StubTransport { _ in .response(.ok) }, chain: .bare) {
@@ -152,7 +152,7 @@ struct StrictTransportTests {
     @Test("redirects that lead from https to http and back end in an error of the redirects")
     func circle() async throws {
         let server = try await secureServer([:])
-        let store = StrictTransportStore()
+        let store = StrictTransport.Store()
         store.add("localhost", age: .seconds(1000))
         let refused = await curlewError { _ = try await session(store).get(.raw(plain(server.url("/back")))) }
         #expect(refused?.code == .redirectRefused)
@@ -164,7 +164,7 @@ struct StrictTransportTests {
 
     @Test("secrets of a session with a base of http go to the same host by https, and to no other")
     func secrets() async throws {
-        let store = StrictTransportStore()
+        let store = StrictTransport.Store()
         store.add("h.example", includesSubdomains: true, age: .seconds(1000))
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(
@@ -213,7 +213,7 @@ struct StrictTransportStoreTests {
     @Test("an age of zero removes a host, and the time of a host ends by the clock")
     func time() throws {
         let now = Guarded<Int64>(100)
-        let store = StrictTransportStore { now.withLock { $0 } }
+        let store = StrictTransport.Store { now.withLock { $0 } }
         let uri = try CurlewURI("https://h.example/")
         #expect(store.note(Array("max-age=10".utf8), from: uri))
         #expect(store.requiresHTTPS(try CurlewURI("http://H.example./")))
@@ -232,7 +232,7 @@ struct StrictTransportStoreTests {
 
     @Test("the host that is the soonest to expire makes room")
     func bound() {
-        let store = StrictTransportStore(limits: .init(hosts: 2)) { 0 }
+        let store = StrictTransport.Store(limits: .init(hosts: 2)) { 0 }
         #expect(store.add("a.example", age: .seconds(20)) && store.add("b.example", age: .seconds(10)))
         #expect(store.add("c.example", age: .seconds(30)))
         #expect(store.hosts.map(\.name) == ["a.example", "c.example"])
@@ -246,7 +246,7 @@ struct StrictTransportStoreTests {
     #if InternationalNames
     @Test("a name in another script is known by its ASCII form")
     func international() throws {
-        let store = StrictTransportStore { 0 }
+        let store = StrictTransport.Store { 0 }
         #expect(store.add("Bücher.example", age: .seconds(10)))
         #expect(store.hosts.map(\.name) == ["xn--bcher-kva.example"])
         #expect(store.requiresHTTPS(try CurlewURI("http://bücher.example/")))
@@ -257,7 +257,7 @@ struct StrictTransportStoreTests {
     func file() async throws {
         let folder = try ScratchFolder()
         let path = folder.file("hsts.txt")
-        let store = StrictTransportStore { 1_000_000_000 }
+        let store = StrictTransport.Store { 1_000_000_000 }
         store.add("a.example", includesSubdomains: true, age: .seconds(86_400))
         store.add("b.example", age: .seconds(1))
         try await store.save(to: path)
@@ -267,7 +267,7 @@ struct StrictTransportStoreTests {
                 == [".a.example \"20010910 01:46:40\"", "b.example \"20010909 01:46:41\""])
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        let other = StrictTransportStore { 1_000_000_000 }
+        let other = StrictTransport.Store { 1_000_000_000 }
         #expect(try await other.load(from: path) == [])
         #expect(other.hosts == store.hosts)
     }
@@ -294,7 +294,7 @@ struct StrictTransportStoreTests {
                 i.exämple "20300101 00:00:00"
                 kept.example "20010910 00:00:00"
                 """.utf8))
-        let store = StrictTransportStore { 1_000_000_000 }
+        let store = StrictTransport.Store { 1_000_000_000 }
         store.add("kept.example", includesSubdomains: true, age: .seconds(1_000_000))
         #expect(try await store.load(from: path) == [5, 6, 7, 8, 9, 12, 13])
         #expect(store.hosts.map(\.name) == ["a.example", "b.example", "g.example", "kept.example"])
@@ -305,7 +305,7 @@ struct StrictTransportStoreTests {
     @Test("a file that is missing or too large is an error, and the store stays as it was")
     func unreadable() async throws {
         let folder = try ScratchFolder()
-        let store = StrictTransportStore(limits: .init(fileSize: .kibibytes(1)))
+        let store = StrictTransport.Store(limits: .init(fileSize: .kibibytes(1)))
         let missing = await curlewError { try await store.load(from: folder.file("none")) }
         let large = try folder.write(
             "large", Array("a.example \"20990101 00:00:00\"\n".utf8) + Array(repeating: 10, count: 1024))
@@ -322,7 +322,7 @@ struct StrictTransportStoreTests {
         let folder = try ScratchFolder()
         let lines = (0..<3000).map { "h\($0).example \"2001\($0 < 1500 ? "1001" : "1101") 00:00:00\"\n" }
         let path = try folder.write("hsts.txt", lines.flatMap { Array($0.utf8) })
-        let store = StrictTransportStore(limits: .init(hosts: 1500)) { 1_000_000_000 }
+        let store = StrictTransport.Store(limits: .init(hosts: 1500)) { 1_000_000_000 }
         #expect(try await store.load(from: path) == [])
         #expect(store.hosts.count == 1500)
         #expect(store.requiresHTTPS(try CurlewURI("http://h2999.example/")))

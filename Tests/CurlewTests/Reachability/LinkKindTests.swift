@@ -45,10 +45,11 @@ struct LinkKindTests {
     @Test(
         "a virtual interface has the kind that its driver implies",
         arguments: [
-            ("veth", NetworkPath.InterfaceKind.wired), ("wwan", .cellular), ("rmnet", .cellular), ("tun", .other),
+            ("veth", ReachabilityStatus.Path.InterfaceKind.wired), ("wwan", .cellular), ("rmnet", .cellular),
+            ("tun", .other),
             ("wireguard", .other), ("dummy", .other), ("vrf", .other), ("yet-to-come", .other),
         ])
-    func drivers(driver: String, kind: NetworkPath.InterfaceKind) {
+    func drivers(driver: String, kind: ReachabilityStatus.Path.InterfaceKind) {
         #expect(kinds().kind(of: link(2, driver: driver)) == kind)
     }
 

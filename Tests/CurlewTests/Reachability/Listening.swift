@@ -23,6 +23,6 @@ func waitUntil(
     try await eventually("it happens on the monitor's loop", sourceLocation: sourceLocation) { await isDone() }
 }
 
-extension NetworkPath.Families {
-    static let both: NetworkPath.Families = [.ipv4, .ipv6]
+extension ReachabilityStatus.Path.Families {
+    static let both: ReachabilityStatus.Path.Families = [.ipv4, .ipv6]
 }

@@ -9,8 +9,8 @@ struct NetworkSnapshotTests {
 
     private func way(
         _ fate: NetworkRoute.Fate = .sent, flags: UInt32 = 0x41, source: IPAddress?, isIPv6: Bool = false,
-        name: String = "eth0", gateway: String? = nil, kind: NetworkPath.InterfaceKind = .wired,
-        over: NetworkPath.InterfaceKind? = nil
+        name: String = "eth0", gateway: String? = nil, kind: ReachabilityStatus.Path.InterfaceKind = .wired,
+        over: ReachabilityStatus.Path.InterfaceKind? = nil
     ) -> NetworkSnapshot.Way {
         let router = gateway.flatMap { IPAddress($0) }
         let route = NetworkRoute(fate, isIPv6: isIPv6, link: 2, source: source, gateway: router)
@@ -25,7 +25,7 @@ struct NetworkSnapshotTests {
     @Test("a route over a running interface, with a source address beyond the link, is reachable")
     func reachable() {
         let status = status(way(source: global, gateway: "192.0.2.1"))
-        let path = NetworkPath(
+        let path = ReachabilityStatus.Path(
             interface: "eth0", kind: .wired, families: .ipv4, localAddresses: ["192.0.2.10"], gateways: ["192.0.2.1"])
         #expect(status == .reachable(path) && status.isReachable && status.path == path)
     }

@@ -12,7 +12,7 @@ struct EvaluatorTests {
     func decisions() async throws {
         let stage = try await TrustStage([TestChain.selfSigned.get()])
         let own = try TestChain.selfSigned.get().certificate
-        let (seen, sight) = AsyncStream.makeStream(of: ServerTrust.self)
+        let (seen, sight) = AsyncStream.makeStream(of: SecurityPolicy.ServerTrust.self)
         var policy = SecurityPolicy.system
         policy.evaluator = SecurityPolicy.Evaluator { trust in
             sight.yield(trust)

@@ -10,15 +10,15 @@ struct CompoundTests {
         case text(String)
     }
 
-    private let json = CompoundResponseSerializer<Answer>([
+    private let json = ResponseSerializers.Compound<Answer>([
         JSONResponseSerializer<[Int]>().map { .numbers($0) },
         JSONResponseSerializer<[String]>().map { .names($0) },
     ])
 
-    private var withText: CompoundResponseSerializer<Answer> {
-        var text = StringResponseSerializer()
+    private var withText: ResponseSerializers.Compound<Answer> {
+        var text = ResponseSerializers.Text()
         text.acceptance.contentTypes = .types(.plainText)
-        return CompoundResponseSerializer(json.serializers + [text.map { .text($0) }])
+        return ResponseSerializers.Compound(json.serializers + [text.map { .text($0) }])
     }
 
     @Test("the first serializer that makes a value wins")
@@ -44,7 +44,7 @@ struct CompoundTests {
         #expect(empty?.code == .emptyBody)
         #expect(
             await curlewError {
-                _ = try await CompoundResponseSerializer<Int>([]).serialize(stubResponse("1"))
+                _ = try await ResponseSerializers.Compound<Int>([]).serialize(stubResponse("1"))
             }?.causes.count == 0)
     }
 
@@ -70,9 +70,9 @@ struct CompoundTests {
 
     @Test("each serializer has statuses of its own")
     func statuses() async throws {
-        var missing = StringResponseSerializer()
+        var missing = ResponseSerializers.Text()
         missing.acceptance.statuses = .codes(404)
-        let compound = CompoundResponseSerializer<Answer>(json.serializers + [missing.map { .text($0) }])
+        let compound = ResponseSerializers.Compound<Answer>(json.serializers + [missing.map { .text($0) }])
         #expect(try await compound.serialize(stubResponse(.notFound, type: "text/plain", "gone")) == .text("gone"))
         #expect(try await compound.serialize(stubResponse("[1]")) == .numbers([1]))
     }

@@ -99,7 +99,7 @@ struct EndpointTests {
             .init("users", parameters: .encoding(terms))
         } through: {
             HTTPRequestSerializer()
-            StringResponseSerializer()
+            ResponseSerializers.Text()
         }
         _ = try await api.call(search, ["page": 2])
         _ = try await api.call(search, [:])

@@ -79,11 +79,11 @@ struct EventTests {
         let server = try await birdServer()
         let session = try makeSession { $0.eventBodyLimit = 100 }
         let listener = try #require(session.session).events.makeAsyncIterator()
-        var small = StringResponseSerializer()
+        var small = ResponseSerializers.Text()
         small.acceptance.bodyLimit = 1000
         let error = await curlewError { _ = try await session.get(.raw(server.url("/long")), as: small) }
         #expect(error?.code == .responseTooLarge)
-        let bytes = try await session.get(.raw(server.url("/long")), as: DataResponseSerializer())
+        let bytes = try await session.get(.raw(server.url("/long")), as: ResponseSerializers.FoundationData())
         #expect(bytes.count == 4 << 20)
         await session.shutdown()
         let events = await rest(listener)
@@ -105,14 +105,14 @@ struct EventTests {
         let session = try makeSession()
         let listener = try #require(session.session).events.makeAsyncIterator()
         #expect(try await session.get(.raw(server.url("/missing")), as: Status()) == 404)
-        let compound = CompoundResponseSerializer([
+        let compound = ResponseSerializers.Compound([
             JSONResponseSerializer<Int>().map { "\($0)" }, JSONResponseSerializer<Bird>().map(\.name),
         ])
         #expect(try await session.get(.raw(server.url("/")), as: compound) == "curlew")
         _ = try await session.get(.raw(server.url("/")), as: .raw).body.collect(upTo: 100)
         await session.shutdown()
         let told = await rest(listener).filter { $0.kind == .serialized }
-        #expect(told.map(\.serialization?.serializer) == ["Status", "CompoundResponseSerializer<String>"])
+        #expect(told.map(\.serialization?.serializer) == ["Status", "Compound<String>"])
         #expect(told.map { $0.serialization?.bodySize } == [0, 17])
         #expect(told.first?.serialization?.value as? Int == 404)
     }

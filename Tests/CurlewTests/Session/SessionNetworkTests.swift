@@ -10,7 +10,7 @@ import Testing
 @Suite("A session and a network that changes", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNetworkTests {
     private func path(_ address: String) -> ReachabilityStatus {
-        .reachable(NetworkPath(interface: "eth0", kind: .wired, localAddresses: [address]))
+        .reachable(ReachabilityStatus.Path(interface: "eth0", kind: .wired, localAddresses: [address]))
     }
 
     /// Waits for the session's word that it let its connections go.

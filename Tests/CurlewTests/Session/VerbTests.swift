@@ -22,7 +22,7 @@ struct VerbTests {
     func mixedParameters() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
-        enum Sorting: String, ParameterConvertible { case newest }
+        enum Sorting: String, RequestParameters.Convertible { case newest }
         let text = "a b&c"
         let page = 2
         let tag: String? = nil

@@ -25,11 +25,13 @@ struct ByteComparisonTests {
         #expect(Credential.bearer(composed) != .bearer(decomposed))
         #expect(ConnectionRoute(unixSocket: composed) != ConnectionRoute(unixSocket: decomposed))
         #expect(try CurlewURI("http://\(composed)@a.test/") != CurlewURI("http://\(decomposed)@a.test/"))
-        let keys = [composed, decomposed].map { CacheEntry.Key(uri: "http://a.test/", partition: $0) }
+        let keys = [composed, decomposed].map { HTTPCache.Entry.Key(uri: "http://a.test/", partition: $0) }
         #expect(Set(keys).count == 2)
-        #expect(CacheEntry.Selector(name: "a", value: composed) != CacheEntry.Selector(name: "a", value: decomposed))
+        #expect(
+            HTTPCache.Entry.Selector(name: "a", value: composed)
+                != HTTPCache.Entry.Selector(name: "a", value: decomposed))
         // The sign of Kelvin is equivalent to a letter of ASCII.
-        #expect(CacheEntry.Key(uri: "K") != CacheEntry.Key(uri: "\u{212A}"))
+        #expect(HTTPCache.Entry.Key(uri: "K") != HTTPCache.Entry.Key(uri: "\u{212A}"))
     }
 
     @Test("Vary tells users apart whose names differ in their bytes alone")

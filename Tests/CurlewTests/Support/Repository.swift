@@ -19,6 +19,12 @@ enum Repository {
         }
     }
 
+    /// Paths of the module maps of the C libraries.
+    static func moduleMaps() throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: "\(root)/Sources")
+            .filter { $0.hasSuffix("module.modulemap") }.map { "\(root)/Sources/\($0)" }
+    }
+
     /// The names of the folders in a folder.
     static func folders(in folder: String) throws -> Set<String> {
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")

@@ -76,6 +76,6 @@ func linkError(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async -> (any Error)? {
     let error = await curlewError(sourceLocation: sourceLocation, body)
-    #expect(error?.code == .linkFailed, sourceLocation: sourceLocation)
+    #expect(error?.code == .foreignFailure, sourceLocation: sourceLocation)
     return error?.underlying
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The decision about a response", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct DispositionTests {
     private func options(
-        _ decide: @escaping @Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition
+        _ decide: @escaping @Sendable (HTTPResponse, TaskActor?) async throws -> RequestOptions.ResponseDisposition
     ) -> RequestOptions {
         var options = RequestOptions()
         options.onResponse = decide

@@ -42,7 +42,7 @@ struct Cache: AsyncParsableCommand {
 
         func run() async throws {
             let store = try await folder.open()
-            var last: CacheEntry.ID?
+            var last: HTTPCache.Entry.ID?
             while true {
                 let entries = try await store.list(after: last, count: 100)
                 for entry in entries {
@@ -93,10 +93,10 @@ struct Cache: AsyncParsableCommand {
             try await store.close()
         }
 
-        private func entries(of store: DiskCacheStore) async throws -> [CacheEntry] {
-            let id = CacheEntry.ID(subject)
-            var found: [CacheEntry] = []
-            var last: CacheEntry.ID?
+        private func entries(of store: DiskCacheStore) async throws -> [HTTPCache.Entry] {
+            let id = HTTPCache.Entry.ID(subject)
+            var found: [HTTPCache.Entry] = []
+            var last: HTTPCache.Entry.ID?
             repeat {
                 let entries = try await store.list(after: last, count: 100)
                 found += entries.filter { $0.id == id || $0.uri == subject }
@@ -105,7 +105,7 @@ struct Cache: AsyncParsableCommand {
             return found
         }
 
-        private func show(_ entry: CacheEntry) {
+        private func show(_ entry: HTTPCache.Entry) {
             var lines = [
                 "\(entry.id)  \(entry.uri)", "status: \(entry.head.status.code) \(entry.head.status.reasonPhrase)",
             ]

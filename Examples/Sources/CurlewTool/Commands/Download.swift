@@ -66,7 +66,7 @@ struct Download: AsyncParsableCommand {
         guard urls.count == 1 || (hash == nil && isFolder) else {
             throw ValidationError("For several URLs there is no --sha256, and --output is a folder.")
         }
-        if let hash, hash.count != 64 || ContentDigest(hex: hash) == nil {
+        if let hash, hash.count != 64 || (try? ContentDigest(hex: hash)) == nil {
             throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
         }
     }
@@ -138,7 +138,7 @@ struct Download: AsyncParsableCommand {
         options.segments = segments
         options.retries.attempts = resumes + 1
         options.tokenFile = tokenPath(of: url)
-        options.integrity.digest = hash.flatMap { ContentDigest(hex: $0) }
+        options.integrity.digest = try hash.map { try ContentDigest(hex: $0) }
         return options
     }
 }

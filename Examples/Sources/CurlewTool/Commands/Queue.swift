@@ -108,7 +108,7 @@ struct Queue: AsyncParsableCommand {
             guard urls.count == 1 || (hash == nil && upload == nil) else {
                 throw ValidationError("For several URLs there is neither --sha256 nor --upload.")
             }
-            if let hash, hash.count != 64 || ContentDigest(hex: hash) == nil {
+            if let hash, hash.count != 64 || (try? ContentDigest(hex: hash)) == nil {
                 throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
             }
         }
@@ -124,7 +124,7 @@ struct Queue: AsyncParsableCommand {
                     } else {
                         .download(url, to: isFolder ? .folder(output) : .file(output))
                     }
-                request.integrity.digest = hash.flatMap { ContentDigest(hex: $0) }
+                request.integrity.digest = try hash.map { try ContentDigest(hex: $0) }
                 request.tags = tag
                 request.priority = RequestOptions.Priority(rawValue: priority)
                 request.attempts = attempts

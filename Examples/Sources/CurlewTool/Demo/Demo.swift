@@ -52,7 +52,7 @@ enum Demo {
         rows.append(
             try await follow("POST form (multipart)") { options in
                 let form = try recordings()
-                let response = try await session.post("form", encoding: .multipart(form), options: options)
+                let response = try await session.post("form", .multipart(form), options: options)
                 let answer = try await response.body.collect(upTo: .kibibytes(1))
                 precondition(form.length.map { String(decoding: answer, as: UTF8.self) == "\($0)" } ?? false)
             })

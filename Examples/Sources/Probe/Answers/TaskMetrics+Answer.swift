@@ -8,7 +8,7 @@ extension TaskMetrics {
     /// The same for the tasks of one download, first to last.
     static func answer(ofAll tasks: [TaskMetrics]) -> JSONValue { answer(of: tasks.flatMap(\.attempts), sentBefore: 0) }
 
-    private static func answer(of attempts: [AttemptMetrics], sentBefore earlier: Int) -> JSONValue {
+    private static func answer(of attempts: [TaskMetrics.Attempt], sentBefore earlier: Int) -> JSONValue {
         let last = attempts.last
         return .object([
             .init("dns", seconds(last?.nameLookup)),

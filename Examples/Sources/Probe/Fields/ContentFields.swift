@@ -5,7 +5,7 @@ extension Order {
     struct Content: Sendable {
         var parameters: ParameterValue?
         var encoding: Encoding?
-        var style: ParameterStyle?
+        var style: RequestParameters.Style?
         /// The parts of a form; none is a form too.
         var parts: [FormPart]?
 
@@ -22,7 +22,7 @@ extension FieldRule {
                 "query": .query, "form": .form, "json": .json, "plist": .plist,
             ])
         },
-        FieldRule("style") { field, order in order.content.style = try ParameterStyle(field) },
+        FieldRule("style") { field, order in order.content.style = try RequestParameters.Style(field) },
         FieldRule("multipart") { field, order in
             order.content.parts = try field.elements("a list of parts").map { try FormPart($0) }
         },
@@ -79,7 +79,7 @@ extension ParameterValue {
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     fileprivate init(_ field: FieldValue) throws {
         self.init()
         for (name, word) in try field.members() {
@@ -139,7 +139,7 @@ struct FormPart: Sendable {
     }
 
     /// - Throws: ``CurlewError`` for a file that cannot be read, or what may not stand in a part's fields.
-    fileprivate func append(to form: inout MultipartFormData) throws {
+    func append(to form: inout MultipartFormData) throws {
         if let fields { return try form.append(content, fields: try fields.checked()) }
         let name = name ?? ""
         switch body {

@@ -74,7 +74,7 @@ extension Order.Reading {
         guard let formats else { return nil }
         let serializers = formats.map { serializer($0, limit) }
         guard isCompound else { return serializers.first }
-        var compound = CompoundResponseSerializer(serializers)
+        var compound = ResponseSerializers.Compound(serializers)
         compound.bodyLimit = limit
         return compound
     }
@@ -88,8 +88,8 @@ extension Order.Reading {
         case .plist:
             return accepting(PropertyListResponseSerializer<PropertyListValue>().map { JSONValue($0) }, limit)
         case .xml: return accepting(XMLTreeResponseSerializer().map { JSONValue($0.root) }, limit)
-        case .text: return accepting(StringResponseSerializer().map { .string($0) }, limit)
-        case .data: return accepting(BytesResponseSerializer().map { .base64($0) }, limit)
+        case .text: return accepting(ResponseSerializers.Text().map { .string($0) }, limit)
+        case .data: return accepting(ResponseSerializers.Bytes().map { .base64($0) }, limit)
         case .image:
             return accepting(
                 ImageResponseSerializer().map { image in

@@ -42,7 +42,8 @@ extension Order.Download {
         request.options.onTask = { record.add($0) }
         do {
             let file = try await file(of: request, in: session) { record.add($0) }
-            return Self.members(file.response, uri: file.uri, history: file.history) + [
+            let response = file.response ?? HTTPResponse(status: .ok)
+            return Self.members(response, uri: file.uri, history: file.history) + [
                 .init("file", .string(file.path))
             ] + (await record.members)
         } catch let error as CurlewError {

@@ -30,7 +30,8 @@ extension DialFailure {
             return CurlewError(
                 .connectTimeout,
                 proxy == nil
-                    ? "no connection to \(place) within \(limit)" : "no connection through \(place) within \(limit)")
+                    ? "no connection to \(place) within \(limit.text)"
+                    : "no connection through \(place) within \(limit.text)")
         case .interface(let words): return CurlewError(.connectionFailed, words)
         }
     }

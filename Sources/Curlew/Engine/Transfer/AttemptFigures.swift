@@ -4,17 +4,17 @@ struct AttemptFigures {
     /// When the connection of the attempt began to be made.
     private var connectingSince: Instant?
     private var connecting = Duration.zero
-    private var last: AttemptMetrics?
+    private var last: TaskMetrics.Attempt?
     /// Empty unless there was more than one: an array allocates.
-    private var earlier: [AttemptMetrics] = []
+    private var earlier: [TaskMetrics.Attempt] = []
 
     /// - Parameter queued: How long the exchange waited for its turn.
     init(queued: Duration = .zero) { self.queued = queued }
 
     /// First to last.
-    var all: [AttemptMetrics] { earlier + [last].compactMap(\.self) }
+    var all: [TaskMetrics.Attempt] { earlier + [last].compactMap(\.self) }
 
-    mutating func append(_ figures: AttemptMetrics) {
+    mutating func append(_ figures: TaskMetrics.Attempt) {
         if let last { earlier.append(last) }
         last = figures
     }
@@ -37,7 +37,7 @@ struct AttemptFigures {
     }
 
     /// - Parameter waited: How long the attempt waited for a connection.
-    func waits(_ waited: Duration, withConnecting: Bool = true) -> AttemptMetrics.Waits {
-        AttemptMetrics.Waits(queued: queued, waited: waited, connecting: withConnecting ? connecting : .zero)
+    func waits(_ waited: Duration, withConnecting: Bool = true) -> TaskMetrics.Attempt.Waits {
+        TaskMetrics.Attempt.Waits(queued: queued, waited: waited, connecting: withConnecting ? connecting : .zero)
     }
 }

@@ -43,7 +43,7 @@ extension Transfer {
 
     private func noteRepetition(total: Duration) {
         let waits = figures.waits(clock.takeWaited(at: core.now), withConnecting: false)
-        figures.append(AttemptMetrics(ofRepeated: attempt, waits, total: total))
+        figures.append(TaskMetrics.Attempt(ofRepeated: attempt, waits, total: total))
     }
 
     /// The evidence of the attempt's connection and its bytes.

@@ -107,7 +107,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// True if it has been given to the engine.
     var hasBegun: Bool { multi != nil }
     /// The figures of the attempts that have ended, first to last.
-    var attempts: [AttemptMetrics] { figures.all }
+    var attempts: [TaskMetrics.Attempt] { figures.all }
     /// The interim responses that are kept.
     var interim: [HTTPResponse] { interimHeads.kept }
     /// True if no kept connection will do.
@@ -252,7 +252,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         guard let easy else { return leavePool() }
         // A repetition of libcurl's has been noted, and a connection that was full has cost nothing.
         if attempt.rejection != .fullConnection, attempt.rejection?.isRepetition != true {
-            figures.append(AttemptMetrics(attempt, prepared, easy, takeWaits()))
+            figures.append(TaskMetrics.Attempt(attempt, prepared, easy, takeWaits()))
         }
         if Engine.remembersErrors,
             attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)
@@ -274,7 +274,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// The exchange ends without a handle of the engine's.
     private func leavePool() {
         guard attempt.stage == .connecting else { return }
-        figures.append(AttemptMetrics(ofUnconnected: takeWaits()))
+        figures.append(TaskMetrics.Attempt(ofUnconnected: takeWaits()))
         if waitsAt != nil {
             multi?.connections.withdraw(self)
         } else if let connection = attempt.connection {
@@ -283,7 +283,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         multi?.noteUse()
     }
 
-    func takeWaits() -> AttemptMetrics.Waits {
+    func takeWaits() -> TaskMetrics.Attempt.Waits {
         figures.waits(clock.takeWaited(at: core.now))
     }
 

@@ -87,11 +87,11 @@ struct TransferClock {
         /// The error that the transfer ends with.
         func error(_ timeouts: Timeouts) -> CurlewError {
             switch self {
-            case .total: CurlewError(.totalTimeout, "not finished within \(timeouts.total)")
+            case .total: CurlewError(.totalTimeout, "not finished within \(timeouts.total.text)")
             case .connectionWait:
-                CurlewError(.connectionWaitTimeout, "no connection was free within \(timeouts.connectionWait)")
-            case .idle: CurlewError(.idleTimeout, "no byte either way for \(timeouts.idle)")
-            case .head: CurlewError(.headTimeout, "no byte of an answer within \(timeouts.head) of the request")
+                CurlewError(.connectionWaitTimeout, "no connection was free within \(timeouts.connectionWait.text)")
+            case .idle: CurlewError(.idleTimeout, "no byte either way for \(timeouts.idle.text)")
+            case .head: CurlewError(.headTimeout, "no byte of an answer within \(timeouts.head.text) of the request")
             }
         }
     }

@@ -24,7 +24,7 @@ extension CurlewResponse.Body {
     private static let reservedSize: Int64 = 1 << 20
 
     static func tooLarge(_ limit: ByteSize) -> CurlewError {
-        CurlewError(.responseTooLarge, "the body is larger than \(limit.bytes) bytes")
+        CurlewError(.responseTooLarge, "the body is larger than \(limit)")
     }
 
     /// Reads the body as far as it goes and as far as it is wanted.

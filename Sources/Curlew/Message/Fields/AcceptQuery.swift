@@ -10,7 +10,7 @@ extension CurlewResponse {
     /// ```swift
     /// let response = try await api.head("contacts")
     /// if response.acceptedQueryTypes?.contains(where: { ContentType.json.matches($0) }) == true {
-    ///     let contacts = try await api.query("contacts", json: ["limit": 10], as: [String].self)
+    ///     let contacts = try await api.query("contacts", .json(["limit": 10]), as: [String].self)
     ///     print(contacts)
     /// }
     /// ```
@@ -55,8 +55,4 @@ extension RFC9651BareItem {
         default: nil
         }
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let acceptQuery = HTTPField.Name("Accept-Query")!
 }

@@ -17,10 +17,6 @@ extension CurlewResponse {
     }
 }
 
-extension HTTPField.Name {
-    fileprivate static let link = HTTPField.Name("Link")!
-}
-
 /// Reads the links of a Link field (RFC 8288, appendix B.2); what cannot be read ends it.
 private struct WebLinkReader {
     struct Link {

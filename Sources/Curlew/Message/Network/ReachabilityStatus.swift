@@ -8,13 +8,13 @@ public enum ReachabilityStatus: Sendable, Hashable {
     /// There is no way there: no route, none that may be used, or only by an interface that is down or without a carrier.
     case notReachable
     /// There is a way.
-    case reachable(NetworkPath)
+    case reachable(ReachabilityStatus.Path)
 
     /// True if there is a way.
     public var isReachable: Bool { path != nil }
 
     /// The way, if there is one.
-    public var path: NetworkPath? {
+    public var path: ReachabilityStatus.Path? {
         if case .reachable(let path) = self { path } else { nil }
     }
 }
@@ -30,51 +30,54 @@ extension ReachabilityStatus: CustomStringConvertible {
     }
 }
 
-/// The way that packets leave the machine by.
-public struct NetworkPath: Sendable, Hashable {
-    /// The name of the network interface, such as `eth0`. Where IPv4 and IPv6 leave by different ones, it is that of IPv6,
-    /// which is tried first (RFC 6724), as are the other properties of the interface.
-    public var interface: String
-    /// The kind of interface.
-    public var kind: NetworkPath.InterfaceKind
-    /// The kind of interface beneath a tunnel, such as that of a VPN; nil where there is none or nobody can tell.
-    public var over: NetworkPath.InterfaceKind?
-    /// The versions of IP that there is a way for.
-    public var families: Families
-    /// The addresses that packets are sent from, one for each interface and family, as text.
-    public var localAddresses: [String]
-    /// The routers that packets are handed to, as text; none for neighbours and tunnels.
-    public var gateways: [String]
+extension ReachabilityStatus {
+    /// The way that packets leave the machine by.
+    public struct Path: Sendable, Hashable {
+        /// The name of the network interface, such as `eth0`. Where IPv4 and IPv6 leave by different ones, it is that of IPv6,
+        /// which is tried first (RFC 6724), as are the other properties of the interface.
+        public var interface: String
+        /// The kind of interface.
+        public var kind: ReachabilityStatus.Path.InterfaceKind
+        /// The kind of interface beneath a tunnel, such as that of a VPN; nil where there is none or nobody can tell.
+        public var over: ReachabilityStatus.Path.InterfaceKind?
+        /// The versions of IP that there is a way for.
+        public var families: Families
+        /// The addresses that packets are sent from, one for each interface and family, as text.
+        public var localAddresses: [String]
+        /// The routers that packets are handed to, as text; none for neighbours and tunnels.
+        public var gateways: [String]
 
-    public init(
-        interface: String, kind: NetworkPath.InterfaceKind, over: NetworkPath.InterfaceKind? = nil,
-        families: Families = .ipv4,
-        localAddresses: [String] = [], gateways: [String] = []
-    ) {
-        self.interface = interface
-        self.kind = kind
-        self.over = over
-        self.families = families
-        self.localAddresses = localAddresses
-        self.gateways = gateways
-    }
+        public init(
+            interface: String, kind: ReachabilityStatus.Path.InterfaceKind,
+            over: ReachabilityStatus.Path.InterfaceKind? = nil,
+            families: Families = .ipv4,
+            localAddresses: [String] = [], gateways: [String] = []
+        ) {
+            self.interface = interface
+            self.kind = kind
+            self.over = over
+            self.families = families
+            self.localAddresses = localAddresses
+            self.gateways = gateways
+        }
 
-    /// True if bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel
-    /// knows nothing of the tariffs of other links.
-    public var isExpensive: Bool { kind == .cellular || over == .cellular }
+        /// True if bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel
+        /// knows nothing of the tariffs of other links.
+        public var isExpensive: Bool { kind == .cellular || over == .cellular }
 
-    /// Versions of IP.
-    public struct Families: OptionSet, Sendable, Hashable {
-        public let rawValue: UInt8
+        /// Versions of IP.
+        public struct Families: OptionSet, Sendable, Hashable {
+            public let rawValue: UInt8
 
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+            public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        public static let ipv4 = Families(rawValue: 1)
-        public static let ipv6 = Families(rawValue: 2)
+            public static let ipv4 = Families(rawValue: 1)
+            public static let ipv6 = Families(rawValue: 2)
+        }
     }
 }
 
-extension NetworkPath: CustomStringConvertible {
+extension ReachabilityStatus.Path: CustomStringConvertible {
     public var description: String {
         let versions = [families.contains(.ipv4) ? "IPv4" : nil, families.contains(.ipv6) ? "IPv6" : nil]
         let details = versions.compactMap { $0 } + (isExpensive ? ["expensive"] : [])
@@ -82,7 +85,7 @@ extension NetworkPath: CustomStringConvertible {
     }
 }
 
-extension NetworkPath {
+extension ReachabilityStatus.Path {
     /// A kind of network interface. New kinds may be added; keep a `default`.
     public struct InterfaceKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         public let rawValue: String
@@ -90,15 +93,15 @@ extension NetworkPath {
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Ethernet, the virtual one of a container included.
-        public static let wired = NetworkPath.InterfaceKind(rawValue: "wired")
+        public static let wired = ReachabilityStatus.Path.InterfaceKind(rawValue: "wired")
         /// A wireless network (IEEE 802.11).
-        public static let wifi = NetworkPath.InterfaceKind(rawValue: "wifi")
+        public static let wifi = ReachabilityStatus.Path.InterfaceKind(rawValue: "wifi")
         /// A mobile network.
-        public static let cellular = NetworkPath.InterfaceKind(rawValue: "cellular")
+        public static let cellular = ReachabilityStatus.Path.InterfaceKind(rawValue: "cellular")
         /// The machine itself.
-        public static let loopback = NetworkPath.InterfaceKind(rawValue: "loopback")
+        public static let loopback = ReachabilityStatus.Path.InterfaceKind(rawValue: "loopback")
         /// Anything else: tunnels and VPNs, Bluetooth, virtual interfaces, and what is not known.
-        public static let other = NetworkPath.InterfaceKind(rawValue: "other")
+        public static let other = ReachabilityStatus.Path.InterfaceKind(rawValue: "other")
 
         public var description: String { rawValue }
     }
@@ -118,7 +121,7 @@ extension ReachabilityStatus {
         /// For ``ReachabilityStatus/notReachable``.
         public var notReachable = "Not Reachable"
         /// For each kind of interface.
-        public var reachable: [NetworkPath.InterfaceKind: String] = [
+        public var reachable: [ReachabilityStatus.Path.InterfaceKind: String] = [
             .wired: "Reachable via Ethernet", .wifi: "Reachable via WiFi", .cellular: "Reachable via WWAN",
             .loopback: "Reachable on this machine",
         ]

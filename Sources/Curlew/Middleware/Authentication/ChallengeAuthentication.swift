@@ -112,7 +112,7 @@ extension ChallengeAuthentication {
         public static let usual = ChallengeAuthentication.Decision(kind: .usual)
         /// Answers nothing: the 401 or 407 is the response.
         public static let refuse = ChallengeAuthentication.Decision(kind: .refuse)
-        /// Fails the request with this error; one that is no ``CurlewError`` is ``CurlewError/underlying`` of ``ErrorCode/linkFailed``.
+        /// Fails the request with this error; one that is no ``CurlewError`` is ``CurlewError/underlying`` of ``ErrorCode/foreignFailure``.
         public static func fail(_ error: any Error) -> ChallengeAuthentication.Decision { .init(kind: .fail(error)) }
     }
 }

@@ -1,9 +1,9 @@
-internal import HTTPTypes
+public import HTTPTypes
 
 /// Puts a credential that can be renewed into requests, such as an access token of OAuth 2 (RFC 6749 §6), and renews it.
 ///
 /// - It is renewed before it is used if there is none yet or its end is nearer than the window, and after a response with
-///   status 401. Then the request is sent once more; what comes back is the response, a second 401 included.
+///   status 401 (``statuses``). Then the request is sent once more; what comes back is the response, a second 401 included.
 /// - One renewal is under way at a time, whoever asked for it. Requests that begin meanwhile, and those that meet a 401, wait
 ///   for it. If it fails, all that wait fail with its error, and so do those whose 401 comes later but that had been sent
 ///   before; the next request tries anew.
@@ -17,13 +17,15 @@ internal import HTTPTypes
 /// let authenticator = try CredentialRenewal(
 ///     for: "https://api.example.com", lifetime: { (token: Token) in .seconds(token.expiresIn) },
 ///     apply: { token, request in request.fields[.authorization] = "Bearer \(token.access)" },
-///     renew: { old in try await login.post("token", json: Renewal(old?.refresh), as: Token.self) }
+///     renew: { old in try await login.post("token", .json(Renewal(old?.refresh)), as: Token.self) }
 /// )
 /// ```
 /// The closure that renews should use a session without this link. Copies share the credential.
 public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
     /// Scheme, host and port of the servers that get the credential.
     public let origin: String
+    /// The statuses by which the server refuses a credential: 401 by default. Some servers answer 403 or 419 to a token that has expired.
+    public var statuses: Set<HTTPResponse.Status> = [.unauthorized]
     private let store: CredentialStore<Value>
     private let apply: @Sendable (Value, inout CurlewRequest) throws -> Void
 
@@ -58,7 +60,8 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
         }
         let issue = try await store.current()
         let response = try await next(authorized(request, issue.value))
-        guard response.status == .unauthorized else { return response }
+        // A request of a user who has logged out is not sent again for the next one.
+        guard statuses.contains(response.status), store.isCurrent(issue) else { return response }
         guard request.body.isReplayable else {
             store.refuse(issue)
             throw CurlewError(
@@ -71,6 +74,10 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
         await response.discard()
         return try await next(authorized(request, renewed.value))
     }
+
+    /// Drops the credential, as when a user logs out. The next request renews, and the closure gets nil. A request that was sent with the
+    /// dropped credential is not sent again: its response, a 401 included, is the caller's. Copies of the link share this.
+    public func forget() { store.forget() }
 
     private func authorized(_ request: CurlewRequest, _ value: Value) throws -> CurlewRequest {
         var authorized = request

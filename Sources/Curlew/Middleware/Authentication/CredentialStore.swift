@@ -7,6 +7,8 @@ final class CredentialStore<Value: Sendable>: Sendable {
         let value: Value
         /// The number of renewals that had ended by then, well or not.
         let epoch: Int
+        /// The number of times that a credential was forgotten by then.
+        let generation: Int
     }
 
     private typealias Waiter = CheckedContinuation<Issue, any Error>
@@ -17,9 +19,12 @@ final class CredentialStore<Value: Sendable>: Sendable {
         var end: Duration?
         var isRefused = false
         var epoch = 0
+        var generation = 0
         /// The error of the last renewal, if it failed.
         var failure: (any Error)?
         var renewal: Task<Void, Never>?
+        /// True if the credential was forgotten while the renewal was under way, so that its result counts for nobody.
+        var isStale = false
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
     }
@@ -52,7 +57,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
         let (issue, epoch): (Issue?, Int) = state.withLock { state in
             guard state.renewal == nil, !state.isRefused, let value = state.value else { return (nil, state.epoch) }
             if let end = state.end, now + window >= end { return (nil, state.epoch) }
-            return (Issue(value: value, epoch: state.epoch), state.epoch)
+            return (Issue(value: value, epoch: state.epoch, generation: state.generation), state.epoch)
         }
         if let issue { return issue }
         return try await renewal(after: epoch)
@@ -64,11 +69,27 @@ final class CredentialStore<Value: Sendable>: Sendable {
         return try await renewal(after: issue.epoch)
     }
 
+    /// True if a credential was not forgotten since it was handed out.
+    func isCurrent(_ issue: Issue) -> Bool { state.withLock { $0.generation == issue.generation } }
+
     /// Notes that a credential was refused, so that nobody gets it again.
     func refuse(_ issue: Issue) {
         state.withLock { state in
             if issue.epoch == state.epoch { state.isRefused = true }
         }
+    }
+
+    /// Drops the credential. A renewal that is under way is ended, and its waiters wait for a new one.
+    func forget() {
+        let renewal = state.withLock { state in
+            state.value = nil
+            state.end = nil
+            state.isRefused = false
+            state.generation += 1
+            state.isStale = state.renewal != nil
+            return state.renewal
+        }
+        renewal?.cancel()
     }
 
     // MARK: Renewing
@@ -84,7 +105,9 @@ final class CredentialStore<Value: Sendable>: Sendable {
                 let outcome: Result<Issue, any Error>? = state.withLock { state in
                     if state.epoch > epoch {
                         if let failure = state.failure { return .failure(failure) }
-                        if let value = state.value { return .success(Issue(value: value, epoch: state.epoch)) }
+                        if let value = state.value {
+                            return .success(Issue(value: value, epoch: state.epoch, generation: state.generation))
+                        }
                     }
                     state.waiters[number] = waiter
                     if state.renewal == nil { begin(&state) }
@@ -124,7 +147,13 @@ final class CredentialStore<Value: Sendable>: Sendable {
 
     private func end(with value: Value) {
         let end = lifetime(value).map { elapsed() + $0 }
-        let (issue, waiters) = state.withLock { state in
+        let (issue, waiters) = state.withLock { state -> (Issue, [Waiter]) in
+            if state.isStale {
+                state.renewal = nil
+                state.isStale = false
+                if !state.waiters.isEmpty { begin(&state) }
+                return (Issue(value: value, epoch: state.epoch, generation: state.generation), [])
+            }
             state.value = value
             state.end = end
             state.isRefused = false
@@ -136,10 +165,11 @@ final class CredentialStore<Value: Sendable>: Sendable {
 
     private func end(with error: any Error) {
         let waiters: [Waiter] = state.withLock { state in
-            let wasAbandoned = state.renewal?.isCancelled == true
+            let wasAbandoned = state.isStale || state.renewal?.isCancelled == true
             guard !wasAbandoned else {
                 // Nobody wanted it any more; who has come since wants one of its own.
                 state.renewal = nil
+                state.isStale = false
                 if !state.waiters.isEmpty { begin(&state) }
                 return []
             }
@@ -157,6 +187,6 @@ final class CredentialStore<Value: Sendable>: Sendable {
         state.renewal = nil
         let waiters = Array(state.waiters.values)
         state.waiters = [:]
-        return (Issue(value: value, epoch: state.epoch), waiters)
+        return (Issue(value: value, epoch: state.epoch, generation: state.generation), waiters)
     }
 }

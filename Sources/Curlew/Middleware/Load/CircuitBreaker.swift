@@ -108,7 +108,7 @@ public struct CircuitBreaker: CurlewMiddleware {
 
     /// The states of the circuits that are remembered, by the names of their groups. One whose time is over stays open until the next
     /// request.
-    public var states: [String: CircuitState] { core.states }
+    public var states: [String: CircuitTransition.State] { core.states }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
@@ -197,7 +197,7 @@ extension CircuitBreaker {
 
         private var now: Int64 { timekeeper.nanoseconds() }
 
-        var states: [String: CircuitState] {
+        var states: [String: CircuitTransition.State] {
             groups.withLock { groups in
                 // Names that are equivalent in Unicode are one key of a dictionary.
                 Dictionary(groups.all.map { ($0.name, $0.state.machine.current) }) { first, _ in first }

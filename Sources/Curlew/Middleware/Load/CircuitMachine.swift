@@ -16,8 +16,8 @@ package struct CircuitMachine: Sendable {
 
     /// What a state was left for.
     package struct Change: Sendable, Equatable {
-        package let from: CircuitState
-        package let to: CircuitState
+        package let from: CircuitTransition.State
+        package let to: CircuitTransition.State
         package let counts: Counts
         /// The time that the circuit is open, in nanoseconds; else 0.
         package let wait: Int64
@@ -69,7 +69,7 @@ package struct CircuitMachine: Sendable {
         window = SlidingCounts(length: policy.window.nanosecondsClamped)
     }
 
-    package var current: CircuitState {
+    package var current: CircuitTransition.State {
         switch state {
         case .closed: .closed
         case .open: .open

@@ -74,7 +74,7 @@ extension CurlewRequest {
         guard let total = options.totalTimeout, !total.isUnlimited, waited > .zero else { return }
         guard waited < total else {
             throw CurlewError(
-                .totalTimeout, "not finished within \(total), all of it spent waiting for a turn",
+                .totalTimeout, "not finished within \(total.text), all of it spent waiting for a turn",
                 context: CurlewError.Context(method: method, uri: uri, showsQuery: options.showsQueries))
         }
         options.totalTimeout = total - waited

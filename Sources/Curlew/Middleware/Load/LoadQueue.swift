@@ -132,7 +132,7 @@ extension LoadCore {
             throw request.refusal(.cancelled, "the task was cancelled while it waited for its turn")
         case .isTimedOut where limit < queue.timeout:
             throw request.refusal(.totalTimeout, "still waiting for its turn when its time was over")
-        case .isTimedOut: throw request.refusal(.overloaded, "no turn within \(limit)\(group.place)")
+        case .isTimedOut: throw request.refusal(.overloaded, "no turn within \(limit.text)\(group.place)")
         }
     }
 

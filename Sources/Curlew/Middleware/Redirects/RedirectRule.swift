@@ -80,12 +80,10 @@ struct RedirectRule {
 
     private func prepareForAnotherOrigin(_ request: inout CurlewRequest) {
         request.fields.removeAll { isSecret($0.name) }
-        request.fields[Self.host] = nil
+        request.fields[.host] = nil
         // That a server speaks HTTP/2 without being asked was said of the first one.
         if request.options.versionPolicy == .http2PriorKnowledge { request.options.versionPolicy = nil }
     }
-
-    private static let host = HTTPField.Name("Host")!
 }
 
 extension CurlewRequest {
@@ -99,7 +97,7 @@ extension CurlewRequest {
     }
 
     private static let contentFields: Set<HTTPField.Name> = Set(
-        [.transferEncoding, .trailer, .expect] + ["Digest", "Repr-Digest"].compactMap { HTTPField.Name($0) })
+        [.transferEncoding, .trailer, .expect] + [HTTPField.Name("Digest")!, .reprDigest])
 }
 
 /// The target of a redirect, as its Location says.

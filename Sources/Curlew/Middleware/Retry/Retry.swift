@@ -10,7 +10,7 @@ public import HTTPTypes
 /// - requests that met one of the errors that may pass, under the same condition; those that never had a connection,
 ///   whatever their method, as nothing of them was sent.
 ///
-/// Nothing is sent again whose body can be read only once, after ``Policy/attempts``, when ``Policy/totalTime`` or the caller's
+/// A request is not sent again if its body can be read only once, after ``Policy/attempts``, when ``Policy/totalTime`` or the caller's
 /// ``RequestOptions/totalTimeout`` would be over before the wait is, or when ``budget`` has nothing left for the host. Then the
 /// answer or the error of the last attempt goes to the caller; ``CurlewResponse/attempts`` and ``CurlewError/attempts`` tell how
 /// many there were. What breaks off while the body is read is the reader's: the head was handed out.
@@ -45,7 +45,7 @@ public struct Retry: CurlewMiddleware {
     public init(
         attempts: Int = 3, budget: Retry.Budget? = Retry.Budget(), clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.init(Policy(attempts: attempts), budget: budget, clock: clock)
+        self.init(Policy(attempts: attempts, totalTime: .seconds(120)), budget: budget, clock: clock)
     }
 
     /// - Parameters:
@@ -157,6 +157,8 @@ public struct Retry: CurlewMiddleware {
                 failure = .response(response)
             } catch let error as CurlewError {
                 failure = .error(error)
+            } catch {
+                throw CurlewError(wrapping: error, request).adding(CurlewError.Context(attempts: number))
             }
         }
         return try failure.outcome(attempts: number)
@@ -227,7 +229,9 @@ public struct Retry: CurlewMiddleware {
         switch failure {
         case .error(let error):
             // Without a connection nothing was sent, whatever the method.
-            return error.code.isTransient && (error.stage == .connecting || request.isIdempotent)
+            let isTransient =
+                error.code.isTransient || error.code == .totalTimeout && request.options.attemptTimeout != nil
+            return isTransient && (error.stage == .connecting || request.isIdempotent)
         case .response(let response):
             guard statuses.contains(response.status) else { return false }
             if request.isIdempotent { return true }

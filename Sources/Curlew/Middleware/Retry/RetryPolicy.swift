@@ -15,12 +15,12 @@ extension Retry {
         /// The longest Retry-After that is waited for. If the server asks for more, there is no further attempt. The wait of the backoff
         /// comes on top, so that clients do not come back at the same moment.
         public var retryAfterLimit: Duration
-        /// The time from the beginning after which no attempt begins; ``Timeouts/unlimited`` is no limit.
+        /// The time from the beginning after which no attempt begins; ``Timeouts/unlimited``, the default of a policy, is no limit.
         public var totalTime: Duration
 
         public init(
             attempts: Int = 3, backoff: Backoff = Backoff(), retryAfterLimit: Duration = .seconds(60),
-            totalTime: Duration = .seconds(120)
+            totalTime: Duration = Timeouts.unlimited
         ) {
             self.attempts = attempts
             self.backoff = backoff

@@ -1,5 +1,5 @@
 /// The version, cipher, chain and pin of a TLS connection.
-public struct ConnectionSecurity: Sendable, Hashable {
+public struct ConnectionSecurity: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     // One reference: every response carries it.
     private final class Storage: Sendable {
         let tlsVersion: SecurityPolicy.TLSVersion
@@ -44,6 +44,16 @@ public struct ConnectionSecurity: Sendable, Hashable {
     public var matchedPin: SecurityPolicy.Pin? { storage.peer.matchedPin }
     /// True if the handshake resumed an earlier one, whose certificates were verified then under the same policy.
     public var isResumed: Bool { storage.isResumed }
+
+    /// Version, cipher, protocol and certificate: `TLS 1.3, TLS_AES_256_GCM_SHA384, h2, CN=api.example.com`.
+    public var description: String {
+        let parts = [
+            "\(tlsVersion)", cipher, applicationProtocol, chain.first.map { "\($0)" },
+            isResumed ? "resumed" : nil,
+        ]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+    public var debugDescription: String { description }
 
     public static func == (first: ConnectionSecurity, second: ConnectionSecurity) -> Bool {
         first.storage === second.storage

@@ -16,7 +16,7 @@ final class Handshake {
 
     /// The reason for which the peer was refused.
     private(set) var refusal: TrustFailure?
-    private var trust: ServerTrust?
+    private var trust: SecurityPolicy.ServerTrust?
     /// The error that an evaluator gave.
     private var evaluatorError: (any Error)?
     private var peer: VerifiedPeer?
@@ -133,11 +133,12 @@ final class Handshake {
         }
     }
 
-    private func makeTrust(_ judgment: PeerVerifier.Judgment) -> ServerTrust {
+    private func makeTrust(_ judgment: PeerVerifier.Judgment) -> SecurityPolicy.ServerTrust {
         let name = HostName(host: host)?.description ?? host
-        let verdict: ServerTrust.Verdict =
+        let verdict: SecurityPolicy.ServerTrust.Verdict =
             judgment.refusal.map { .refused($0.code, reason: $0.reason) } ?? .accepted(matchedPin: judgment.pin)
-        return ServerTrust(host: name, chain: judgment.chain.compactMap { CurlewCertificate($0) }, verdict: verdict)
+        return SecurityPolicy.ServerTrust(
+            host: name, chain: judgment.chain.compactMap { CurlewCertificate($0) }, verdict: verdict)
     }
 
     /// Looks at the stapled response, once the server has sent all it wants to.
@@ -161,7 +162,7 @@ final class Handshake {
         }
         guard let problem else { return true }
         refuse(problem)
-        trust = ServerTrust(
+        trust = SecurityPolicy.ServerTrust(
             host: peer?.host.description ?? host, chain: peer?.chain ?? [],
             verdict: .refused(problem.code, reason: problem.reason))
         peer = nil

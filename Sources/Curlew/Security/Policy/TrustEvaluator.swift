@@ -19,17 +19,17 @@ extension SecurityPolicy {
             /// Do not. The request fails with this error if it is a ``CurlewError``, else with
             /// ``ErrorCode/untrustedCertificate`` and this error beneath.
             case refuse(any Error)
-            /// Do what the policy says (``ServerTrust/verdict``).
+            /// Do what the policy says (``SecurityPolicy/ServerTrust/verdict``).
             case deferToPolicy
         }
 
-        let evaluate: @Sendable (ServerTrust) -> Decision
+        let evaluate: @Sendable (SecurityPolicy.ServerTrust) -> Decision
         private let identity: Identity
 
         /// Two evaluators are equal if they are copies of one: a connection made under another is never used.
         private final class Identity: Sendable {}
 
-        public init(_ evaluate: @escaping @Sendable (ServerTrust) -> Decision) {
+        public init(_ evaluate: @escaping @Sendable (SecurityPolicy.ServerTrust) -> Decision) {
             self.evaluate = evaluate
             identity = Identity()
         }
@@ -57,30 +57,32 @@ extension SecurityPolicy.Evaluator: Codable {
     }
 }
 
-/// The certificates that a server showed in its handshake, and the verdict of the policy.
-public struct ServerTrust: Sendable, Hashable {
-    /// The verdict of a policy on a server.
-    public enum Verdict: Sendable, Hashable {
-        /// The server is who it has to be; with the pin that matched, if keys or certificates are pinned.
-        case accepted(matchedPin: SecurityPolicy.Pin?)
-        /// The server is refused, for this reason.
-        case refused(ErrorCode, reason: String)
-    }
+extension SecurityPolicy {
+    /// The certificates that a server showed in its handshake, and the verdict of the policy.
+    public struct ServerTrust: Sendable, Hashable {
+        /// The verdict of a policy on a server.
+        public enum Verdict: Sendable, Hashable {
+            /// The server is who it has to be; with the pin that matched, if keys or certificates are pinned.
+            case accepted(matchedPin: SecurityPolicy.Pin?)
+            /// The server is refused, for this reason.
+            case refused(ErrorCode, reason: String)
+        }
 
-    /// The host that the request is for, as certificates name it: lower case, without brackets.
-    public let host: String
-    /// The path that was found from the server's certificate, which comes first, towards an anchor. If the verdict is no
-    /// acceptance it may end anywhere, and no more is known of it than that the names fit together.
-    public let chain: [CurlewCertificate]
-    /// The verdict of the policy, without an evaluator.
-    public let verdict: Verdict
+        /// The host that the request is for, as certificates name it: lower case, without brackets.
+        public let host: String
+        /// The path that was found from the server's certificate, which comes first, towards an anchor. If the verdict is no
+        /// acceptance it may end anywhere, and no more is known of it than that the names fit together.
+        public let chain: [CurlewCertificate]
+        /// The verdict of the policy, without an evaluator.
+        public let verdict: Verdict
+    }
 }
 
 extension CurlewError.Context {
-    private enum ServerTrustKey: CurlewError.Key { typealias Value = ServerTrust }
+    private enum ServerTrustKey: CurlewError.Key { typealias Value = SecurityPolicy.ServerTrust }
 
     /// The trust of the server that was refused.
-    var serverTrust: ServerTrust? {
+    var serverTrust: SecurityPolicy.ServerTrust? {
         get { self[ServerTrustKey.self] }
         set { self[ServerTrustKey.self] = newValue }
     }
@@ -88,5 +90,5 @@ extension CurlewError.Context {
 
 extension CurlewError {
     /// The host, chain and verdict of the handshake, if that is why the request failed.
-    public var serverTrust: ServerTrust? { context.serverTrust }
+    public var serverTrust: SecurityPolicy.ServerTrust? { context.serverTrust }
 }

@@ -1,11 +1,11 @@
 /// Writes pairs as a query or form: `name=value&name=value`, into one buffer.
 private struct FormWriter: PairSink {
     private(set) var output: [UInt8] = []
-    private let style: ParameterStyle
+    private let style: RequestParameters.Style
     private let encoding: PercentEncoding
     private var isFirst = true
 
-    init(style: ParameterStyle) {
+    init(style: RequestParameters.Style) {
         self.style = style
         encoding = PercentEncoding(spaces: style.spaces)
     }
@@ -37,7 +37,7 @@ private struct FormWriter: PairSink {
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The parameters as a query or form, in ASCII; empty if there is no pair.
     func form(of parameters: ParameterValue) throws(ParameterFailure) -> [UInt8] {
         var walker = PairWalker(style: self, sink: FormWriter(style: self))
@@ -48,7 +48,7 @@ extension ParameterStyle {
 
 /// The escaping of names and values: letters, digits and `-._~/?` stay, every other byte of UTF-8 becomes `%XX`.
 struct PercentEncoding {
-    let spaces: ParameterStyle.SpaceStyle
+    let spaces: RequestParameters.Style.SpaceStyle
 
     func append(_ string: String, to output: inout [UInt8]) {
         var string = string

@@ -26,18 +26,19 @@ public struct HTTPRequestSerializer: RequestSerializer {
     /// The methods whose parameters go into the query, whatever the case of their letters. GET, HEAD and DELETE by default.
     public var methodsWithQuery: Set<HTTPRequest.Method> = [.get, .head, .delete]
     /// The style in which parameters become pairs.
-    public var style: ParameterStyle
+    public var style: RequestParameters.Style
     /// The encoder that turns `Encodable` values into parameters.
     public var encoder = ParameterEncoder()
-    /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters; what it throws is
-    /// thrown by the call, and nothing is sent.
+    /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters. Its error is
+    /// ``CurlewError/underlying`` of the call's, and nothing is sent.
     public var queryEncoder: QueryEncoder?
 
     /// - Parameters:
     ///   - style: How parameters become pairs; AFNetworking's way by default.
     ///   - defaultFields: Fields for requests that do not have them.
     public init(
-        style: ParameterStyle = ParameterStyle(), defaultFields: HTTPFields = HTTPRequestSerializer.standardFields
+        style: RequestParameters.Style = RequestParameters.Style(),
+        defaultFields: HTTPFields = HTTPRequestSerializer.standardFields
     ) {
         self.style = style
         self.defaultFields = defaultFields

@@ -1,5 +1,5 @@
-extension ParameterStyle {
-    /// One name with its value, as ``ParameterStyle/pairs(of:)`` makes them: nothing is escaped.
+extension RequestParameters.Style {
+    /// One name with its value, as ``RequestParameters/Style/pairs(of:)`` makes them: nothing is escaped.
     public struct Pair: Sendable, Hashable {
         /// The whole name, such as `user[name]`.
         public var name: String
@@ -13,13 +13,13 @@ extension ParameterStyle {
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The pairs of a tree in their order, for serializers that put them somewhere else than in a query or form.
     ///
     /// Values keep their kind, so that data can be sent as bytes; `text(of:)` has the text of one. A list in the style
-    /// ``ParameterStyle/ArrayStyle/commas`` is one text.
+    /// ``RequestParameters/Style/ArrayStyle/commas`` is one text.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``: the parameters are no dictionary, or too deep.
-    public func pairs(of parameters: ParameterValue) throws -> [ParameterStyle.Pair] {
+    public func pairs(of parameters: ParameterValue) throws -> [RequestParameters.Style.Pair] {
         var walker = PairWalker(style: self, sink: PairCollector(style: self))
         do throws(ParameterFailure) { try walker.walk(parameters) } catch { throw error.error }
         return walker.sink.pairs
@@ -27,7 +27,7 @@ extension ParameterStyle {
 
     /// The text of a pair's value in this style; nil for null.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for what cannot be written.
-    public func text(of pair: ParameterStyle.Pair) throws -> String? {
+    public func text(of pair: RequestParameters.Style.Pair) throws -> String? {
         do throws(ParameterFailure) { return try text(of: pair.value) } catch {
             throw error.inside(.key(pair.name)).error
         }
@@ -44,17 +44,18 @@ extension ParameterStyle {
 
 /// Gathers pairs.
 private struct PairCollector: PairSink {
-    let style: ParameterStyle
-    var pairs: [ParameterStyle.Pair] = []
+    let style: RequestParameters.Style
+    var pairs: [RequestParameters.Style.Pair] = []
 
-    init(style: ParameterStyle) { self.style = style }
+    init(style: RequestParameters.Style) { self.style = style }
 
     mutating func take(_ name: [UInt8], _ value: ParameterValue) throws(ParameterFailure) {
-        pairs.append(ParameterStyle.Pair(String(decoding: name, as: UTF8.self), value))
+        pairs.append(RequestParameters.Style.Pair(String(decoding: name, as: UTF8.self), value))
     }
 
     mutating func take(_ name: [UInt8], list: [ParameterValue]) throws(ParameterFailure) {
-        pairs.append(ParameterStyle.Pair(String(decoding: name, as: UTF8.self), .string(try style.text(of: list))))
+        pairs.append(
+            RequestParameters.Style.Pair(String(decoding: name, as: UTF8.self), .string(try style.text(of: list))))
     }
 }
 
@@ -63,7 +64,7 @@ protocol PairSink {
     /// A pair. `name` is unescaped UTF-8; the value is no dictionary, array or set.
     mutating func take(_ name: [UInt8], _ value: ParameterValue) throws(ParameterFailure)
 
-    /// A pair whose value is a list of such values (``ParameterStyle/ArrayStyle/commas``).
+    /// A pair whose value is a list of such values (``RequestParameters/Style/ArrayStyle/commas``).
     mutating func take(_ name: [UInt8], list: [ParameterValue]) throws(ParameterFailure)
 }
 
@@ -71,12 +72,12 @@ protocol PairSink {
 ///
 /// One buffer holds the name: each level appends its part and takes it off again.
 struct PairWalker<Sink: PairSink> {
-    let style: ParameterStyle
+    let style: RequestParameters.Style
     var sink: Sink
     private var name: [UInt8] = []
     private var depth = 0
 
-    init(style: ParameterStyle, sink: Sink) {
+    init(style: RequestParameters.Style, sink: Sink) {
         self.style = style
         self.sink = sink
     }

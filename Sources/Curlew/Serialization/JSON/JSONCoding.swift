@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// The JSON dialect of an API: the names of keys, the forms of dates, data and numbers, and what reads and writes it.
 ///
-/// A session has one (``HTTPSession/json``). It is used both ways, so that `as:` reads what `json:` writes; for error bodies,
+/// A session has one (``HTTPSession/json``). It is used both ways, so that `as:` reads what `.json` writes; for error bodies,
 /// events and lines as well.
 ///
 /// ```swift
@@ -22,7 +22,7 @@ public struct JSONCoding: Sendable {
         /// name as the type has it, that is read.
         public static let snakeCase = Keys(kind: .snakeCase)
 
-        var naming: ParameterStyle.KeyNaming { kind == .snakeCase ? .snakeCase : .asWritten }
+        var naming: RequestParameters.Style.KeyNaming { kind == .snakeCase ? .snakeCase : .asWritten }
     }
 
     /// The form of points in time.
@@ -72,10 +72,10 @@ public struct JSONCoding: Sendable {
     public var dates: Dates
     /// The form of bytes. ``DataForm/base64`` by default.
     public var data: DataForm
-    /// The treatment of infinity and NaN. ``ParameterStyle/NonFiniteStyle/refused`` by default.
-    public var nonFinite: ParameterStyle.NonFiniteStyle
+    /// The treatment of infinity and NaN. ``RequestParameters/Style/NonFiniteStyle/refused`` by default.
+    public var nonFinite: RequestParameters.Style.NonFiniteStyle
     /// The rules by which text is read. By default any value may stand at the top.
-    public var reading: JSONReadingOptions
+    public var reading: JSONCoding.ReadingOptions
     /// What writes values; nil, the default, is Curlew's own encoder.
     public var encoder: (any Encoder)?
     /// What reads values; nil, the default, is Curlew's own decoder.
@@ -83,7 +83,7 @@ public struct JSONCoding: Sendable {
 
     public init(
         keys: Keys = .asWritten, dates: Dates = .iso8601, data: DataForm = .base64,
-        nonFinite: ParameterStyle.NonFiniteStyle = .refused, reading: JSONReadingOptions = .anyValue,
+        nonFinite: RequestParameters.Style.NonFiniteStyle = .refused, reading: JSONCoding.ReadingOptions = .anyValue,
         encoder: (any Encoder)? = nil, decoder: (any Decoder)? = nil
     ) {
         self.keys = keys
@@ -128,8 +128,8 @@ public struct JSONCoding: Sendable {
         return JSONRequestSerializer(style: style, base: base)
     }
 
-    private var style: JSONStyle {
-        var style = JSONStyle()
+    private var style: JSONCoding.Style {
+        var style = JSONCoding.Style()
         style.options = [.fragmentsAllowed, .withoutEscapingSlashes]
         style.nonFinite = nonFinite
         style.data = data == .base64URL ? .base64URL : .base64

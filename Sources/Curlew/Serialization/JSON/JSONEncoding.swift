@@ -5,7 +5,7 @@
 /// a value does anything else, what was written is dropped and the value is encoded again.
 struct JSONEncoding {
     let encoder: ParameterEncoder
-    let style: JSONStyle
+    let style: JSONCoding.Style
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``.
     func bytes(of value: some Encodable) throws -> [UInt8] {

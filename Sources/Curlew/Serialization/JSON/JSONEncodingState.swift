@@ -6,9 +6,9 @@ final class JSONEncodingState {
     let text: UnsafeMutablePointer<JSONStructure>
     private let workspace = JSONWorkspace.take()
     private let encoder: ParameterEncoder
-    private let style: JSONStyle
+    private let style: JSONCoding.Style
 
-    init(_ encoder: ParameterEncoder, _ style: JSONStyle) {
+    init(_ encoder: ParameterEncoder, _ style: JSONCoding.Style) {
         self.encoder = encoder
         self.style = style
         text = workspace.text

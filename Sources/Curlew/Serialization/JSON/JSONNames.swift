@@ -125,7 +125,7 @@ struct JSONNames {
 /// A type's keys are the same for each of its values, and snake case takes long to make. A closure may make something else
 /// each time, and is asked each time.
 struct JSONKeyNames {
-    var naming = ParameterStyle.KeyNaming.asWritten
+    var naming = RequestParameters.Style.KeyNaming.asWritten
     /// The names in snake case.
     private var known: [String: String] = [:]
 

@@ -72,7 +72,7 @@ extension JSONValue {
         }
 
         /// The number as a double, rounded if need be: zero for one that is too small. Beyond the range it is nil, or infinite if it was
-        /// read with ``JSONReadingOptions/OutOfRangeNumbers/infinity``.
+        /// read with ``JSONCoding/ReadingOptions/OutOfRangeNumbers/infinity``.
         public var double: Double? {
             switch storage {
             case .integer(let value): return Double(value)

@@ -1,6 +1,6 @@
 /// Checks a text and decodes it by a coding.
 struct JSONReader: Sendable {
-    let options: JSONReadingOptions
+    let options: JSONCoding.ReadingOptions
     let coding: JSONCoding
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for text that is not JSON by the options, the decoder's error
@@ -36,8 +36,8 @@ enum JSONSource {
         bytes.allSatisfy { $0 == .space || $0 == .lineFeed || $0 == .carriageReturn || $0 == .tab }
     }
 
-    private static func encoding(of bytes: [UInt8]) -> StringResponseSerializer.Encoding {
-        if let marked = StringResponseSerializer.Encoding.marked(bytes) { return marked }
+    private static func encoding(of bytes: [UInt8]) -> ResponseSerializers.Text.Encoding {
+        if let marked = ResponseSerializers.Text.Encoding.marked(bytes) { return marked }
         guard bytes.count >= 2 else { return .utf8 }
         let zeros = bytes.prefix(4).map { $0 == 0 }
         if zeros == [true, true, true, false] { return .utf32BigEndian }

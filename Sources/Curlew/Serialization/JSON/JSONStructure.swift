@@ -56,7 +56,7 @@ struct JSONStructure {
     private static let keptCapacity = 64 << 10
 
     /// Begins a text. The last one has ended.
-    mutating func begin(naming: ParameterStyle.KeyNaming, escapesSlashes: Bool) {
+    mutating func begin(naming: RequestParameters.Style.KeyNaming, escapesSlashes: Bool) {
         self.escapesSlashes = escapesSlashes
         keepsKeys = naming.isAsWritten
         keyNames.naming = naming

@@ -15,7 +15,7 @@ final class JSONTape {
     static let longest = Int(UInt32.max) - 2 * padding
 
     let tokens: JSONTokens
-    let outOfRange: JSONReadingOptions.OutOfRangeNumbers
+    let outOfRange: JSONCoding.ReadingOptions.OutOfRangeNumbers
     /// The names of the members of large objects.
     private let indexes: [Place: JSONNameIndex]
     /// The places of the elements of long arrays, for those whose number was asked for.
@@ -24,7 +24,7 @@ final class JSONTape {
     /// - Parameter utf8: A text of valid UTF-8.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` that says where the text goes wrong, and nothing of what
     ///   it says.
-    init(_ utf8: [UInt8], options: JSONReadingOptions) throws {
+    init(_ utf8: [UInt8], options: JSONCoding.ReadingOptions) throws {
         guard utf8.count <= Self.longest else { throw CurlewError(.decodingFailed, "the text is longer than 4 GiB") }
         outOfRange = options.outOfRange
         var parser = JSONTapeParser(utf8, options: options)

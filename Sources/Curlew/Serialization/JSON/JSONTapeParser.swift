@@ -18,13 +18,13 @@ struct JSONTapeParser {
     private(set) var indexes: [JSONTape.Place: JSONNameIndex] = [:]
     private let text: UnsafeMutablePointer<UInt8>
     private let count: Int
-    private let options: JSONReadingOptions
+    private let options: JSONCoding.ReadingOptions
     private var position = 0
     /// The innermost that is open, and those around it. At the top it is none.
     private var inner = Open(place: JSONTape.missing, isObject: false)
     private var outer: [Open] = []
 
-    init(_ utf8: [UInt8], options: JSONReadingOptions) {
+    init(_ utf8: [UInt8], options: JSONCoding.ReadingOptions) {
         tokens = JSONTokens(utf8)
         text = tokens.text
         count = utf8.count
@@ -172,9 +172,10 @@ extension JSONTapeParser {
         var marks = 0
         for scalar in String(decoding: tokens.bytes(at: place), as: UTF8.self).unicodeScalars {
             marks = scalar.isCombiningMark ? marks + 1 : 0
-            guard marks <= JSONReadingOptions.combiningMarkLimit else {
+            guard marks <= JSONCoding.ReadingOptions.combiningMarkLimit else {
                 throw JSONFault(
-                    message: "a name has more than \(JSONReadingOptions.combiningMarkLimit) combining marks in a row",
+                    message:
+                        "a name has more than \(JSONCoding.ReadingOptions.combiningMarkLimit) combining marks in a row",
                     position: start)
             }
         }

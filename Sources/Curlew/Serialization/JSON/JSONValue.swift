@@ -25,7 +25,7 @@ public enum JSONValue: Sendable, Hashable {
     ///   - options: How to read it; by default any value may stand at the top.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` that says where the text goes wrong, and nothing of what
     ///   it says.
-    public init(parsing bytes: [UInt8], options: JSONReadingOptions = .anyValue) throws {
+    public init(parsing bytes: [UInt8], options: JSONCoding.ReadingOptions = .anyValue) throws {
         self = try JSONTape(JSONSource.utf8(bytes), options: options).value()
     }
 }
@@ -160,13 +160,13 @@ extension JSONValue: Codable {
     /// The value as a type of your own: `URL` from a string, numbers only where they fit exactly, all else by the coding's
     /// rules.
     /// - Throws: `DecodingError`; ``CurlewError`` with ``ErrorCode/decodingFailed`` for a value that no text may be: nested more
-    ///   than 512 levels deep, or with a name that ``JSONReadingOptions/combiningMarkLimit`` refuses.
+    ///   than 512 levels deep, or with a name that ``JSONCoding/ReadingOptions/combiningMarkLimit`` refuses.
     public func decode<Value: Decodable>(
         as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding(),
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws -> Value {
         if type == JSONValue.self, let value = self as? Value { return value }
-        var options = JSONReadingOptions.anyValue
+        var options = JSONCoding.ReadingOptions.anyValue
         // The value is no text, so that a number without a Double has a coding path and no position.
         options.outOfRange = coding.reading.outOfRange == .infinity ? .infinity : .keep
         let tape = try JSONTape(jsonBytes(), options: options)

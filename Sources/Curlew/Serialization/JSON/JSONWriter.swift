@@ -1,17 +1,18 @@
 /// Writes a tree of parameters as JSON into one buffer.
 struct JSONWriter {
     private(set) var output: [UInt8] = []
-    private let style: JSONStyle
+    private let style: JSONCoding.Style
     private let isPretty: Bool
     private var depth = 0
 
-    init(style: JSONStyle) {
+    init(style: JSONCoding.Style) {
         self.style = style
         isPretty = style.options.contains(.prettyPrinted)
     }
 
     /// The text of a value that lies so many brackets deep in another's.
-    static func text(of value: ParameterValue, style: JSONStyle, depth: Int) throws(ParameterFailure) -> [UInt8] {
+    static func text(of value: ParameterValue, style: JSONCoding.Style, depth: Int) throws(ParameterFailure) -> [UInt8]
+    {
         var writer = JSONWriter(style: style)
         writer.depth = depth
         try writer.append(value)

@@ -28,7 +28,10 @@ public struct MultipartFormData: Sendable {
     public var addsExtendedFileNames = false
 
     /// The pace at which the body is sent; as fast as it goes by default.
-    public var throttle: UploadThrottle?
+    public var throttle: MultipartFormData.Throttle?
+    /// The dialect of JSON that ``append(json:name:)`` writes. A verb sets that of its session for the closure of
+    /// ``CurlewRequest/Content/multipart(parameters:_:)``.
+    public var json = JSONCoding()
 
     /// A form without parts, with a boundary of its own: `Boundary+` and 16 hexadecimal digits.
     public init() { delimiter = .random() }
@@ -97,6 +100,14 @@ extension MultipartFormData {
     /// Appends bytes without Content-Type.
     public mutating func append(_ bytes: [UInt8], name: String) {
         let fields: HTTPFields = [.contentDisposition: disposition(name, nil)]
+        append(FormPart(name: name, fields: fields, content: .bytes(bytes)))
+    }
+
+    /// Appends a value as JSON, with the Content-Type `application/json`, in the dialect of ``json``.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. The form is as it was then.
+    public mutating func append(json value: some Encodable & Sendable, name: String) throws {
+        let bytes = try json.encode(value)
+        let fields: HTTPFields = [.contentDisposition: disposition(name, nil), .contentType: "application/json"]
         append(FormPart(name: name, fields: fields, content: .bytes(bytes)))
     }
 
@@ -257,7 +268,9 @@ extension MultipartFormData {
     ///   - parameters: The tree; its top must be a dictionary.
     ///   - style: How the names and texts are written.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for what cannot be written. The form is as it was then.
-    public mutating func append(parameters: ParameterValue, style: ParameterStyle = ParameterStyle()) throws {
+    public mutating func append(parameters: ParameterValue, style: RequestParameters.Style = RequestParameters.Style())
+        throws
+    {
         var copy = self
         for pair in try style.pairs(of: parameters) {
             if case .data(let bytes) = pair.value {
@@ -276,7 +289,7 @@ extension MultipartFormData {
     ///   - encoder: What makes a tree of the value.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. The form is as it was then.
     public mutating func append(
-        parameters value: some Encodable & Sendable, style: ParameterStyle = ParameterStyle(),
+        parameters value: some Encodable & Sendable, style: RequestParameters.Style = RequestParameters.Style(),
         encoder: ParameterEncoder = ParameterEncoder()
     ) throws {
         try append(parameters: encoder.encode(value), style: style)

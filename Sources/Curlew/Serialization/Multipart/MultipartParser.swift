@@ -47,7 +47,7 @@ package struct MultipartParser: Sendable {
         case needsMore
     }
 
-    private let limits: MultipartParts.Limits
+    private let limits: CurlewResponse.MultipartParts.Limits
     /// `--` and the boundary.
     private let dashed: [UInt8]
     /// What delimiter lines begin with, and the line end before it: before the first delimiter LF, which CRLF ends with too.
@@ -65,7 +65,9 @@ package struct MultipartParser: Sendable {
     ///   - boundary: From the parameter of that name, without the dashes: 1 to 256 bytes without control characters.
     ///   - limits: The bounds.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for what cannot be a boundary.
-    package init(boundary: String, limits: MultipartParts.Limits = MultipartParts.Limits()) throws {
+    package init(
+        boundary: String, limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits()
+    ) throws {
         let bytes = Array(boundary.utf8)
         guard (1...256).contains(bytes.count), bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), bytes.last != .space
         else { throw CurlewError(.decodingFailed, "the boundary of the multipart body cannot be one") }

@@ -1,34 +1,38 @@
 public import HTTPTypes
 
-/// The parts of a multipart body, in their order, as they arrive (RFC 2046 §5.1).
-///
-/// ```swift
-/// for try await part in try response.multipart() {
-///     print(part.name ?? "", try await part.body.collect(upTo: .mebibytes(1)).count)
-/// }
-/// ```
-///
-/// A delimiter is a line of its own; a line that only begins like one belongs to the part. Spaces and tabs behind it, 256 at
-/// most, are skipped, and so is what stands before the first delimiter and behind the last. Lines end with CRLF, or all
-/// of them with a bare LF: the first delimiter decides. Fields may be folded.
-///
-/// It can be read once, by one task at a time.
-public struct MultipartParts: AsyncSequence, Sendable {
-    public typealias Element = MultipartParts.Part
+extension CurlewResponse {
+    /// The parts of a multipart body, in their order, as they arrive (RFC 2046 §5.1).
+    ///
+    /// ```swift
+    /// for try await part in try response.multipart() {
+    ///     print(part.name ?? "", try await part.body.collect(upTo: .mebibytes(1)).count)
+    /// }
+    /// ```
+    ///
+    /// A delimiter is a line of its own; a line that only begins like one belongs to the part. Spaces and tabs behind it, 256 at
+    /// most, are skipped, and so is what stands before the first delimiter and behind the last. Lines end with CRLF, or all
+    /// of them with a bare LF: the first delimiter decides. Fields may be folded.
+    ///
+    /// It can be read once, by one task at a time.
+    public struct MultipartParts: AsyncSequence, Sendable {
+        public typealias Element = CurlewResponse.MultipartParts.Part
 
-    let reader: MultipartReader
-
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader) }
-
-    /// Yields the parts.
-    public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: MultipartReader
 
-        /// The next part; nil behind the last. What was not read of the part before it is skipped.
-        /// - Throws: ``CurlewError``: ``ErrorCode/responseTruncated`` if the body ends before its last boundary,
-        ///   ``ErrorCode/decodingFailed`` for fields that cannot be read, ``ErrorCode/responseHeadTooLarge`` for more of them
-        ///   than ``MultipartParts/Limits`` allows, or what broke the body off.
-        public mutating func next() async throws -> MultipartParts.Part? { try await reader.nextPart() }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader) }
+
+        /// Yields the parts.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            let reader: MultipartReader
+
+            /// The next part; nil behind the last. What was not read of the part before it is skipped.
+            /// - Throws: ``CurlewError``: ``ErrorCode/responseTruncated`` if the body ends before its last boundary,
+            ///   ``ErrorCode/decodingFailed`` for fields that cannot be read, ``ErrorCode/responseHeadTooLarge`` for more of them
+            ///   than ``CurlewResponse/MultipartParts/Limits`` allows, or what broke the body off.
+            public mutating func next() async throws -> CurlewResponse.MultipartParts.Part? {
+                try await reader.nextPart()
+            }
+        }
     }
 }
 
@@ -39,14 +43,18 @@ extension CurlewResponse.Body {
     ///   - limits: The bounds of what is held.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for a boundary that is empty, longer than 256 bytes, or has
     ///   control characters.
-    public func multipart(boundary: String, limits: MultipartParts.Limits = MultipartParts.Limits()) throws
-        -> MultipartParts
+    public func multipart(
+        boundary: String, limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits()
+    ) throws
+        -> CurlewResponse.MultipartParts
     {
         let parser = try MultipartParser(boundary: boundary, limits: limits)
-        return MultipartParts(reader: MultipartReader(body: self, parser: parser, limits: limits))
+        return CurlewResponse.MultipartParts(reader: MultipartReader(body: self, parser: parser, limits: limits))
     }
 
-    func multipart(_ type: ContentType?, limits: MultipartParts.Limits) throws -> MultipartParts {
+    func multipart(_ type: ContentType?, limits: CurlewResponse.MultipartParts.Limits) throws
+        -> CurlewResponse.MultipartParts
+    {
         guard let type, type.type == "multipart" else {
             throw CurlewError(.decodingFailed, "the Content-Type is not multipart")
         }
@@ -61,7 +69,9 @@ extension CurlewResponse {
     /// The parts of the body, with the boundary of Content-Type.
     /// - Parameter limits: The bounds of what is held.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if Content-Type is not multipart or has no boundary.
-    public func multipart(limits: MultipartParts.Limits = MultipartParts.Limits()) throws -> MultipartParts {
+    public func multipart(limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits()) throws
+        -> CurlewResponse.MultipartParts
+    {
         do {
             return try body.multipart(mediaType, limits: limits)
         } catch let error as CurlewError {
@@ -70,7 +80,7 @@ extension CurlewResponse {
     }
 }
 
-extension MultipartParts {
+extension CurlewResponse.MultipartParts {
     /// A part of a multipart response: its fields, and a body still to be read.
     ///
     /// The body is to be read before the next part is asked for; what is left of it is skipped then, and reading it later is
@@ -93,7 +103,9 @@ extension MultipartParts {
 
         /// The parts of this part, which must be multipart itself.
         /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if its Content-Type is not multipart or has no boundary.
-        public func multipart(limits: MultipartParts.Limits = MultipartParts.Limits()) throws -> MultipartParts {
+        public func multipart(limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits())
+            throws -> CurlewResponse.MultipartParts
+        {
             try body.multipart(mediaType, limits: limits)
         }
 
@@ -101,7 +113,7 @@ extension MultipartParts {
     }
 }
 
-extension MultipartParts {
+extension CurlewResponse.MultipartParts {
     /// The bounds of what a reader of multipart bodies holds. Bodies of parts are streamed and have none.
     public struct Limits: Sendable, Hashable {
         /// The most bytes in the fields of one part, line ends included. 16 KiB by default.

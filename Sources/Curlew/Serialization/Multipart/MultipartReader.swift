@@ -2,21 +2,21 @@
 actor MultipartReader {
     private var chunks: CurlewResponse.Body.AsyncIterator?
     private var parser: MultipartParser
-    private let limits: MultipartParts.Limits
+    private let limits: CurlewResponse.MultipartParts.Limits
     /// The number of the part under way, from 1.
     private var part = 0
     /// True if that part's body continues.
     private var isInside = false
     private var isReading = false
 
-    init(body: CurlewResponse.Body, parser: MultipartParser, limits: MultipartParts.Limits) {
+    init(body: CurlewResponse.Body, parser: MultipartParser, limits: CurlewResponse.MultipartParts.Limits) {
         chunks = body.makeAsyncIterator()
         self.parser = parser
         self.limits = limits
     }
 
     /// The next part, after the rest of the one before it.
-    func nextPart() async throws -> MultipartParts.Part? {
+    func nextPart() async throws -> CurlewResponse.MultipartParts.Part? {
         try beginReading()
         defer { isReading = false }
         while let event = try await nextEvent() {
@@ -24,7 +24,8 @@ actor MultipartReader {
             case .head(let fields):
                 part += 1
                 isInside = true
-                return MultipartParts.Part(fields: fields, body: .stream(PartChunks(reader: self, part: part)))
+                return CurlewResponse.MultipartParts.Part(
+                    fields: fields, body: .stream(PartChunks(reader: self, part: part)))
             case .body: break
             case .partEnd: isInside = false
             case .end:

@@ -11,7 +11,9 @@ struct PartHeadScan: Sendable {
 
     /// The end of the empty line behind the fields; nil if it has not come yet.
     /// - Parameter bytes: The head from its start on, as far as it is there.
-    mutating func end(in bytes: ArraySlice<UInt8>, newline: LineEnd, limits: MultipartParts.Limits) throws -> Int? {
+    mutating func end(in bytes: ArraySlice<UInt8>, newline: LineEnd, limits: CurlewResponse.MultipartParts.Limits)
+        throws -> Int?
+    {
         while let index = bytes[(bytes.startIndex + seen)...].firstIndex(of: .lineFeed) {
             let place = index - bytes.startIndex
             try check(size: place + 1, limits)
@@ -30,7 +32,7 @@ struct PartHeadScan: Sendable {
         return nil
     }
 
-    private func check(size: Int, _ limits: MultipartParts.Limits) throws {
+    private func check(size: Int, _ limits: CurlewResponse.MultipartParts.Limits) throws {
         guard size <= limits.headSize.bytes else {
             throw CurlewError(
                 .responseHeadTooLarge, "the fields of a part have more than \(limits.headSize.bytes) bytes")
@@ -38,7 +40,7 @@ struct PartHeadScan: Sendable {
     }
 
     /// The fields of the lines. A line that begins with a space or tab continues the one before it (RFC 5322 §2.2.3).
-    func fields(in bytes: ArraySlice<UInt8>, limits: MultipartParts.Limits) throws -> HTTPFields {
+    func fields(in bytes: ArraySlice<UInt8>, limits: CurlewResponse.MultipartParts.Limits) throws -> HTTPFields {
         var fields: [HTTPField] = []
         var unfolded: [UInt8] = []
         for line in lines {

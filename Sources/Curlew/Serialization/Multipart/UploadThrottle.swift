@@ -1,26 +1,28 @@
-/// A pace for the body of a request: packets of a size, with a pause between them.
-///
-/// It slows down what the session is given to send; the socket, its buffers and TLS have a pace of their own. Each sending
-/// keeps to it, the first as well as one after a redirect or a retry.
-///
-/// ```swift
-/// form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
-/// ```
-public struct UploadThrottle: Sendable {
-    /// The most bytes that go out at once; at least one. 16 KiB by default.
-    public var packetSize: ByteSize
-    /// The pause before each packet but the first. 200 ms by default.
-    public var delay: Duration
-    /// The clock that measures the pauses.
-    public var clock: any Clock<Duration>
+extension MultipartFormData {
+    /// A pace for the body of a request: packets of a size, with a pause between them.
+    ///
+    /// It slows down what the session is given to send; the socket, its buffers and TLS have a pace of their own. Each sending
+    /// keeps to it, the first as well as one after a redirect or a retry.
+    ///
+    /// ```swift
+    /// form.throttle = MultipartFormData.Throttle(packetSize: .kibibytes(16), delay: .milliseconds(200))
+    /// ```
+    public struct Throttle: Sendable {
+        /// The most bytes that go out at once; at least one. 16 KiB by default.
+        public var packetSize: ByteSize
+        /// The pause before each packet but the first. 200 ms by default.
+        public var delay: Duration
+        /// The clock that measures the pauses.
+        public var clock: any Clock<Duration>
 
-    public init(
-        packetSize: ByteSize = .kibibytes(16), delay: Duration = .milliseconds(200),
-        clock: any Clock<Duration> = ContinuousClock()
-    ) {
-        self.packetSize = packetSize
-        self.delay = delay
-        self.clock = clock
+        public init(
+            packetSize: ByteSize = .kibibytes(16), delay: Duration = .milliseconds(200),
+            clock: any Clock<Duration> = ContinuousClock()
+        ) {
+            self.packetSize = packetSize
+            self.delay = delay
+            self.clock = clock
+        }
     }
 }
 
@@ -30,7 +32,7 @@ extension CurlewRequest.Body {
     /// Of a file, the length is taken now, and the file must stay as it is: ``ErrorCode/bodyLengthMismatch`` otherwise.
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` or ``ErrorCode/bodyLengthMismatch`` for a file that is not there
     ///   or too short.
-    public func throttled(_ throttle: UploadThrottle) throws -> CurlewRequest.Body {
+    public func throttled(_ throttle: MultipartFormData.Throttle) throws -> CurlewRequest.Body {
         switch source {
         case .none: return self
         case .file: return try watchingFile().throttled(throttle)
@@ -39,7 +41,7 @@ extension CurlewRequest.Body {
     }
 
     /// - Parameter length: The bytes that there are, if that is known.
-    func paced(by throttle: UploadThrottle, length: Int64?) -> CurlewRequest.Body {
+    func paced(by throttle: MultipartFormData.Throttle, length: Int64?) -> CurlewRequest.Body {
         let packets = Packets(body: self, throttle: throttle)
         return isReplayable ? .stream(length: length) { packets } : .once(length: length, packets)
     }
@@ -51,19 +53,19 @@ private struct Packets: AsyncSequence, Sendable {
     typealias Failure = any Error
 
     let body: CurlewRequest.Body
-    let throttle: UploadThrottle
+    let throttle: MultipartFormData.Throttle
 
     func makeAsyncIterator() -> Iterator { Iterator(body: body, throttle: throttle) }
 
     struct Iterator: AsyncIteratorProtocol {
         let body: CurlewRequest.Body
-        let throttle: UploadThrottle
+        let throttle: MultipartFormData.Throttle
         var base: (any AsyncIteratorProtocol<[UInt8], any Error>)?
         var rest: ArraySlice<UInt8> = []
         var isFirst = true
         var isAtEnd = false
 
-        init(body: CurlewRequest.Body, throttle: UploadThrottle) {
+        init(body: CurlewRequest.Body, throttle: MultipartFormData.Throttle) {
             self.body = body
             self.throttle = throttle
         }

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The form in which points in time are written.
     public struct DateStyle: Sendable {
         enum Kind: Sendable {
@@ -15,25 +15,25 @@ extension ParameterStyle {
         let kind: Kind
 
         /// `2001-01-01 00:00:00 +0000`: what AFNetworking writes into forms and queries. Whole seconds, rounded down.
-        public static let description = ParameterStyle.DateStyle(kind: .description)
+        public static let description = RequestParameters.Style.DateStyle(kind: .description)
 
         /// `2001-01-01T00:00:00Z` (RFC 3339). Whole seconds, rounded down.
-        public static let iso8601 = ParameterStyle.DateStyle(kind: .iso8601)
+        public static let iso8601 = RequestParameters.Style.DateStyle(kind: .iso8601)
 
         /// `2001-01-01T00:00:00.000Z`, rounded down.
-        public static let iso8601WithMilliseconds = ParameterStyle.DateStyle(kind: .iso8601WithMilliseconds)
+        public static let iso8601WithMilliseconds = RequestParameters.Style.DateStyle(kind: .iso8601WithMilliseconds)
 
         /// Seconds since 1970 as a number, with up to six places after the point.
-        public static let secondsSince1970 = ParameterStyle.DateStyle(kind: .seconds)
+        public static let secondsSince1970 = RequestParameters.Style.DateStyle(kind: .seconds)
 
         /// Milliseconds since 1970 as a whole number, rounded to the nearest.
-        public static let millisecondsSince1970 = ParameterStyle.DateStyle(kind: .milliseconds)
+        public static let millisecondsSince1970 = RequestParameters.Style.DateStyle(kind: .milliseconds)
 
         /// Whatever the closure makes of a date. It must be text, a number, a boolean or null.
         public static func custom(_ write: @escaping @Sendable (Date) throws -> ParameterValue)
-            -> ParameterStyle.DateStyle
+            -> RequestParameters.Style.DateStyle
         {
-            ParameterStyle.DateStyle(kind: .custom(write))
+            RequestParameters.Style.DateStyle(kind: .custom(write))
         }
 
         /// The text or number to write. Forms of text reach over the years 1 to 9999.
@@ -122,7 +122,7 @@ extension Int {
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The form in which bytes are written where only text can be.
     public struct DataStyle: Sendable {
         enum Kind: Sendable {
@@ -135,17 +135,19 @@ extension ParameterStyle {
         let kind: Kind
 
         /// Base 64 with padding (RFC 4648 §4).
-        public static let base64 = ParameterStyle.DataStyle(kind: .base64)
+        public static let base64 = RequestParameters.Style.DataStyle(kind: .base64)
 
         /// Base 64 with `-` and `_`, without padding (RFC 4648 §5).
-        public static let base64URL = ParameterStyle.DataStyle(kind: .base64URL)
+        public static let base64URL = RequestParameters.Style.DataStyle(kind: .base64URL)
 
         /// Two lower-case hexadecimal digits a byte.
-        public static let hexadecimal = ParameterStyle.DataStyle(kind: .hexadecimal)
+        public static let hexadecimal = RequestParameters.Style.DataStyle(kind: .hexadecimal)
 
         /// Whatever the closure makes of the bytes.
-        public static func custom(_ write: @escaping @Sendable ([UInt8]) throws -> String) -> ParameterStyle.DataStyle {
-            ParameterStyle.DataStyle(kind: .custom(write))
+        public static func custom(_ write: @escaping @Sendable ([UInt8]) throws -> String)
+            -> RequestParameters.Style.DataStyle
+        {
+            RequestParameters.Style.DataStyle(kind: .custom(write))
         }
 
         func text(of bytes: [UInt8]) throws(ParameterFailure) -> String {

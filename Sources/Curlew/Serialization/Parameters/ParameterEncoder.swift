@@ -21,8 +21,8 @@ public struct ParameterEncoder: Sendable {
         case theirOwn
     }
 
-    /// The style in which keys are named. ``ParameterStyle/KeyNaming/asWritten`` by default.
-    public var keyNaming = ParameterStyle.KeyNaming.asWritten
+    /// The style in which keys are named. ``RequestParameters/Style/KeyNaming/asWritten`` by default.
+    public var keyNaming = RequestParameters.Style.KeyNaming.asWritten
     /// The `userInfo` of the encoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     var foundationTypes = FoundationTypes.flattened
@@ -50,7 +50,7 @@ public struct ParameterEncoder: Sendable {
 
 /// The state that the containers of one encoding share.
 final class EncodingState {
-    let keyNaming: ParameterStyle.KeyNaming
+    let keyNaming: RequestParameters.Style.KeyNaming
     let userInfo: [CodingUserInfoKey: Any]
     let foundationTypes: ParameterEncoder.FoundationTypes
     /// The number of values that are being encoded, each inside the former.

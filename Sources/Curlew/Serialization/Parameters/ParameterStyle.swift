@@ -1,37 +1,39 @@
-/// The style in which parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
-///
-/// The defaults are AFNetworking's, but for three things that it had no good answer to: data is written as Base 64,
-/// numbers that are not finite are refused, and so are parameters that are no dictionary.
-///
-/// ```swift
-/// var style = ParameterStyle()
-/// style.arrays = .indexed
-/// style.dates = .iso8601
-/// ```
-public struct ParameterStyle: Sendable {
-    /// The names of an array's members, such as `a[]`. ``ParameterStyle/ArrayStyle/brackets`` by default.
-    public var arrays = ParameterStyle.ArrayStyle.brackets
-    /// The names of values within dictionaries, such as `a[b]`. ``ParameterStyle/NestingStyle/brackets`` by default.
-    public var nesting = ParameterStyle.NestingStyle.brackets
-    /// In which order the keys of dictionaries go. ``ParameterStyle/KeyOrder/sorted`` by default.
-    public var keyOrder = ParameterStyle.KeyOrder.sorted
-    /// The words for true and false. ``ParameterStyle/BooleanStyle/numeric`` by default.
-    public var booleans = ParameterStyle.BooleanStyle.numeric
-    /// The form of null. ``ParameterStyle/NullStyle/nameAlone`` by default.
-    public var nulls = ParameterStyle.NullStyle.nameAlone
-    /// The form in which points in time are written. ``ParameterStyle/DateStyle/description`` by default.
-    public var dates = ParameterStyle.DateStyle.description
-    /// The form in which bytes are written. ``ParameterStyle/DataStyle/base64`` by default. Multipart bodies have them as they are.
-    public var data = ParameterStyle.DataStyle.base64
-    /// The treatment of infinity and NaN. ``ParameterStyle/NonFiniteStyle/refused`` by default.
-    public var nonFinite = ParameterStyle.NonFiniteStyle.refused
-    /// The form of a space in a query or form. ``ParameterStyle/SpaceStyle/percentEncoded`` by default.
-    public var spaces = ParameterStyle.SpaceStyle.percentEncoded
+extension RequestParameters {
+    /// The style in which parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
+    ///
+    /// The defaults are AFNetworking's, but for three things that it had no good answer to: data is written as Base 64,
+    /// numbers that are not finite are refused, and so are parameters that are no dictionary.
+    ///
+    /// ```swift
+    /// var style = RequestParameters.Style()
+    /// style.arrays = .indexed
+    /// style.dates = .iso8601
+    /// ```
+    public struct Style: Sendable {
+        /// The names of an array's members, such as `a[]`. ``RequestParameters/Style/ArrayStyle/brackets`` by default.
+        public var arrays = RequestParameters.Style.ArrayStyle.brackets
+        /// The names of values within dictionaries, such as `a[b]`. ``RequestParameters/Style/NestingStyle/brackets`` by default.
+        public var nesting = RequestParameters.Style.NestingStyle.brackets
+        /// In which order the keys of dictionaries go. ``RequestParameters/Style/KeyOrder/sorted`` by default.
+        public var keyOrder = RequestParameters.Style.KeyOrder.sorted
+        /// The words for true and false. ``RequestParameters/Style/BooleanStyle/numeric`` by default.
+        public var booleans = RequestParameters.Style.BooleanStyle.numeric
+        /// The form of null. ``RequestParameters/Style/NullStyle/nameAlone`` by default.
+        public var nulls = RequestParameters.Style.NullStyle.nameAlone
+        /// The form in which points in time are written. ``RequestParameters/Style/DateStyle/description`` by default.
+        public var dates = RequestParameters.Style.DateStyle.description
+        /// The form in which bytes are written. ``RequestParameters/Style/DataStyle/base64`` by default. Multipart bodies have them as they are.
+        public var data = RequestParameters.Style.DataStyle.base64
+        /// The treatment of infinity and NaN. ``RequestParameters/Style/NonFiniteStyle/refused`` by default.
+        public var nonFinite = RequestParameters.Style.NonFiniteStyle.refused
+        /// The form of a space in a query or form. ``RequestParameters/Style/SpaceStyle/percentEncoded`` by default.
+        public var spaces = RequestParameters.Style.SpaceStyle.percentEncoded
 
-    public init() {}
+        public init() {}
+    }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The names of an array's members, such as `a[]`.
     public struct ArrayStyle: Sendable, Hashable {
         enum Kind { case brackets, indexed, repeated, commas }
@@ -40,18 +42,18 @@ extension ParameterStyle {
 
         /// `k[]=1&k[]=2`. Servers cannot always tell where one of several dictionaries ends and the next begins;
         /// use ``indexed`` for arrays of dictionaries.
-        public static let brackets = ParameterStyle.ArrayStyle(kind: .brackets)
+        public static let brackets = RequestParameters.Style.ArrayStyle(kind: .brackets)
         /// `k[0]=1&k[1]=2`.
-        public static let indexed = ParameterStyle.ArrayStyle(kind: .indexed)
+        public static let indexed = RequestParameters.Style.ArrayStyle(kind: .indexed)
         /// `k=1&k=2`.
-        public static let repeated = ParameterStyle.ArrayStyle(kind: .repeated)
+        public static let repeated = RequestParameters.Style.ArrayStyle(kind: .repeated)
         /// `k=1,2`. Commas within a member are escaped, those between are not. Only for members that are not dictionaries,
         /// arrays or sets; those are ``ErrorCode/encodingFailed``.
-        public static let commas = ParameterStyle.ArrayStyle(kind: .commas)
+        public static let commas = RequestParameters.Style.ArrayStyle(kind: .commas)
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The names of values within dictionaries, such as `a[b]`.
     public struct NestingStyle: Sendable, Hashable {
         enum Kind { case brackets, dots }
@@ -59,13 +61,13 @@ extension ParameterStyle {
         let kind: Kind
 
         /// `a[b]=1`.
-        public static let brackets = ParameterStyle.NestingStyle(kind: .brackets)
+        public static let brackets = RequestParameters.Style.NestingStyle(kind: .brackets)
         /// `a.b=1`.
-        public static let dots = ParameterStyle.NestingStyle(kind: .dots)
+        public static let dots = RequestParameters.Style.NestingStyle(kind: .dots)
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// In which order the keys of dictionaries are written.
     public struct KeyOrder: Sendable, Hashable {
         enum Kind { case sorted, insertion }
@@ -73,13 +75,13 @@ extension ParameterStyle {
         let kind: Kind
 
         /// Ascending by their UTF-8 bytes, at every level.
-        public static let sorted = ParameterStyle.KeyOrder(kind: .sorted)
+        public static let sorted = RequestParameters.Style.KeyOrder(kind: .sorted)
         /// As they were put in, or encoded. A Swift `Dictionary` has no order of its own.
-        public static let insertion = ParameterStyle.KeyOrder(kind: .insertion)
+        public static let insertion = RequestParameters.Style.KeyOrder(kind: .insertion)
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The words for true and false.
     public struct BooleanStyle: Sendable, Hashable {
         enum Kind { case numeric, literal }
@@ -87,13 +89,13 @@ extension ParameterStyle {
         let kind: Kind
 
         /// `1` and `0`.
-        public static let numeric = ParameterStyle.BooleanStyle(kind: .numeric)
+        public static let numeric = RequestParameters.Style.BooleanStyle(kind: .numeric)
         /// `true` and `false`.
-        public static let literal = ParameterStyle.BooleanStyle(kind: .literal)
+        public static let literal = RequestParameters.Style.BooleanStyle(kind: .literal)
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The form of null.
     public struct NullStyle: Sendable, Hashable {
         enum Kind { case nameAlone, empty, dropped }
@@ -101,15 +103,15 @@ extension ParameterStyle {
         let kind: Kind
 
         /// `k`.
-        public static let nameAlone = ParameterStyle.NullStyle(kind: .nameAlone)
+        public static let nameAlone = RequestParameters.Style.NullStyle(kind: .nameAlone)
         /// `k=`.
-        public static let empty = ParameterStyle.NullStyle(kind: .empty)
+        public static let empty = RequestParameters.Style.NullStyle(kind: .empty)
         /// Not at all.
-        public static let dropped = ParameterStyle.NullStyle(kind: .dropped)
+        public static let dropped = RequestParameters.Style.NullStyle(kind: .dropped)
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The form of a space in a query or form.
     public struct SpaceStyle: Sendable, Hashable {
         enum Kind { case percentEncoded, plus }
@@ -117,13 +119,13 @@ extension ParameterStyle {
         let kind: Kind
 
         /// `%20`, which every server understands.
-        public static let percentEncoded = ParameterStyle.SpaceStyle(kind: .percentEncoded)
+        public static let percentEncoded = RequestParameters.Style.SpaceStyle(kind: .percentEncoded)
         /// `+`, as browsers write forms. A `+` itself is always `%2B`.
-        public static let plus = ParameterStyle.SpaceStyle(kind: .plus)
+        public static let plus = RequestParameters.Style.SpaceStyle(kind: .plus)
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The text of a value that is no dictionary, array or set; null has none.
     func text(of value: ParameterValue) throws(ParameterFailure) -> String? {
         switch value {
@@ -153,7 +155,7 @@ extension ParameterStyle {
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The style in which the keys of encoded types are named in parameters. The keys of dictionaries are left as they are.
     public struct KeyNaming: Sendable {
         enum Kind: Sendable {
@@ -165,14 +167,14 @@ extension ParameterStyle {
         let kind: Kind
 
         /// As the type names them.
-        public static let asWritten = ParameterStyle.KeyNaming(kind: .asWritten)
+        public static let asWritten = RequestParameters.Style.KeyNaming(kind: .asWritten)
 
         /// `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as Foundation's JSON encoder does it.
-        public static let snakeCase = ParameterStyle.KeyNaming(kind: .snakeCase)
+        public static let snakeCase = RequestParameters.Style.KeyNaming(kind: .snakeCase)
 
         /// Whatever the closure makes of a key.
-        public static func custom(_ name: @escaping @Sendable (String) -> String) -> ParameterStyle.KeyNaming {
-            ParameterStyle.KeyNaming(kind: .custom(name))
+        public static func custom(_ name: @escaping @Sendable (String) -> String) -> RequestParameters.Style.KeyNaming {
+            RequestParameters.Style.KeyNaming(kind: .custom(name))
         }
 
         var isAsWritten: Bool {
@@ -207,7 +209,7 @@ extension ParameterStyle {
     }
 }
 
-extension ParameterStyle {
+extension RequestParameters.Style {
     /// The treatment of numbers that are infinite or not a number, for which neither JSON nor forms have a notation.
     public struct NonFiniteStyle: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
@@ -218,13 +220,13 @@ extension ParameterStyle {
         let kind: Kind
 
         /// They are ``ErrorCode/encodingFailed``.
-        public static let refused = ParameterStyle.NonFiniteStyle(kind: .refused)
+        public static let refused = RequestParameters.Style.NonFiniteStyle(kind: .refused)
 
         /// They are written as text.
         public static func text(
             positiveInfinity: String = "inf", negativeInfinity: String = "-inf", notANumber: String = "nan"
-        ) -> ParameterStyle.NonFiniteStyle {
-            ParameterStyle.NonFiniteStyle(
+        ) -> RequestParameters.Style.NonFiniteStyle {
+            RequestParameters.Style.NonFiniteStyle(
                 kind: .text(positive: positiveInfinity, negative: negativeInfinity, notANumber: notANumber))
         }
 

@@ -20,9 +20,9 @@ public enum ParameterValue: Sendable, Hashable {
     case number(ParameterValue.Number)
     /// Text.
     case string(String)
-    /// Bytes, written by a ``ParameterStyle/DataStyle``.
+    /// Bytes, written by a ``RequestParameters/Style/DataStyle``.
     case data([UInt8])
-    /// A point in time, written by a ``ParameterStyle/DateStyle``.
+    /// A point in time, written by a ``RequestParameters/Style/DateStyle``.
     case date(Date)
     /// A list.
     case array([ParameterValue])
@@ -212,7 +212,7 @@ extension ParameterValue {
         case .data(let bytes): return bytes
         case .date(let date): return Array((try? CalendarDate(date).described.utf8) ?? "".utf8)
         case .null, .array, .dictionary, .set:
-            var style = JSONStyle()
+            var style = JSONCoding.Style()
             style.options = [.sortedKeys, .fragmentsAllowed]
             style.nonFinite = .text()
             // What cannot be written now cannot be written later either, and then its place does not matter.

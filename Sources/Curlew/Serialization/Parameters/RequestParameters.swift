@@ -75,7 +75,7 @@ public struct RequestParameters: Sendable {
 
 extension RequestParameters: ExpressibleByDictionaryLiteral {
     /// Names and values in their order; of a name that comes twice the last value counts.
-    public init(dictionaryLiteral elements: (String, (any ParameterConvertible)?)...) {
+    public init(dictionaryLiteral elements: (String, (any RequestParameters.Convertible)?)...) {
         self.init(ParameterValue.nested(elements))
     }
 }
@@ -84,94 +84,96 @@ extension RequestParameters: ExpressibleByNilLiteral {
     public init(nilLiteral: ()) { self = .none }
 }
 
-/// A type whose values can be parameters.
-///
-/// An enumeration with raw values needs no more than the conformance:
-///
-/// ```swift
-/// enum Order: String, ParameterConvertible { case newest, nearest }
-/// ```
-public protocol ParameterConvertible {
-    /// The value as a parameter.
-    var parameterValue: ParameterValue { get }
+extension RequestParameters {
+    /// A type whose values can be parameters.
+    ///
+    /// An enumeration with raw values needs no more than the conformance:
+    ///
+    /// ```swift
+    /// enum Order: String, RequestParameters.Convertible { case newest, nearest }
+    /// ```
+    public protocol Convertible {
+        /// The value as a parameter.
+        var parameterValue: ParameterValue { get }
+    }
 }
 
-extension ParameterConvertible where Self: RawRepresentable, RawValue: ParameterConvertible {
+extension RequestParameters.Convertible where Self: RawRepresentable, RawValue: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { rawValue.parameterValue }
 }
 
-extension ParameterConvertible where Self: BinaryInteger {
+extension RequestParameters.Convertible where Self: BinaryInteger {
     public var parameterValue: ParameterValue { ParameterValue(self) }
 }
 
-extension Int: ParameterConvertible {}
-extension Int8: ParameterConvertible {}
-extension Int16: ParameterConvertible {}
-extension Int32: ParameterConvertible {}
-extension Int64: ParameterConvertible {}
-extension UInt: ParameterConvertible {}
-extension UInt8: ParameterConvertible {}
-extension UInt16: ParameterConvertible {}
-extension UInt32: ParameterConvertible {}
-extension UInt64: ParameterConvertible {}
+extension Int: RequestParameters.Convertible {}
+extension Int8: RequestParameters.Convertible {}
+extension Int16: RequestParameters.Convertible {}
+extension Int32: RequestParameters.Convertible {}
+extension Int64: RequestParameters.Convertible {}
+extension UInt: RequestParameters.Convertible {}
+extension UInt8: RequestParameters.Convertible {}
+extension UInt16: RequestParameters.Convertible {}
+extension UInt32: RequestParameters.Convertible {}
+extension UInt64: RequestParameters.Convertible {}
 
-extension ParameterValue: ParameterConvertible {
+extension ParameterValue: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { self }
 }
 
-extension String: ParameterConvertible {
+extension String: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .string(self) }
 }
 
-extension Substring: ParameterConvertible {
+extension Substring: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .string(String(self)) }
 }
 
-extension Bool: ParameterConvertible {
+extension Bool: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .boolean(self) }
 }
 
-extension Double: ParameterConvertible {
+extension Double: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { ParameterValue(self) }
 }
 
-extension Float: ParameterConvertible {
+extension Float: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { ParameterValue(self) }
 }
 
-extension Decimal: ParameterConvertible {
+extension Decimal: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { (try? ParameterValue(encoding: self)) ?? .string(description) }
 }
 
-extension Date: ParameterConvertible {
+extension Date: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .date(self) }
 }
 
-extension UUID: ParameterConvertible {
+extension UUID: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .string(uuidString) }
 }
 
-extension URL: ParameterConvertible {
+extension URL: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .string(absoluteString) }
 }
 
-extension CurlewURI: ParameterConvertible {
+extension CurlewURI: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .string(description) }
 }
 
-extension Data: ParameterConvertible {
+extension Data: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .data(Array(self)) }
 }
 
-extension Array: ParameterConvertible where Element: ParameterConvertible {
+extension Array: RequestParameters.Convertible where Element: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .array(map(\.parameterValue)) }
 }
 
-extension Set: ParameterConvertible where Element: ParameterConvertible {
+extension Set: RequestParameters.Convertible where Element: RequestParameters.Convertible {
     public var parameterValue: ParameterValue { .set(Set<ParameterValue>(map(\.parameterValue))) }
 }
 
-extension Dictionary: ParameterConvertible where Key == String, Value: ParameterConvertible {
+extension Dictionary: RequestParameters.Convertible where Key == String, Value: RequestParameters.Convertible {
     public var parameterValue: ParameterValue {
         .dictionary(ParameterValue.Object(map { ($0.key, $0.value.parameterValue) }))
     }
@@ -183,16 +185,19 @@ extension ParameterValue {
     /// ```swift
     /// let parameters: RequestParameters = ["price": ParameterValue.nested(["least": least, "most": most])]
     /// ```
-    public static func nested(_ members: KeyValuePairs<String, (any ParameterConvertible)?>) -> ParameterValue {
+    public static func nested(_ members: KeyValuePairs<String, (any RequestParameters.Convertible)?>) -> ParameterValue
+    {
         nested(Array(members))
     }
 
-    fileprivate static func nested(_ members: [(key: String, value: (any ParameterConvertible)?)]) -> ParameterValue {
+    fileprivate static func nested(_ members: [(key: String, value: (any RequestParameters.Convertible)?)])
+        -> ParameterValue
+    {
         .dictionary(
             ParameterValue.Object(members.compactMap { name, value in value.map { (name, $0.parameterValue) } }))
     }
 
-    fileprivate static func nested(_ members: [(String, (any ParameterConvertible)?)]) -> ParameterValue {
+    fileprivate static func nested(_ members: [(String, (any RequestParameters.Convertible)?)]) -> ParameterValue {
         .dictionary(
             ParameterValue.Object(members.compactMap { name, value in value.map { (name, $0.parameterValue) } }))
     }

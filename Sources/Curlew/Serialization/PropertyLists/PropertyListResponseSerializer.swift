@@ -17,7 +17,8 @@ public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: BodyR
     ///   - options: Bounds on the list.
     ///   - configure: Sets up the decoder. Every call has a decoder of its own.
     public init(
-        _ type: Value.Type = Value.self, options: PropertyListReadingOptions = PropertyListReadingOptions(),
+        _ type: Value.Type = Value.self,
+        options: PropertyListReadingOptions = PropertyListReadingOptions(),
         configure: (@Sendable (PropertyListDecoder) -> Void)? = nil
     ) {
         self.options = options
@@ -26,7 +27,7 @@ public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: BodyR
 
     public var format: String { "a property list" }
 
-    public func decode(_ response: CollectedResponse) throws -> Value {
+    public func decode(_ response: CurlewResponse.Collected) throws -> Value {
         guard !response.body.isEmpty else {
             guard let value = emptyBody(for: Value.self) else {
                 throw CurlewError(.emptyBody, "there is no body, and the type that was asked for needs one")
@@ -43,7 +44,8 @@ public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: BodyR
 extension ResponseSerializer {
     /// The body as a property list of a type.
     public static func propertyList<Model: Decodable & Sendable>(
-        _ type: Model.Type, options: PropertyListReadingOptions = PropertyListReadingOptions()
+        _ type: Model.Type,
+        options: PropertyListReadingOptions = PropertyListReadingOptions()
     ) -> Self where Self == PropertyListResponseSerializer<Model> {
         PropertyListResponseSerializer(type, options: options)
     }

@@ -2,7 +2,7 @@ extension CurlewResponse.Body {
     /// The body as newline-delimited JSON: a value a line, each decoded when it is asked for.
     ///
     /// Lines end with LF or CRLF, the last one may end with the body. Empty lines are skipped. A line that cannot be
-    /// decoded is thrown as ``ErrorCode/decodingFailed`` with its number; ``NDJSONSequence/AsyncIterator/next()`` may be
+    /// decoded is thrown as ``ErrorCode/decodingFailed`` with its number; ``CurlewResponse/NDJSONSequence/AsyncIterator/next()`` may be
     /// called again to continue with the line after it. The transfer pauses while the reader is behind.
     ///
     /// ```swift
@@ -14,69 +14,72 @@ extension CurlewResponse.Body {
     ///   - options: How a line is read; by default any JSON value may stand on it.
     ///   - coding: The dialect of the lines.
     public func ndjson<Value: Decodable & Sendable>(
-        as type: Value.Type, upTo limit: ByteSize = .mebibytes(1), options: JSONReadingOptions = .anyValue,
+        as type: Value.Type, upTo limit: ByteSize = .mebibytes(1), options: JSONCoding.ReadingOptions = .anyValue,
         coding: JSONCoding = JSONCoding()
-    ) -> NDJSONSequence<Value> {
-        NDJSONSequence(body: self, limit: limit.bytes, reader: JSONReader(options: options, coding: coding))
+    ) -> CurlewResponse.NDJSONSequence<Value> {
+        CurlewResponse.NDJSONSequence(
+            body: self, limit: limit.bytes, reader: JSONReader(options: options, coding: coding))
     }
 }
 
-/// The values of a body of newline-delimited JSON.
-public struct NDJSONSequence<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Value
+extension CurlewResponse {
+    /// The values of a body of newline-delimited JSON.
+    public struct NDJSONSequence<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+        public typealias Element = Value
 
-    let body: CurlewResponse.Body
-    let limit: Int
-    let reader: JSONReader
+        let body: CurlewResponse.Body
+        let limit: Int
+        let reader: JSONReader
 
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(chunks: body.makeAsyncIterator(), lines: LineSplitter(limit: limit), reader: reader)
-    }
-
-    /// Yields the values.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var chunks: CurlewResponse.Body.AsyncIterator
-        private var lines: LineSplitter
-        private let reader: JSONReader
-        private var number = 0
-        private var isAtEnd = false
-
-        init(chunks: CurlewResponse.Body.AsyncIterator, lines: LineSplitter, reader: JSONReader) {
-            self.chunks = chunks
-            self.lines = lines
-            self.reader = reader
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(chunks: body.makeAsyncIterator(), lines: LineSplitter(limit: limit), reader: reader)
         }
 
-        /// The value of the next line; nil at the end.
-        /// - Throws: ``CurlewError``.
-        public mutating func next() async throws -> Value? {
-            while let line = try await line() {
-                number += 1
-                let text = Array(line)
-                if JSONSource.isBlank(text) { continue }
-                do {
-                    return try reader.decode(Value.self, from: text)
-                } catch {
-                    throw CurlewError(.decodingFailed, "line \(number) cannot be read as JSON", underlying: error)
-                }
-            }
-            return nil
-        }
+        /// Yields the values.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private var chunks: CurlewResponse.Body.AsyncIterator
+            private var lines: LineSplitter
+            private let reader: JSONReader
+            private var number = 0
+            private var isAtEnd = false
 
-        private mutating func line() async throws -> ArraySlice<UInt8>? {
-            while !isAtEnd {
-                do {
-                    if let line = try lines.next() { return line }
-                    guard let chunk = try await chunks.next() else { break }
-                    lines.append(chunk)
-                } catch {
-                    isAtEnd = true
-                    throw error
-                }
+            init(chunks: CurlewResponse.Body.AsyncIterator, lines: LineSplitter, reader: JSONReader) {
+                self.chunks = chunks
+                self.lines = lines
+                self.reader = reader
             }
-            if isAtEnd { return nil }
-            isAtEnd = true
-            return lines.rest()
+
+            /// The value of the next line; nil at the end.
+            /// - Throws: ``CurlewError``.
+            public mutating func next() async throws -> Value? {
+                while let line = try await line() {
+                    number += 1
+                    let text = Array(line)
+                    if JSONSource.isBlank(text) { continue }
+                    do {
+                        return try reader.decode(Value.self, from: text)
+                    } catch {
+                        throw CurlewError(.decodingFailed, "line \(number) cannot be read as JSON", underlying: error)
+                    }
+                }
+                return nil
+            }
+
+            private mutating func line() async throws -> ArraySlice<UInt8>? {
+                while !isAtEnd {
+                    do {
+                        if let line = try lines.next() { return line }
+                        guard let chunk = try await chunks.next() else { break }
+                        lines.append(chunk)
+                    } catch {
+                        isAtEnd = true
+                        throw error
+                    }
+                }
+                if isAtEnd { return nil }
+                isAtEnd = true
+                return lines.rest()
+            }
         }
     }
 }

@@ -35,51 +35,53 @@ extension CurlewResponse.Body {
     /// The rules are those of WHATWG HTML §9.2.6: UTF-8 with repairs, lines that end with LF, CR or CRLF, an event at each
     /// empty line. An event that the body breaks off is dropped. Neither status nor media type is looked at; an
     /// ``EventSource`` does that, and connects again.
-    public var serverSentEvents: ServerSentEventSequence { serverSentEvents(limits: ServerSentEvent.Limits()) }
+    public var serverSentEvents: ServerSentEvent.Sequence { serverSentEvents(limits: ServerSentEvent.Limits()) }
 
     /// The body as the events of a `text/event-stream`, within bounds of your own.
     /// - Parameters:
     ///   - limits: Beyond them: ``ErrorCode/responseTooLarge``.
     ///   - lastEventID: What events without an identifier have, until one comes.
-    public func serverSentEvents(limits: ServerSentEvent.Limits, lastEventID: String = "") -> ServerSentEventSequence {
-        ServerSentEventSequence(body: self, limits: limits, lastEventID: lastEventID)
+    public func serverSentEvents(limits: ServerSentEvent.Limits, lastEventID: String = "") -> ServerSentEvent.Sequence {
+        ServerSentEvent.Sequence(body: self, limits: limits, lastEventID: lastEventID)
     }
 }
 
-/// The events of one response.
-public struct ServerSentEventSequence: AsyncSequence, Sendable {
-    public typealias Element = ServerSentEvent
+extension ServerSentEvent {
+    /// The events of one response.
+    public struct Sequence: AsyncSequence, Sendable {
+        public typealias Element = ServerSentEvent
 
-    let body: CurlewResponse.Body
-    let limits: ServerSentEvent.Limits
-    let lastEventID: String
+        let body: CurlewResponse.Body
+        let limits: ServerSentEvent.Limits
+        let lastEventID: String
 
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(
-            chunks: body.makeAsyncIterator(),
-            parser: ServerSentEventParser(limits: limits, lastEventID: lastEventID))
-    }
-
-    /// Yields the events.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var chunks: CurlewResponse.Body.AsyncIterator
-        private(set) var parser: ServerSentEventParser
-        private var events: ArraySlice<ServerSentEvent> = []
-
-        init(chunks: CurlewResponse.Body.AsyncIterator, parser: ServerSentEventParser) {
-            self.chunks = chunks
-            self.parser = parser
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(
+                chunks: body.makeAsyncIterator(),
+                parser: ServerSentEventParser(limits: limits, lastEventID: lastEventID))
         }
 
-        /// The next event; nil at the end.
-        /// - Throws: ``CurlewError``.
-        public mutating func next() async throws -> ServerSentEvent? {
-            while events.isEmpty {
-                try parser.check()
-                guard let chunk = try await chunks.next() else { return nil }
-                events = try parser.consume(chunk)[...]
+        /// Yields the events.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private var chunks: CurlewResponse.Body.AsyncIterator
+            private(set) var parser: ServerSentEventParser
+            private var events: ArraySlice<ServerSentEvent> = []
+
+            init(chunks: CurlewResponse.Body.AsyncIterator, parser: ServerSentEventParser) {
+                self.chunks = chunks
+                self.parser = parser
             }
-            return events.removeFirst()
+
+            /// The next event; nil at the end.
+            /// - Throws: ``CurlewError``.
+            public mutating func next() async throws -> ServerSentEvent? {
+                while events.isEmpty {
+                    try parser.check()
+                    guard let chunk = try await chunks.next() else { return nil }
+                    events = try parser.consume(chunk)[...]
+                }
+                return events.removeFirst()
+            }
         }
     }
 }

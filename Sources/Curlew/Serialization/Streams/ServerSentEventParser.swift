@@ -58,7 +58,7 @@ package struct ServerSentEventParser {
             let end = bytes[position...].firstIndex { $0 == .lineFeed || $0 == .carriageReturn } ?? bytes.endIndex
             guard line.count + (end - position) <= limits.line.bytes else {
                 throw CurlewError(
-                    .responseTooLarge, "a line of the event stream is longer than \(limits.line.bytes) bytes")
+                    .responseTooLarge, "a line of the event stream is longer than \(limits.line)")
             }
             line.append(contentsOf: bytes[position..<end])
             guard end < bytes.endIndex else { break }
@@ -89,7 +89,7 @@ package struct ServerSentEventParser {
     private mutating func take(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) throws(CurlewError) {
         if field.elementsEqual("data".utf8) {
             guard data.count + (hasData ? 1 : 0) + value.count <= limits.event.bytes else {
-                throw CurlewError(.responseTooLarge, "an event is larger than \(limits.event.bytes) bytes")
+                throw CurlewError(.responseTooLarge, "an event is larger than \(limits.event)")
             }
             if hasData { data.append(.lineFeed) }
             hasData = true

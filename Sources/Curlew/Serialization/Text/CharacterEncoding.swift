@@ -1,4 +1,4 @@
-extension StringResponseSerializer {
+extension ResponseSerializers.Text {
     /// An encoding of characters as bytes.
     ///
     /// The encodings of Unicode, ASCII, ISO 8859-1 and windows-1252 have constants. The other encodings of the WHATWG Encoding Standard, such as
@@ -6,7 +6,7 @@ extension StringResponseSerializer {
     /// characters.
     ///
     /// ```swift
-    /// let cyrillic = StringResponseSerializer.Encoding(name: "windows-1251")
+    /// let cyrillic = ResponseSerializers.Text.Encoding(name: "windows-1251")
     /// ```
     public struct Encoding: Sendable, Hashable, CustomStringConvertible {
         enum Kind: Sendable, Hashable {
@@ -20,25 +20,25 @@ extension StringResponseSerializer {
         init(_ kind: Kind) { self.kind = kind }
 
         /// UTF-8.
-        public static let utf8 = StringResponseSerializer.Encoding(.utf8)
+        public static let utf8 = ResponseSerializers.Text.Encoding(.utf8)
         /// UTF-16 in the order of its byte order mark; without one, little-endian, as browsers read it.
-        public static let utf16 = StringResponseSerializer.Encoding(.utf16)
+        public static let utf16 = ResponseSerializers.Text.Encoding(.utf16)
         /// UTF-16, the low byte first.
-        public static let utf16LittleEndian = StringResponseSerializer.Encoding(.utf16LittleEndian)
+        public static let utf16LittleEndian = ResponseSerializers.Text.Encoding(.utf16LittleEndian)
         /// UTF-16, the high byte first.
-        public static let utf16BigEndian = StringResponseSerializer.Encoding(.utf16BigEndian)
+        public static let utf16BigEndian = ResponseSerializers.Text.Encoding(.utf16BigEndian)
         /// UTF-32 in the order of its byte order mark; without one, little-endian.
-        public static let utf32 = StringResponseSerializer.Encoding(.utf32)
+        public static let utf32 = ResponseSerializers.Text.Encoding(.utf32)
         /// UTF-32, the low byte first.
-        public static let utf32LittleEndian = StringResponseSerializer.Encoding(.utf32LittleEndian)
+        public static let utf32LittleEndian = ResponseSerializers.Text.Encoding(.utf32LittleEndian)
         /// UTF-32, the high byte first.
-        public static let utf32BigEndian = StringResponseSerializer.Encoding(.utf32BigEndian)
+        public static let utf32BigEndian = ResponseSerializers.Text.Encoding(.utf32BigEndian)
         /// ASCII; bytes from 0x80 on are invalid. The label `us-ascii` of a response means ``windows1252``.
-        public static let ascii = StringResponseSerializer.Encoding(.ascii)
+        public static let ascii = ResponseSerializers.Text.Encoding(.ascii)
         /// ISO 8859-1: every byte is the code point of its number. The label `iso-8859-1` of a response means ``windows1252``.
-        public static let latin1 = StringResponseSerializer.Encoding(.latin1)
+        public static let latin1 = ResponseSerializers.Text.Encoding(.latin1)
         /// Windows code page 1252; the five bytes that it leaves out are control characters, as browsers have it.
-        public static let windows1252 = StringResponseSerializer.Encoding(.windows1252)
+        public static let windows1252 = ResponseSerializers.Text.Encoding(.windows1252)
 
         /// The encoding that a label stands for, as browsers read `charset` (WHATWG Encoding Standard §4.2); nil for an unknown label.
         ///
@@ -70,7 +70,7 @@ extension StringResponseSerializer {
     }
 }
 
-extension StringResponseSerializer.Encoding {
+extension ResponseSerializers.Text.Encoding {
     /// The text that the bytes are, without a byte order mark.
     /// - Parameter repairs: True if invalid bytes become U+FFFD. If not, they are an error.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also if this machine lacks the characters of the encoding.
@@ -156,9 +156,9 @@ extension StringResponseSerializer.Encoding {
     ]
 }
 
-extension StringResponseSerializer.Encoding {
+extension ResponseSerializers.Text.Encoding {
     /// The encoding that a byte order mark at the beginning names.
-    package static func marked(_ bytes: some Collection<UInt8>) -> StringResponseSerializer.Encoding? {
+    package static func marked(_ bytes: some Collection<UInt8>) -> ResponseSerializers.Text.Encoding? {
         let start = Array(bytes.prefix(4))
         if start.starts(with: [0xEF, 0xBB, 0xBF]) { return .utf8 }
         if start == [0xFF, 0xFE, 0, 0] || start == [0, 0, 0xFE, 0xFF] { return .utf32 }
@@ -170,8 +170,8 @@ extension StringResponseSerializer.Encoding {
     ///
     /// The mark of little-endian UTF-16 with a NUL behind it is the mark of UTF-32, too. There the label decides.
     package static func marked(
-        _ bytes: some Collection<UInt8>, labelled label: StringResponseSerializer.Encoding?
-    ) -> StringResponseSerializer.Encoding? {
+        _ bytes: some Collection<UInt8>, labelled label: ResponseSerializers.Text.Encoding?
+    ) -> ResponseSerializers.Text.Encoding? {
         let marked = marked(bytes)
         guard marked == .utf32, bytes.first == 0xFF else { return marked }
         return label == .utf16 || label == .utf16LittleEndian ? .utf16 : marked

@@ -1,7 +1,7 @@
 /// The labels that `charset` has, and their encodings (WHATWG Encoding Standard §4.2).
 package enum CharsetLabels {
     /// The encoding of a label; nil for an unknown one.
-    static func kind(of label: String) -> StringResponseSerializer.Encoding.Kind? {
+    static func kind(of label: String) -> ResponseSerializers.Text.Encoding.Kind? {
         let key = key(label.utf8)
         // The longest label has 19 bytes.
         return key.count <= 32 ? kinds[key] : nil
@@ -28,8 +28,8 @@ package enum CharsetLabels {
         return CurlewError(.decodingFailed, "the charset \"\(shown)\" of \(subject) is not known")
     }
 
-    private static let kinds: [[UInt8]: StringResponseSerializer.Encoding.Kind] = {
-        var kinds: [[UInt8]: StringResponseSerializer.Encoding.Kind] = [:]
+    private static let kinds: [[UInt8]: ResponseSerializers.Text.Encoding.Kind] = {
+        var kinds: [[UInt8]: ResponseSerializers.Text.Encoding.Kind] = [:]
         for line in (standard + "\n" + aliases).split(separator: "\n") {
             let words = line.split(separator: " ")
             guard let name = words.first, let kind = kind(named: String(name)) else { continue }
@@ -38,7 +38,7 @@ package enum CharsetLabels {
         return kinds
     }()
 
-    private static func kind(named name: String) -> StringResponseSerializer.Encoding.Kind? {
+    private static func kind(named name: String) -> ResponseSerializers.Text.Encoding.Kind? {
         switch name {
         case "UTF-8": .utf8
         case "UTF-16": .utf16

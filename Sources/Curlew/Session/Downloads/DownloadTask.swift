@@ -78,7 +78,7 @@ public final class DownloadTask: Sendable {
     }
 
     /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before the next
-    /// attempt (``DownloadTask/Options/backoff``) runs on, and the request after it waits.
+    /// attempt (``DownloadTask/Options/retries``) runs on, and the request after it waits.
     public func suspend() { phases.withLock { _ in attempts.suspend() } }
 
     /// Ends the download with ``ErrorCode/cancelled``, unless it has ended, and waits until it has.

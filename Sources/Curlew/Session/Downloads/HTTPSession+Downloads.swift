@@ -48,7 +48,7 @@ extension HTTPSession {
     /// Downloads into a file. Cancelling the calling task cancels the download.
     ///
     /// ```swift
-    /// let file = try await api.download("disc.iso", to: .folder("/tmp"), integrity: .sha256(published), resumes: 5) { progress in
+    /// let file = try await api.download("disc.iso", to: .folder("/tmp"), integrity: .sha256(published), attempts: 6) { progress in
     ///     bar.show(progress.received.fraction)
     /// }
     /// print(file.path, file.size)
@@ -58,6 +58,9 @@ extension HTTPSession {
     ///   - destination: Where the file goes.
     ///   - integrity: What the file must be; nil is what `download` says.
     ///   - attempts: The most attempts, the first included: the download resumes after one that broke off. nil is what `download` says.
+    ///   - tokenFile: The path of a file that keeps a ``ResumeToken`` while the download is under way. If a token of the same URL and
+    ///     destination is there, as after a process that was killed, the download resumes, and otherwise it starts. A file that was whole
+    ///     before, and is as `integrity` asks for, is returned without a request. nil is what `download` says (``DownloadTask/Options/tokenFile``), and never resumes.
     ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``.
     ///   - timeout: A deadline over all of it.
     ///   - download: The options of the download.
@@ -66,7 +69,7 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
         _ reference: URIReference, to destination: Destination, integrity: IntegrityRequirement? = nil,
-        attempts: Int? = nil, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        attempts: Int? = nil, tokenFile: String? = nil, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> DownloadedFile {
@@ -75,7 +78,21 @@ extension HTTPSession {
         if let attempts { download.retries.attempts = attempts }
         var options = options
         if let timeout { options.totalTimeout = timeout }
-        let task = try downloadTask(reference, to: destination, fields: fields, download: download, options: options)
+        var token: ResumeToken?
+        if let tokenFile {
+            download.tokenFile = tokenFile
+            token = try await keptToken(in: tokenFile, of: try resolve(reference), to: destination)
+            if let kept = token, await kept.isFinished {
+                if let file = try await kept.finishedFile(satisfying: download.integrity) {
+                    await TokenFile.remove(tokenFile)
+                    return file
+                }
+                token = nil
+            }
+        }
+        options = options.limited(to: CallScope.current)
+        let request = CurlewRequest(.get, try resolve(reference), fields: fields, options: options)
+        let task = try downloadTask(request, to: destination, download, token: token)
         return try await task.file(showing: progress)
     }
 
@@ -97,8 +114,24 @@ extension HTTPSession {
         progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> DownloadedFile {
         let task = try downloadTask(
-            resuming: token, to: destination, fields: fields, download: download, options: options)
+            resuming: token, to: destination, fields: fields, download: download,
+            options: options.limited(to: CallScope.current))
         return try await task.file(showing: progress)
+    }
+
+    /// The token in a file, if it is of a URL and a destination.
+    /// - Throws: ``CurlewError`` for a file that cannot be read. A file that holds no token is overwritten.
+    private func keptToken(
+        in path: String, of uri: CurlewURI, to destination: Destination
+    ) async throws -> ResumeToken? {
+        guard await TokenFile.snapshot(of: path) != nil else { return nil }
+        do {
+            let token = try await ResumeToken(contentsOf: path)
+            let isSame = token.uri == uri.withoutUserInformation && destination.mayBe(token.destination)
+            return isSame ? token : nil
+        } catch let error as CurlewError where error.code == .invalidResumeToken {
+            return nil
+        }
     }
 
     private func downloadTask(
@@ -121,5 +154,20 @@ extension DownloadTask {
         let file = try await file()
         await shown
         return file
+    }
+}
+
+extension ResumeToken {
+    /// The file of a download that is finished; nil if it is not as the requirement asks for.
+    fileprivate func finishedFile(satisfying integrity: IntegrityRequirement) async throws -> DownloadedFile? {
+        guard let destination, let total, integrity.length == nil || integrity.length == total,
+            integrity.digest != nil || !integrity.requiresDigest
+        else { return nil }
+        if let digest = integrity.digest {
+            let actual = try await PrefixDigest(path: destination, start: 0, digest.algorithm.function).hash(to: total)
+            guard try ContentDigest(hex: actual) == digest else { return nil }
+        }
+        return DownloadedFile(
+            path: destination, size: total, response: nil, uri: finalURI ?? uri, digest: integrity.digest, history: [])
     }
 }

@@ -8,7 +8,7 @@ struct DraftDialect: UploadDialect {
     var name: UploadDialectName { .draft(interop) }
     /// RFC 9530.
     var digests: [UploadDigest] {
-        [UploadDigest(algorithm: .sha256, field: ContentDigest.contentField, prefix: "sha-256=:", suffix: ":")]
+        [UploadDigest(algorithm: .sha256, field: .contentDigest, prefix: "sha-256=:", suffix: ":")]
     }
 
     /// The interop version that a server says it speaks, if it is known here.

@@ -46,6 +46,7 @@ struct UploadPatience: Sendable {
         guard let wait = settings.retries.wait(after: failures, asked: asked),
             settings.retries.allows(wait, elapsed: start.duration(to: .now))
         else { throw error }
+        if let scope = CallScope.current, wait >= scope.remaining { throw error }
         try await Task.sleep(for: wait)
     }
 }

@@ -244,7 +244,7 @@ final class UploadRun {
             throw CurlewError(.invalidResponse, "the server has \(offset) bytes, and \(most) were sent")
         }
         var digest: ContentDigest?
-        if let content { digest = ContentDigest(hex: try await content.hash(to: min(offset, length))) }
+        if let content { digest = try ContentDigest(hex: try await content.hash(to: min(offset, length))) }
         try await journal.confirm(index, offset, digest)
         let isProgress = UploadPatience.isProgress(gain: offset - best, sent: most - best, left: length - best)
         best = max(best, offset)

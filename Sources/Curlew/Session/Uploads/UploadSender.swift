@@ -18,13 +18,17 @@ struct UploadSender: Sendable {
         // What failed is asked about before it is sent again.
         options.maximumAttempts = options.maximumAttempts ?? 1
         options.kind = .upload
+        // The requests of an upload are different ones, and a key would have a server answer all of them as the first.
+        options.idempotencyKey = nil
         // The bytes of the file go nowhere else, by a redirect either.
         options.staysWithOrigin = !allowsOtherOrigins
         self.options = options
     }
 
     /// True if a request may be sent again after it may have reached the server.
-    func mayBeRepeated(_ method: HTTPRequest.Method) -> Bool { options.isIdempotent ?? method.isIdempotent }
+    func mayBeRepeated(_ method: HTTPRequest.Method) -> Bool {
+        options.isIdempotent ?? method.isIdempotent
+    }
 
     /// What follows the tasks of a request.
     private struct Watching {

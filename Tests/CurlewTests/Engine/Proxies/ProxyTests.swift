@@ -173,7 +173,7 @@ struct ProxyTests {
         options.proxy = .proxy(try Proxy(proxy.url))
         _ = try await makeSession().fetch(server.url(), options: options)
         #expect(proxy.connectionCounts.accepted == 1)
-        options.proxy = ProxyConfiguration.none
+        options.proxy = Proxy.Configuration.none
         _ = try await session(Proxy(proxy.url)).fetch(server.url(), options: options)
         let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
         let local = try await MockServer.start(.init(address: .unixSocket(path: path))) { _ in MockResponse() }
@@ -232,7 +232,7 @@ struct ProxyTests {
     func redirected() async throws {
         let server = try await origin()
         let proxy = try await MockProxy.start()
-        let configuration = ProxyConfiguration.proxy(try Proxy(proxy.url))
+        let configuration = Proxy.Configuration.proxy(try Proxy(proxy.url))
         let session = try makeSession {
             $0.proxy = configuration
             $0.route.redirections = [.init(host: "first.test", port: 80, toHost: "second.test", toPort: server.port)]

@@ -5,24 +5,24 @@ import Testing
 
 @Suite("Which proxy is used")
 struct ProxyConfigurationTests {
-    private func chosen(_ configuration: ProxyConfiguration, _ url: String) throws -> String? {
+    private func chosen(_ configuration: Proxy.Configuration, _ url: String) throws -> String? {
         try configuration.proxy(for: CurlewURI(url))?.description
     }
 
     @Test("the environment is read as curl reads it")
     func environment() throws {
-        let separate = ProxyConfiguration.environment([
+        let separate = Proxy.Configuration.environment([
             "http_proxy": "http://a:1", "https_proxy": "http://b:2", "all_proxy": "http://c:3",
         ])
         #expect(try chosen(separate, "http://x.test/") == "http://a:1")
         #expect(try chosen(separate, "https://x.test/") == "http://b:2")
-        let all = ProxyConfiguration.environment(["ALL_PROXY": "socks5h://c:3", "http_proxy": ""])
+        let all = Proxy.Configuration.environment(["ALL_PROXY": "socks5h://c:3", "http_proxy": ""])
         #expect(try chosen(all, "http://x.test/") == "socks5h://c:3")
         #expect(try chosen(all, "https://x.test/") == "socks5h://c:3")
-        let upper = ProxyConfiguration.environment(["HTTP_PROXY": "http://evil:1", "HTTPS_PROXY": "http://b:2"])
+        let upper = Proxy.Configuration.environment(["HTTP_PROXY": "http://evil:1", "HTTPS_PROXY": "http://b:2"])
         #expect(try chosen(upper, "http://x.test/") == nil)
         #expect(try chosen(upper, "https://x.test/") == "http://b:2")
-        let both = ProxyConfiguration.environment(["https_proxy": "http://lower:1", "HTTPS_PROXY": "http://upper:1"])
+        let both = Proxy.Configuration.environment(["https_proxy": "http://lower:1", "HTTPS_PROXY": "http://upper:1"])
         #expect(try chosen(both, "https://x.test/") == "http://lower:1")
         #expect(try chosen(.environment([:]), "http://x.test/") == nil)
     }
@@ -55,7 +55,7 @@ struct ProxyConfigurationTests {
 
     @Test("a variable that cannot be used is an error of the requests that need it, without its secrets")
     func brokenVariable() throws {
-        let broken = ProxyConfiguration.environment(["https_proxy": "ftp://user:hidden@b:2"])
+        let broken = Proxy.Configuration.environment(["https_proxy": "ftp://user:hidden@b:2"])
         #expect(try chosen(broken, "http://x.test/") == nil)
         let error = #expect(throws: CurlewError.self) { try chosen(broken, "https://x.test/") }
         #expect(error?.code == .unsupportedScheme)
@@ -84,15 +84,15 @@ struct ProxyConfigurationTests {
             ("a:b:c", "http://a.test/", false), ("/8", "http://8/", false), ("[::1", "http://[::1]/", false),
         ])
     func exceptions(_ list: String, _ url: String, _ isDirect: Bool) throws {
-        let environment = ProxyConfiguration.environment(["all_proxy": "http://p:1", "NO_PROXY": list])
+        let environment = Proxy.Configuration.environment(["all_proxy": "http://p:1", "NO_PROXY": list])
         #expect(try chosen(environment, url) == (isDirect ? nil : "http://p:1"))
-        let fixed = ProxyConfiguration.proxy(try Proxy("http://p:1"), except: list)
+        let fixed = Proxy.Configuration.proxy(try Proxy("http://p:1"), except: list)
         #expect(try chosen(fixed, url) == (isDirect ? nil : "http://p:1"))
     }
 
     @Test("the first rule that matches a URI chooses its proxy")
     func rules() throws {
-        let rules = ProxyConfiguration.rules([
+        let rules = Proxy.Configuration.rules([
             Proxy.Rule("intern.test", proxy: nil),
             Proxy.Rule("b.test:8443, 10.0.0.0/8", proxy: try Proxy("socks5h://b:1")),
             Proxy.Rule("test", proxy: try Proxy("http://a:1")),
@@ -149,7 +149,7 @@ struct ProxyConfigurationTests {
         var configuration = SessionConfiguration()
         configuration.proxy = .rules([Proxy.Rule("*", proxy: proxy)])
         #expect(try decoded(configuration) == configuration)
-        for other in [ProxyConfiguration.proxy(proxy), .environment(["http_proxy": "http://user:hidden@p:1"])] {
+        for other in [Proxy.Configuration.proxy(proxy), .environment(["http_proxy": "http://user:hidden@p:1"])] {
             configuration.proxy = other
             var dumped = ""
             dump(configuration, to: &dumped)

@@ -122,7 +122,9 @@ struct AuthenticatorTests {
             try await server.waitForRequests(20)
             await refusals.open()
             await issuer.open()
-            for try await error in group { #expect(error as? Refused == Refused(number: 1)) }
+            for try await error in group {
+                #expect((error as? CurlewError)?.underlying as? Refused == Refused(number: 1))
+            }
         }
         #expect(await issuer.count == 1)
         #expect(try await session.get(.raw(server.url())).status == .ok)
@@ -235,5 +237,58 @@ struct AuthenticatorTests {
         #expect(try await session.post(.raw(server.url()), .body(.string("again"))).status == .ok)
         #expect(await issuer.count == 1)
         try await server.waitForRequests(2)
+    }
+
+    @Test("a status that the link is told of renews as a 401 does")
+    func otherStatus() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.forbidden), .response(.ok))
+        let issuer = Issuer()
+        var link = try CredentialRenewal(
+            for: "http://a.test", initial: "old", apply: Self.fields, renew: { _ in try await issuer.renew() })
+        link.statuses = [.unauthorized, .forbidden]
+        let session = try HTTPSession(transport: stub, chain: .bare) { link }
+        #expect(try await session.get("http://a.test/").status == .ok)
+        #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer token-1"])
+    }
+
+    @Test("a credential that is forgotten is not sent again, nor handed to the renewal")
+    func forgotten() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let issuer = Issuer()
+        let handed = AsyncStream.makeStream(of: String?.self)
+        let link = try CredentialRenewal(
+            for: "http://a.test", initial: "old", apply: Self.fields,
+            renew: { old in
+                handed.continuation.yield(old)
+                return try await issuer.renew()
+            })
+        let session = try HTTPSession(transport: stub, chain: .bare) { link }
+        _ = try await session.get("http://a.test/")
+        link.forget()
+        _ = try await session.get("http://a.test/")
+        handed.continuation.finish()
+        var values: [String?] = []
+        for await value in handed.stream { values.append(value) }
+        #expect(values == [nil])
+        #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer token-1"])
+    }
+
+    @Test("a request of before a credential was forgotten is not sent again with the next one")
+    func forgottenUnderWay() async throws {
+        let refusals = Gate(isOpen: false)
+        let server = try await server(accepting: "token-1", gate: refusals)
+        let issuer = Issuer()
+        let link = try CredentialRenewal(
+            for: server.url(), initial: "old", apply: Self.fields, renew: { _ in try await issuer.renew() })
+        let session = try HTTPSession(chain: .bare) { link }
+        let first = Task { try await session.get(.raw(server.url())).status }
+        try await server.waitForRequests(1)
+        link.forget()
+        await refusals.open()
+        #expect(try await first.value == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
+        #expect(server.requestCount == 2)
+        await session.shutdown()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A request waits for the network after it could not connect", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ConnectivityWaitTests {
-    private let network = NetworkPath(interface: "eth0", kind: .wired)
+    private let network = ReachabilityStatus.Path(interface: "eth0", kind: .wired)
 
     private struct Recording: CurlewMiddleware {
         let totals: Guarded<[Duration?]>

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("A change of the network shortens the wait before a retry", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct WakingRetryTests {
-    private let wired = ReachabilityStatus.reachable(NetworkPath(interface: "eth0", kind: .wired))
-    private let wireless = ReachabilityStatus.reachable(NetworkPath(interface: "wlan0", kind: .wifi))
+    private let wired = ReachabilityStatus.reachable(ReachabilityStatus.Path(interface: "eth0", kind: .wired))
+    private let wireless = ReachabilityStatus.reachable(ReachabilityStatus.Path(interface: "wlan0", kind: .wifi))
 
     private func session(
         _ stub: StubTransport, _ clock: TestClock, _ updates: AsyncStream<ReachabilityStatus>,

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("Parameters become pairs as AFNetworking wrote them")
 struct FormTests {
-    private func form(_ parameters: ParameterValue, _ adjust: (inout ParameterStyle) -> Void = { _ in }) throws
+    private func form(_ parameters: ParameterValue, _ adjust: (inout RequestParameters.Style) -> Void = { _ in }) throws
         -> String
     {
-        var style = ParameterStyle()
+        var style = RequestParameters.Style()
         adjust(&style)
         return try style.form(parameters)
     }
@@ -76,11 +76,11 @@ struct FormTests {
     @Test(
         "each style of arrays writes indices, repeated names or brackets",
         arguments: [
-            (ParameterStyle.ArrayStyle.indexed, "l[0]=1&l[1]=2&m[0][0]=3&m[1][a]=4&m[1][b][0]=5"),
+            (RequestParameters.Style.ArrayStyle.indexed, "l[0]=1&l[1]=2&m[0][0]=3&m[1][a]=4&m[1][b][0]=5"),
             (.repeated, "l=1&l=2&m=3&m[a]=4&m[b]=5"),
             (.brackets, "l[]=1&l[]=2&m[][]=3&m[][a]=4&m[][b][]=5"),
         ])
-    func arrays(_ style: ParameterStyle.ArrayStyle, _ expected: String) throws {
+    func arrays(_ style: RequestParameters.Style.ArrayStyle, _ expected: String) throws {
         let parameters: ParameterValue = ["l": [1, 2], "m": [[3], ["a": 4, "b": [5]]]]
         let written = try form(parameters) { $0.arrays = style }
         #expect(written.replacing("%5B", with: "[").replacing("%5D", with: "]") == expected)
@@ -118,7 +118,7 @@ struct FormTests {
     @Test(
         "dates are written in the chosen style",
         arguments: [
-            (ParameterStyle.DateStyle.description, 1.75, "1970-01-01 00:00:01 +0000"),
+            (RequestParameters.Style.DateStyle.description, 1.75, "1970-01-01 00:00:01 +0000"),
             (.description, -0.5, "1969-12-31 23:59:59 +0000"),
             (.iso8601, 951_827_696, "2000-02-29T12:34:56Z"),
             (.iso8601, -2_208_988_800, "1900-01-01T00:00:00Z"),
@@ -131,10 +131,10 @@ struct FormTests {
             (.millisecondsSince1970, 1_700_000_000.123, "1700000000123"),
             (.custom { .string("at \($0.timeIntervalSince1970)") }, 5, "at 5.0"),
         ])
-    func dates(_ style: ParameterStyle.DateStyle, _ seconds: Double, _ expected: String) throws {
-        var written = ParameterStyle()
+    func dates(_ style: RequestParameters.Style.DateStyle, _ seconds: Double, _ expected: String) throws {
+        var written = RequestParameters.Style()
         written.dates = style
-        let pair = ParameterStyle.Pair("d", .date(Date(timeIntervalSince1970: seconds)))
+        let pair = RequestParameters.Style.Pair("d", .date(Date(timeIntervalSince1970: seconds)))
         #expect(try written.text(of: pair) == expected)
     }
 
@@ -216,14 +216,15 @@ struct FormTests {
     @Test("pairs have names that are not escaped, and values that keep their kind")
     func pairs() throws {
         let parameters: ParameterValue = ["b": [.data([1])], "a": ["x y": nil], "c": .set([2, 1])]
-        let pairs = try ParameterStyle().pairs(of: parameters)
+        let pairs = try RequestParameters.Style().pairs(of: parameters)
         #expect(
             pairs == [
-                ParameterStyle.Pair("a[x y]", nil), ParameterStyle.Pair("b[]", .data([1])), ParameterStyle.Pair("c", 1),
-                ParameterStyle.Pair("c", 2),
+                RequestParameters.Style.Pair("a[x y]", nil), RequestParameters.Style.Pair("b[]", .data([1])),
+                RequestParameters.Style.Pair("c", 1),
+                RequestParameters.Style.Pair("c", 2),
             ])
-        var style = ParameterStyle()
+        var style = RequestParameters.Style()
         style.arrays = .commas
-        #expect(try style.pairs(of: ["l": [1, "a,b"]]) == [ParameterStyle.Pair("l", "1,a,b")])
+        #expect(try style.pairs(of: ["l": [1, "a,b"]]) == [RequestParameters.Style.Pair("l", "1,a,b")])
     }
 }

@@ -64,7 +64,7 @@ struct JSONDecodingTests {
         #expect(throws: DecodingError.self) { try JSONValue.number(JSONValue.Number(300)).decode(as: Int8.self) }
         #expect(throws: DecodingError.self) { try JSONValue(1.5).decode(as: Int.self) }
         #expect(throws: DecodingError.self) { try JSONValue(-1).decode(as: UInt.self) }
-        var options = JSONReadingOptions.anyValue
+        var options = JSONCoding.ReadingOptions.anyValue
         options.outOfRange = .keep
         let huge = try JSONValue(parsing: Array("1e400".utf8), options: options)
         #expect(throws: DecodingError.self) { try huge.decode(as: Double.self) }

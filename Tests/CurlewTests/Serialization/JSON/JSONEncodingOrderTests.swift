@@ -10,7 +10,7 @@ struct JSONEncodingOrderTests {
 
     /// The text of a value by both ways, and whether it was written at once.
     private func check(
-        _ isAtOnce: Bool, _ expected: String, keys: ParameterStyle.KeyNaming = .asWritten,
+        _ isAtOnce: Bool, _ expected: String, keys: RequestParameters.Style.KeyNaming = .asWritten,
         _ code: @escaping @Sendable (any Encoder) throws -> Void, line: Int = #line
     ) throws {
         let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
@@ -345,7 +345,7 @@ struct JSONEncodingOrderTests {
 
     @Test("styles with sorted keys or lines, and fragments where there may be none, go by way of the tree")
     func styles() throws {
-        for options in [[.sortedKeys], [.prettyPrinted]] as [JSONStyle.Options] {
+        for options in [[.sortedKeys], [.prettyPrinted]] as [JSONCoding.Style.Options] {
             let ways = BothWays(options: options)
             #expect(ways.atOnce(["b": 1]) == nil)
             #expect(try ways.text(["b": 1]) == ways.byTree(["b": 1]))

@@ -108,8 +108,9 @@ struct JSONEncodingTests {
     @Test("values of every type are written at once, to the bytes of the tree", arguments: values.map(\.name))
     func equal(_ name: String) throws {
         let value = try #require(Self.values.first { $0.name == name }?.value)
-        for options in [[.fragmentsAllowed], [.fragmentsAllowed, .withoutEscapingSlashes]] as [JSONStyle.Options] {
-            for keys in [ParameterStyle.KeyNaming.asWritten, .snakeCase, .custom { $0.uppercased() + "é" }] {
+        for options in [[.fragmentsAllowed], [.fragmentsAllowed, .withoutEscapingSlashes]] as [JSONCoding.Style.Options]
+        {
+            for keys in [RequestParameters.Style.KeyNaming.asWritten, .snakeCase, .custom { $0.uppercased() + "é" }] {
                 let ways = BothWays(options: options, keys: keys)
                 #expect(ways.atOnce(value) == (try ways.byTree(value)))
             }
@@ -190,7 +191,7 @@ struct JSONEncodingTests {
 
     @Test("dates, data and numbers that are not finite go by the style")
     func styles() throws {
-        let dates: [ParameterStyle.DateStyle] = [
+        let dates: [RequestParameters.Style.DateStyle] = [
             .description, .iso8601, .iso8601WithMilliseconds, .secondsSince1970, .millisecondsSince1970,
             .custom { .string("/\($0.timeIntervalSince1970)") }, .custom { _ in .null },
             .custom { ParameterValue($0.timeIntervalSinceReferenceDate) },
@@ -201,7 +202,9 @@ struct JSONEncodingTests {
             let value = [Date(timeIntervalSince1970: 1.5), Date(timeIntervalSince1970: 253_402_300_799)]
             #expect(ways.atOnce(value) == (try ways.byTree(value)))
         }
-        for style in [.base64, .base64URL, .hexadecimal, .custom { "\"\($0.count)" }] as [ParameterStyle.DataStyle] {
+        for style in [.base64, .base64URL, .hexadecimal, .custom { "\"\($0.count)" }]
+            as [RequestParameters.Style.DataStyle]
+        {
             var ways = BothWays()
             ways.style.data = style
             #expect(ways.atOnce([Data([251, 255])]) == (try ways.byTree([Data([251, 255])])))

@@ -25,10 +25,11 @@ struct AnyKey: CodingKey {
 /// The JSON of a value, written by either way.
 struct BothWays {
     var encoder = ParameterEncoder()
-    var style: JSONStyle
+    var style: JSONCoding.Style
 
-    init(options: JSONStyle.Options = [.fragmentsAllowed], keys: ParameterStyle.KeyNaming = .asWritten) {
-        style = JSONStyle()
+    init(options: JSONCoding.Style.Options = [.fragmentsAllowed], keys: RequestParameters.Style.KeyNaming = .asWritten)
+    {
+        style = JSONCoding.Style()
         style.options = options
         encoder.keyNaming = keys
     }

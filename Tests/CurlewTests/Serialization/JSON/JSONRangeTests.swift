@@ -17,8 +17,8 @@ struct JSONRangeTests {
         "1e-99999999999999999999",
     ]
 
-    private func options(_ outOfRange: JSONReadingOptions.OutOfRangeNumbers) -> JSONReadingOptions {
-        var options = JSONReadingOptions.anyValue
+    private func options(_ outOfRange: JSONCoding.ReadingOptions.OutOfRangeNumbers) -> JSONCoding.ReadingOptions {
+        var options = JSONCoding.ReadingOptions.anyValue
         options.outOfRange = outOfRange
         return options
     }

@@ -84,7 +84,7 @@ struct JSONResponseTests {
         var serializer = JSONResponseSerializer<[String: Decimal]>()
         let exact = try #require(Decimal(string: "12345678901234.567"))
         let text = #"{"a": 12345678901234.567, "b": null}"#
-        for rule in [JSONReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
+        for rule in [JSONCoding.ReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
             serializer.options.duplicateKeys = rule
             let plain = #"{"a": 12345678901234.567}"#
             #expect(try await serializer.serialize(stubResponse(plain)) == ["a": exact])

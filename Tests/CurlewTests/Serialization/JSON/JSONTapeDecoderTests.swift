@@ -304,7 +304,7 @@ struct JSONTapeDecoderTests {
     func unreadableTrees() throws {
         let deep = (0..<600).reduce(JSONValue.null) { value, _ in [value] }
         #expect(throws: CurlewError.self) { try deep.decode(as: [JSONValue].self) }
-        let marks = String(repeating: "\u{301}", count: JSONReadingOptions.combiningMarkLimit + 1)
+        let marks = String(repeating: "\u{301}", count: JSONCoding.ReadingOptions.combiningMarkLimit + 1)
         let named = JSONValue.object(["a\(marks)": 1])
         #expect(throws: CurlewError.self) { try named.decode(as: [String: Int].self) }
     }

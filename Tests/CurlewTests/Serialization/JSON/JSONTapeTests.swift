@@ -6,12 +6,12 @@ import Testing
 
 @Suite("The tape of a JSON text", .timeLimit(.minutes(2)))
 struct JSONTapeTests {
-    static let policies: [JSONReadingOptions.DuplicateKeys] = [.firstWins, .lastWins]
+    static let policies: [JSONCoding.ReadingOptions.DuplicateKeys] = [.firstWins, .lastWins]
 
     private func decode<Value: Decodable>(
-        _ type: Value.Type, _ text: String, _ adjust: (inout JSONReadingOptions) -> Void = { _ in }
+        _ type: Value.Type, _ text: String, _ adjust: (inout JSONCoding.ReadingOptions) -> Void = { _ in }
     ) throws -> Value {
-        var options = JSONReadingOptions.anyValue
+        var options = JSONCoding.ReadingOptions.anyValue
         adjust(&options)
         return try JSONReader(options: options, coding: JSONCoding()).decode(type, from: Array(text.utf8))
     }
@@ -22,7 +22,7 @@ struct JSONTapeTests {
     }
 
     @Test("a name that comes twice counts once, whatever is asked first and however it is spelled", arguments: policies)
-    func duplicates(_ policy: JSONReadingOptions.DuplicateKeys) throws {
+    func duplicates(_ policy: JSONCoding.ReadingOptions.DuplicateKeys) throws {
         let isFirst = policy == .firstWins
         for (text, first, last) in [
             (#"{"b":1,"a":2,"b":3}"#, 1, 3), (#"{"b":1,"\u0062":3,"a":2}"#, 1, 3), (#"{"\u0062":1,"a":2,"b":3}"#, 1, 3),

@@ -5,11 +5,12 @@ import Testing
 @Suite("Parameters as JSON")
 struct JSONTests {
     private func json(
-        _ value: ParameterValue, _ options: JSONStyle.Options = [], _ adjust: (inout JSONStyle) -> Void = { _ in }
+        _ value: ParameterValue, _ options: JSONCoding.Style.Options = [],
+        _ adjust: (inout JSONCoding.Style) -> Void = { _ in }
     )
         throws -> String
     {
-        var style = JSONStyle()
+        var style = JSONCoding.Style()
         style.options = options
         adjust(&style)
         return String(decoding: try value.json(style: style), as: UTF8.self)
@@ -47,7 +48,7 @@ struct JSONTests {
         var text = ""
         for value in UInt32(0)...0xFF { UnicodeScalar(value).map { text.unicodeScalars.append($0) } }
         text += "\u{2028}\u{2029}\u{FEFF}\u{FFFD}\u{FFFF}\u{10FFFF}e\u{301}\u{1F469}\u{200D}\u{1F680}"
-        for options: JSONStyle.Options in [[], .withoutEscapingSlashes, .prettyPrinted] {
+        for options: JSONCoding.Style.Options in [[], .withoutEscapingSlashes, .prettyPrinted] {
             let written = try json([text: .string(text)], options)
             let read = try JSONDecoder().decode([String: String].self, from: Data(written.utf8))
             #expect(read == [text: text])
@@ -76,8 +77,8 @@ struct JSONTests {
         "the text is what Foundation's encoder writes of the same value",
         arguments: [
             [], .prettyPrinted, .withoutEscapingSlashes, [.prettyPrinted, .withoutEscapingSlashes],
-        ] as [JSONStyle.Options])
-    func asFoundation(_ options: JSONStyle.Options) throws {
+        ] as [JSONCoding.Style.Options])
+    func asFoundation(_ options: JSONCoding.Style.Options) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = .sortedKeys

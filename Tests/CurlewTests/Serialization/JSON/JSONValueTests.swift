@@ -6,13 +6,15 @@ import Testing
 
 @Suite("A JSON value", .timeLimit(.minutes(1)))
 struct JSONValueTests {
-    private func parse(_ text: String, _ adjust: (inout JSONReadingOptions) -> Void = { _ in }) throws -> JSONValue {
-        var options = JSONReadingOptions.anyValue
+    private func parse(_ text: String, _ adjust: (inout JSONCoding.ReadingOptions) -> Void = { _ in }) throws
+        -> JSONValue
+    {
+        var options = JSONCoding.ReadingOptions.anyValue
         adjust(&options)
         return try JSONValue(parsing: Array(text.utf8), options: options)
     }
 
-    private func fault(_ text: String, _ adjust: (inout JSONReadingOptions) -> Void = { _ in }) -> CurlewError? {
+    private func fault(_ text: String, _ adjust: (inout JSONCoding.ReadingOptions) -> Void = { _ in }) -> CurlewError? {
         do {
             _ = try parse(text, adjust)
             return nil
@@ -110,7 +112,7 @@ struct JSONValueTests {
         let text = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
         #expect(try parse(text).arrayValue?.count == 1)
         #expect(fault("[\(text)]")?.message.contains("more than 512") == true)
-        var options = JSONReadingOptions()
+        var options = JSONCoding.ReadingOptions()
         options.maximumDepth = 1_000_000
         #expect(options.maximumDepth == 512)
     }
@@ -124,7 +126,7 @@ struct JSONValueTests {
             }
         }
         let text = Array((String(repeating: "[", count: 512) + String(repeating: "]", count: 512)).utf8)
-        var options = JSONReadingOptions.anyValue
+        var options = JSONCoding.ReadingOptions.anyValue
         options.removesKeysWithNullValues = true
         let isSame = await onThread(stackSize: 4 << 20) { [options] in
             guard let value = try? JSONValue(parsing: text, options: options) else { return false }
@@ -228,7 +230,7 @@ struct JSONValueTests {
     @Test("member names are equal only if their code points are, so composed and decomposed letters differ")
     func namesByCodePoint() throws {
         let text = Array("{\"\u{E9}\": 1, \"e\u{301}\": 2}".utf8)
-        var options = JSONReadingOptions()
+        var options = JSONCoding.ReadingOptions()
         options.duplicateKeys = .fail
         let value = try JSONValue(parsing: text, options: options)
         #expect(value["\u{E9}"] == 1)
@@ -249,7 +251,7 @@ struct JSONValueTests {
         // To hash or compare such a name by the standard library takes 13 s of an optimized build.
         let name = (0..<240_000).map { marks[$0 % 2] }.joined()
         let text = "{\"a\(name)\": 1, \"a\(name)\": 2}"
-        for policy in [JSONReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
+        for policy in [JSONCoding.ReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
             let time = processorTime {
                 #expect(throws: CurlewError.self) { try parse(text, { $0.duplicateKeys = policy }) }
                 #expect(throws: CurlewError.self) {
@@ -263,7 +265,9 @@ struct JSONValueTests {
 
     @Test("names of as many combining marks as may be take time that grows with their bytes, also in Foundation")
     func longNames() throws {
-        let run = "a" + (0..<JSONReadingOptions.combiningMarkLimit).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
+        let run =
+            "a"
+            + (0..<JSONCoding.ReadingOptions.combiningMarkLimit).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
         let name = String(repeating: run, count: 3000)
         let text = "{\"\(name)\": 1}"
         let reader = JSONReader(options: .anyValue, coding: JSONCoding())

@@ -185,7 +185,7 @@ struct FormFramingTests {
             var tags = ["wader"]
         }
         var form = try MultipartFormData.test()
-        var style = ParameterStyle()
+        var style = RequestParameters.Style()
         style.arrays = .indexed
         try form.append(parameters: Bird(), style: style)
         let text = try await form.text()

@@ -9,7 +9,8 @@ struct MultipartParserTests {
 
     /// The events of bytes that come in pieces, with pieces of bodies put together.
     private func events(
-        _ text: String, boundary: String = "B", limits: MultipartParts.Limits = MultipartParts.Limits(),
+        _ text: String, boundary: String = "B",
+        limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits(),
         pieces: [Int]? = nil
     ) throws -> [Event] {
         var parser = try MultipartParser(boundary: boundary, limits: limits)
@@ -185,7 +186,7 @@ struct MultipartParserTests {
 
     @Test("a head has bounds in bytes and fields, which are kept whether its end comes or not")
     func headLimits() throws {
-        var limits = MultipartParts.Limits()
+        var limits = CurlewResponse.MultipartParts.Limits()
         limits.headSize = 20
         limits.fieldCount = 2
         let line = "N: 345678901234\r\n"

@@ -14,7 +14,7 @@ struct MultipartResponseTests {
             .ok, fields: fields, body: .bytes(Array(body.utf8)), uri: try CurlewURI("http://localhost/"))
     }
 
-    private func text(_ part: MultipartParts.Part) async throws -> String {
+    private func text(_ part: CurlewResponse.MultipartParts.Part) async throws -> String {
         String(decoding: try await part.body.collect(upTo: 1000), as: UTF8.self)
     }
 

@@ -76,7 +76,7 @@ struct SpoolTests {
         let clock = TestClock()
         var form = try MultipartFormData.test()
         form.append("12345", name: "a")
-        form.throttle = UploadThrottle(packetSize: 40, delay: .seconds(1), clock: clock)
+        form.throttle = MultipartFormData.Throttle(packetSize: 40, delay: .seconds(1), clock: clock)
         let body = try await form.spooled(to: folder.file("body"))
         #expect(clock.now.offset == .zero)
         let reading = Task { try await body.bytes() }

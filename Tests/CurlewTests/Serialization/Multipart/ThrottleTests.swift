@@ -7,8 +7,8 @@ import Testing
 
 @Suite("A throttled body", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ThrottleTests {
-    private func throttle(_ size: Int, _ clock: TestClock) -> UploadThrottle {
-        UploadThrottle(packetSize: ByteSize(size), delay: .seconds(3600), clock: clock)
+    private func throttle(_ size: Int, _ clock: TestClock) -> MultipartFormData.Throttle {
+        MultipartFormData.Throttle(packetSize: ByteSize(size), delay: .seconds(3600), clock: clock)
     }
 
     @Test("packets have at most the set size, and all but the first wait for the clock")
@@ -81,7 +81,7 @@ struct ThrottleTests {
 
     @Test("a pause of any length is waited for until the task is cancelled")
     func endlessPause() async throws {
-        let throttle = UploadThrottle(packetSize: 1, delay: .seconds(Int64.max))
+        let throttle = MultipartFormData.Throttle(packetSize: 1, delay: .seconds(Int64.max))
         let body = try CurlewRequest.Body.bytes([1, 2]).throttled(throttle)
         let (sent, report) = AsyncStream.makeStream(of: [UInt8].self)
         let reading = Task { for try await packet in try await body.stream() { report.yield(packet) } }
@@ -95,7 +95,7 @@ struct ThrottleTests {
     func kinds() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("ten", Array(0..<10))
-        let quick = UploadThrottle(packetSize: 0, delay: .zero)
+        let quick = MultipartFormData.Throttle(packetSize: 0, delay: .zero)
         let file = try CurlewRequest.Body.file(path).throttled(quick)
         #expect(file.length == 10 && file.isReplayable)
         #expect(try await file.bytes() == Array(0..<10))

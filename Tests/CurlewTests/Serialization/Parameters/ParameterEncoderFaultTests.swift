@@ -172,7 +172,7 @@ struct ParameterEncoderFaultTests {
                     #expect(try !value.json().isEmpty)
                     #expect(try !value.propertyList().isEmpty)
                     #expect(try !value.propertyList(.binary).isEmpty)
-                    #expect(try !ParameterStyle().form(value).isEmpty)
+                    #expect(try !RequestParameters.Style().form(value).isEmpty)
                 } catch {
                     Issue.record(error)
                 }

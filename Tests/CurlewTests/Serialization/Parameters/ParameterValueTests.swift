@@ -113,7 +113,7 @@ struct ParameterValueTests {
     func nestedSets() throws {
         var tree: ParameterValue = "leaf"
         for level in 0..<100 { tree = .set([tree, .string("level-\(level)")]) }
-        let form = try ParameterStyle().form(["k": tree])
+        let form = try RequestParameters.Style().form(["k": tree])
         #expect(form.split(separator: "&").count == 101)
         // Brackets come before letters.
         #expect(form.hasPrefix("k=leaf&k=level-0&k=level-1&") && form.hasSuffix("&k=level-99"))

@@ -20,7 +20,8 @@ struct PropertyListResponseTests {
         table: ["a": 1.5])
 
     private func fault(
-        _ bytes: [UInt8], options: PropertyListReadingOptions = PropertyListReadingOptions()
+        _ bytes: [UInt8],
+        options: PropertyListReadingOptions = PropertyListReadingOptions()
     ) async throws -> String? {
         let serializer = PropertyListResponseSerializer<[String: String]>(options: options)
         let error = await curlewError {
@@ -163,8 +164,8 @@ struct PropertyListResponseTests {
         let areRead = await onThread(stackSize: 4 << 20) {
             let uri = try? CurlewURI("http://stub.test/")
             guard let uri else { return false }
-            func response(_ body: [UInt8]) -> CollectedResponse {
-                CollectedResponse(head: HTTPResponse(status: .ok), body: body, uri: uri)
+            func response(_ body: [UInt8]) -> CurlewResponse.Collected {
+                CurlewResponse.Collected(head: HTTPResponse(status: .ok), body: body, uri: uri)
             }
             for list in lists {
                 guard (try? PropertyListResponseSerializer<Empty>().decode(response(list))) != nil else { return false }
@@ -198,6 +199,6 @@ struct PropertyListResponseTests {
 
     private func decode(_ bytes: [UInt8]) throws -> Settings {
         try PropertyListResponseSerializer<Settings>().decode(
-            CollectedResponse(head: HTTPResponse(status: .ok), body: bytes, uri: CurlewURI("http://stub.test/")))
+            CurlewResponse.Collected(head: HTTPResponse(status: .ok), body: bytes, uri: CurlewURI("http://stub.test/")))
     }
 }

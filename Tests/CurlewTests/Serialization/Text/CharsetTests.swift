@@ -194,7 +194,7 @@ private let digests: [(name: String, samples: [(Sample, String)])] = [
 
 @Suite("Charset labels and their encodings")
 struct CharsetTests {
-    private typealias Encoding = StringResponseSerializer.Encoding
+    private typealias Encoding = ResponseSerializers.Text.Encoding
 
     private static let replacement = [
         "csiso2022kr", "hz-gb-2312", "iso-2022-cn", "iso-2022-cn-ext", "iso-2022-kr", "replacement",
@@ -326,9 +326,9 @@ struct CharsetTests {
         for bytes in marked {
             for label in ["shift_jis", "gb18030", "utf-16le", "utf-16be", "utf-8", "iso-2022-jp"] {
                 let fields: HTTPFields = [.contentType: "text/plain; charset=\(label)"]
-                let response = CollectedResponse(
+                let response = CurlewResponse.Collected(
                     head: HTTPResponse(status: .ok, headerFields: fields), body: bytes, uri: try CurlewURI("http://a/"))
-                #expect(try StringResponseSerializer().decode(response) == "é", "\(label)")
+                #expect(try ResponseSerializers.Text().decode(response) == "é", "\(label)")
             }
         }
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Text responses")
 struct TextTests {
     private func read(
-        _ bytes: [UInt8], type: String?, _ serializer: StringResponseSerializer = StringResponseSerializer()
+        _ bytes: [UInt8], type: String?, _ serializer: ResponseSerializers.Text = ResponseSerializers.Text()
     ) async throws -> String {
         try await serializer.serialize(stubResponse(type: type, bytes: bytes))
     }
@@ -36,10 +36,10 @@ struct TextTests {
         #expect(try await read([0xFF, 0xFE, 0xE9, 0], type: "text/plain; charset=utf-8") == "é")
         #expect(try await read([0xFF, 0xFE, 0, 0, 0x61, 0, 0, 0], type: nil) == "a")
         #expect(try await read([0xC3, 0xA9], type: nil) == "é")
-        #expect(try await read([0xE9], type: nil, StringResponseSerializer(defaultEncoding: .latin1)) == "é")
+        #expect(try await read([0xE9], type: nil, ResponseSerializers.Text(defaultEncoding: .latin1)) == "é")
         #expect(try await read([], type: "text/plain") == "")
-        #expect(try await read([0xE9], type: nil, StringResponseSerializer(invalidBytes: .replace)) == "\u{FFFD}")
-        let ascii = StringResponseSerializer(defaultEncoding: .ascii)
+        #expect(try await read([0xE9], type: nil, ResponseSerializers.Text(invalidBytes: .replace)) == "\u{FFFD}")
+        let ascii = ResponseSerializers.Text(defaultEncoding: .ascii)
         #expect(await curlewError { _ = try await read([0xE9], type: nil, ascii) }?.code == .decodingFailed)
     }
 
@@ -51,7 +51,7 @@ struct TextTests {
         let error = await curlewError { _ = try await read([0x61], type: type) }
         #expect(error?.code == .decodingFailed)
         #expect((error?.underlying as? CurlewError)?.message == "the charset \"\(name)\" of the response is not known")
-        #expect(try await read([0xE9], type: type, StringResponseSerializer(encodingIfUnknown: .windows1252)) == "é")
+        #expect(try await read([0xE9], type: type, ResponseSerializers.Text(encodingIfUnknown: .windows1252)) == "é")
     }
 
     @Test(
@@ -64,15 +64,15 @@ struct TextTests {
     func invalid(_ charset: String, bytes: [UInt8], repaired: String) async throws {
         let type = "text/plain; charset=\(charset)"
         #expect(await curlewError { _ = try await read(bytes, type: type) }?.code == .decodingFailed)
-        #expect(try await read(bytes, type: type, StringResponseSerializer(invalidBytes: .replace)) == repaired)
+        #expect(try await read(bytes, type: type, ResponseSerializers.Text(invalidBytes: .replace)) == repaired)
     }
 
     @Test("text and bytes are taken whatever the type, and an error body is kept as text")
     func anyType() async throws {
         #expect(try await read([0x61], type: "image/png") == "a")
-        #expect(try await BytesResponseSerializer().serialize(stubResponse(type: nil, bytes: [1, 2])) == [1, 2])
+        #expect(try await ResponseSerializers.Bytes().serialize(stubResponse(type: nil, bytes: [1, 2])) == [1, 2])
         let error = await curlewError {
-            _ = try await StringResponseSerializer().serialize(stubResponse(.notFound, type: "text/html", "<gone>"))
+            _ = try await ResponseSerializers.Text().serialize(stubResponse(.notFound, type: "text/html", "<gone>"))
         }
         #expect(error?.failure(as: String.self) == "<gone>")
     }

@@ -21,7 +21,7 @@ struct InterruptedDownloadTests {
         let sha256 = try MessageDigest(.sha256)
         try sha256.update(bench.expected)
         let options = try DownloadTask.Options.quick(resumes: cuts) {
-            $0.integrity.digest = ContentDigest(hex: try sha256.finish())
+            $0.integrity.digest = try ContentDigest(hex: try sha256.finish())
         }
         #expect(try await bench.download(options).size == Int64(bench.expected.count), "seed \(seed)")
         try bench.expectWhole()

@@ -17,7 +17,7 @@ struct ResumingTests {
         #expect(bench.folder.names.count == 1)
         let file = try await bench.session.download(resuming: token)
         try bench.expectWhole()
-        #expect(file.size == 300_000 && file.response.status == .partialContent)
+        #expect(file.size == 300_000 && file.response?.status == .partialContent)
         _ = await bench.server.takeRequest()
         let request = await bench.server.takeRequest()
         #expect(request?.fields[.range] == "bytes=\(count)-" && request?.fields[.ifRange] == "\"one\"")
@@ -61,7 +61,7 @@ struct ResumingTests {
             content.bytes = DownloadBench.bytes([300_000, 50_000, 400_000][kind], seed: 1)
         }
         let file = try await bench.session.download(resuming: token)
-        #expect(file.response.status == .ok)
+        #expect(file.response?.status == .ok)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=100000-"])
     }
@@ -128,7 +128,7 @@ struct ResumingTests {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
         bench.content.withLock { $0.takesRanges = false }
-        #expect(try await bench.session.download(resuming: token).response.status == .ok)
+        #expect(try await bench.session.download(resuming: token).response?.status == .ok)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=100000-"])
     }
@@ -233,7 +233,7 @@ struct ResumingTests {
         let error = await curlewError { _ = try await bench.download() }
         let token = try #require(error?.resumeToken)
         #expect(token.total == nil && token.receivedCount == 300_000)
-        #expect(try await bench.session.download(resuming: token).response.status == .rangeNotSatisfiable)
+        #expect(try await bench.session.download(resuming: token).response?.status == .rangeNotSatisfiable)
         try bench.expectWhole()
     }
 
@@ -265,7 +265,7 @@ struct ResumingTests {
         let bench = try await DownloadBench()
         let sha256 = try MessageDigest(.sha256)
         try sha256.update(bench.expected)
-        let digest = try #require(ContentDigest(hex: try sha256.finish()))
+        let digest = try (ContentDigest(hex: try sha256.finish()))
         let token = try await bench.brokenOff(after: 100_000)
         let options = DownloadTask.Options.quick { $0.integrity.digest = digest }
         #expect(try await bench.session.download(resuming: token, download: options).digest == digest)

@@ -15,9 +15,9 @@ struct SegmentedDownloadTests {
         let bench = try await DownloadBench(4 * Self.size)
         let sha256 = try MessageDigest(.sha256)
         try sha256.update(bench.expected)
-        let digest = try #require(ContentDigest(hex: try sha256.finish()))
+        let digest = try (ContentDigest(hex: try sha256.finish()))
         let file = try await bench.download(.segmented(4) { $0.integrity.digest = digest })
-        #expect(file.digest == digest && file.response.status == .ok)
+        #expect(file.digest == digest && file.response?.status == .ok)
         try bench.expectWhole()
         #expect(await bench.ranges().sorted() == ["", "bytes=131072-196607", "bytes=196608-", "bytes=65536-131071"])
     }
@@ -84,7 +84,7 @@ struct SegmentedDownloadTests {
         let sha256 = try MessageDigest(.sha256)
         try sha256.update(bench.expected)
         let options = try DownloadTask.Options.segmented(1 + random.next(upTo: 6), resumes: cuts) {
-            $0.integrity.digest = ContentDigest(hex: try sha256.finish())
+            $0.integrity.digest = try ContentDigest(hex: try sha256.finish())
         }
         _ = try await bench.download(options)
         try bench.expectWhole()

@@ -144,4 +144,94 @@ struct TokenFileTests {
         _ = await curlewError { _ = try await bench.download(options(bench)) }
         #expect(bench.folder.names.isEmpty)
     }
+
+    @Test("the same call starts a download, resumes it from its token file, and returns the finished file")
+    func oneCall() async throws {
+        let bench = try await DownloadBench(1_000_000)
+        let path = bench.folder.file("token")
+        var options = options(bench)
+        options.tokenFile = nil
+        try bench.server.inject(Fault(.inResponseBody(after: 500_000), .reset))
+        let error = await curlewError {
+            _ = try await bench.session.download(
+                .raw(bench.server.url()), to: .file(bench.folder.file("f")), tokenFile: path, download: options)
+        }
+        #expect(error?.resumeToken != nil)
+        let file = try await bench.session.download(
+            .raw(bench.server.url()), to: .file(bench.folder.file("f")), tokenFile: path, download: options)
+        #expect(file.response?.status == .partialContent && file.size == 1_000_000)
+        #expect(bench.server.requestCount == 2 && bench.folder.names == ["f"])
+    }
+
+    @Test("a token file of another URL, or without a token, is overwritten", arguments: [true, false])
+    func otherToken(isToken: Bool) async throws {
+        let bench = try await DownloadBench(300_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall), at: .every)
+        let token = try await leftovers(of: bench, segments: 1)
+        bench.server.removeFaults()
+        let path = bench.folder.file("token")
+        if !isToken { try bench.folder.write("token", Array("no token".utf8)) }
+        let url = bench.server.url(isToken ? "/other" : "/")
+        let file = try await bench.session.download(
+            .raw(url), to: .file(bench.folder.file("file.bin")), tokenFile: path)
+        #expect(file.response?.status == .ok && file.size == 300_000)
+        await token.discard()
+    }
+
+    @Test("a file that was whole before is returned without a request")
+    func finishedBefore() async throws {
+        let bench = try await DownloadBench(600_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 500_000), .stall))
+        let task = try bench.task(options(bench))
+        task.resume()
+        await task.received(500_000)
+        let token = try #require(await task.cancel())
+        let path = bench.folder.file("token")
+        try await token.write(to: path)
+        // The end of the process after the file had got its name, and before the token's file was removed.
+        let part = try #require(bench.folder.names.first { $0.hasSuffix(".part") })
+        try bench.folder.rename(part, to: "file.bin")
+        #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
+        let destination = Destination.file(bench.folder.file("file.bin"))
+        let (uri, wrong) = (URIReference.uri(token.uri), String(repeating: "0", count: 64))
+        // A file that is not as it should be is none of this download's, and stands in its way.
+        let refusals: [(IntegrityRequirement, ErrorCode)] = [
+            (try .sha256(wrong), .fileExists), (IntegrityRequirement(length: 5), .lengthMismatch),
+        ]
+        for (integrity, code) in refusals {
+            let error = await curlewError {
+                _ = try await bench.session.download(uri, to: destination, integrity: integrity, tokenFile: path)
+            }
+            #expect(error?.code == code)
+            try await token.write(to: path)
+        }
+        let digest = MessageDigestText.sha256(try bench.folder.bytes("file.bin"))
+        let requests = bench.server.requestCount
+        let file = try await bench.session.download(
+            uri, to: destination, integrity: try .sha256(digest), tokenFile: path)
+        #expect(file.response == nil && file.size == 600_000)
+        #expect(try file.digest == ContentDigest(hex: digest))
+        #expect(bench.server.requestCount == requests && bench.folder.names == ["file.bin"])
+    }
+
+    @Test("a token of another destination is not resumed")
+    func otherDestination() async throws {
+        let bench = try await DownloadBench(600_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall), at: .every)
+        let token = try await leftovers(of: bench, segments: 1)
+        bench.server.removeFaults()
+        let file = try await bench.session.download(
+            .uri(token.uri), to: .file(bench.folder.file("other")), tokenFile: bench.folder.file("token"))
+        #expect(file.response?.status == .ok && file.path == bench.folder.file("other"))
+        await token.discard()
+    }
+}
+
+/// The digest of bytes as `sha256sum` writes it.
+private enum MessageDigestText {
+    static func sha256(_ bytes: [UInt8]) -> String {
+        let digest = try? MessageDigest(.sha256)
+        try? digest?.update(bytes)
+        return (try? digest?.finish()) ?? ""
+    }
 }

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of AddressPolicies.md, Connections.md, Proxies.md and Authenticating.md, so that it compiles. ``DocumentationTests`` compares
 /// them.
@@ -50,7 +49,7 @@ enum ConnectionSnippets {
             Proxy.Rule("*", proxy: proxy),
         ])
         var options = RequestOptions()
-        options.proxy = ProxyConfiguration.none
+        options.proxy = Proxy.Configuration.none
         return (configuration, options)
     }
 

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of the article "Load and failure": it compiles.
 private enum LoadSnippets {

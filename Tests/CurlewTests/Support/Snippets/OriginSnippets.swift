@@ -3,7 +3,7 @@ import Curlew
 /// The code of OriginsAndAddresses.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum OriginSnippets {
     private func strictTransport() async throws -> HTTPSession {
-        let known = StrictTransportStore()
+        let known = StrictTransport.Store()
         try await known.load(from: "hsts.txt")
         known.add("example.com", includesSubdomains: true, age: .seconds(86_400))
         var options = StandardChain.Options()
@@ -13,7 +13,7 @@ enum OriginSnippets {
     }
 
     private func alternativeServices() throws -> HTTPSession {
-        let alternatives = AlternativeServiceStore()
+        let alternatives = AlternativeServices.Store()
         let api = try HTTPSession(baseURL: "https://api.example.com/") {
             StandardChain()
             AlternativeServices(alternatives)
@@ -21,7 +21,7 @@ enum OriginSnippets {
         return api
     }
 
-    private func changes(_ alternatives: AlternativeServiceStore) async throws {
+    private func changes(_ alternatives: AlternativeServices.Store) async throws {
         for await _ in try ReachabilityMonitor().updates.dropFirst() { alternatives.networkChanged() }
     }
 

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of the README, so that it compiles. ``DocumentationTests`` compares the two.
 enum ReadmeSnippets {

@@ -1,6 +1,5 @@
 import Curlew
 import FoundationEssentials
-import HTTPTypes
 
 /// The code of ResponseSerialization.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum ResponseSerializationSnippets {
@@ -69,10 +68,10 @@ enum ResponseSerializationSnippets {
         return serializer
     }
 
-    private func compound() -> CompoundResponseSerializer<String> {
-        let serializer = CompoundResponseSerializer([
+    private func compound() -> ResponseSerializers.Compound<String> {
+        let serializer = ResponseSerializers.Compound([
             JSONResponseSerializer<User>().map { "\($0.id): \($0.name)" },
-            StringResponseSerializer(),
+            ResponseSerializers.Text(),
         ])
         return serializer
     }
@@ -96,7 +95,7 @@ enum ResponseSerializationSnippets {
         var acceptance = ResponseAcceptance(.types(ContentType("text", "csv")))
         var format: String { "CSV" }
 
-        func decode(_ response: CollectedResponse) throws -> [[String]] {
+        func decode(_ response: CurlewResponse.Collected) throws -> [[String]] {
             let text = String(decoding: response.body, as: UTF8.self)
             return text.split(separator: "\n").map { $0.split(separator: ";").map(String.init) }
         }

@@ -1,6 +1,5 @@
 import Curlew
 import FoundationEssentials
-import HTTPTypes
 
 /// The code of Serialization.md and MigratingFromAFNetworking.md, so that it compiles. ``DocumentationTests`` compares them.
 enum SerializationSnippets {
@@ -118,7 +117,7 @@ enum SerializationSnippets {
 
     private func spoolForm(_ api: HTTPSession, _ form: MultipartFormData) async throws -> CurlewResponse {
         var form = form
-        form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
+        form.throttle = MultipartFormData.Throttle(packetSize: .kibibytes(16), delay: .milliseconds(200))
         let request = try api.request(.post, "sightings", .multipart(form))
         let spooled = try await request.spoolingBody(to: "/var/spool/sightings/7")
         let response = try await api.send(spooled)

@@ -2,7 +2,6 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import Glibc
-import HTTPTypes
 import Testing
 
 /// The code of the article on testing, so that it compiles and holds. ``DocumentationTests`` compares the two.

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of Transfers.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum TransferSnippets {
@@ -20,7 +19,7 @@ enum TransferSnippets {
     }
 
     private func check(_ response: CurlewResponse, _ published: String) async throws -> DownloadedFile {
-        let integrity = IntegrityRequirement(length: 1_048_576, digest: ContentDigest(hex: published))
+        let integrity = IntegrityRequirement(length: 1_048_576, digest: try ContentDigest(hex: published))
         let checked = try await response.save(to: .file("/srv/inbox/archive.tar.gz"), integrity: integrity)
         return checked
     }
@@ -28,7 +27,7 @@ enum TransferSnippets {
     private func download(_ api: HTTPSession, _ published: String) async throws {
         var download = DownloadTask.Options()
         download.retries.attempts = 6
-        download.integrity.digest = ContentDigest(hex: published)
+        download.integrity.digest = try ContentDigest(hex: published)
         let disc = try await api.download("disc.iso", to: .folder("/srv/inbox"), download: download)
         print(disc.path, disc.digest as Any)
     }
@@ -53,15 +52,9 @@ enum TransferSnippets {
     }
 
     private func outlive(_ api: HTTPSession) async throws {
-        let tokenFile = "/var/lib/mirror/disc.token"
-        var durable = DownloadTask.Options()
-        durable.tokenFile = tokenFile
-        if let token = try? await ResumeToken(contentsOf: tokenFile) {
-            if await token.isFinished { return }
-            _ = try await api.download(resuming: token, download: durable)
-        } else {
-            _ = try await api.download("disc.iso", to: .file("/var/lib/mirror/disc.iso"), download: durable)
-        }
+        let kept = try await api.download(
+            "disc.iso", to: .file("/var/lib/mirror/disc.iso"), tokenFile: "/var/lib/mirror/disc.token")
+        print(kept.path)
     }
 
     private func decide(_ api: HTTPSession) async throws {

@@ -1,49 +1,53 @@
 internal import FoundationEssentials
 
-/// The choice of a proxy for each request.
-///
-/// A request with a Unix socket in its ``ConnectionRoute`` goes through none. The article <doc:Proxies> has the rules.
-public struct ProxyConfiguration: Sendable, Hashable, Codable {
-    enum Kind: Sendable, Hashable, Codable {
-        case none
-        case processEnvironment
-        case environment([String: String])
-        case proxy(Proxy, exceptions: String)
-        case rules([Proxy.Rule])
-    }
-
-    let kind: Kind
-
-    /// No proxy: the default. The environment is not looked at.
-    public static let none = ProxyConfiguration(kind: .none)
-
-    /// The proxies of the process's environment, as it is when the session, or the request that has this option, is made.
+extension Proxy {
+    /// The choice of a proxy for each request.
     ///
-    /// As with curl: `http_proxy` for `http`, `https_proxy` for `https`, `all_proxy` for both where they are missing, and
-    /// `no_proxy` for the hosts that are asked directly; each in lower case, else in upper case, except that `HTTP_PROXY` is
-    /// never read, as a CGI's client could set it. An empty variable is a missing one.
-    public static let environment = ProxyConfiguration(kind: .processEnvironment)
+    /// A request with a Unix socket in its ``ConnectionRoute`` goes through none. The article <doc:Proxies> has the rules.
+    public struct Configuration: Sendable, Hashable, Codable {
+        enum Kind: Sendable, Hashable, Codable {
+            case none
+            case processEnvironment
+            case environment([String: String])
+            case proxy(Proxy, exceptions: String)
+            case rules([Proxy.Rule])
+        }
 
-    /// The same from other variables than those of the process.
-    public static func environment(_ variables: [String: String]) -> ProxyConfiguration {
-        ProxyConfiguration(kind: .environment(ProxyEnvironment.relevant(variables)))
+        let kind: Kind
+
+        /// No proxy: the default. The environment is not looked at.
+        public static let none = Proxy.Configuration(kind: .none)
+
+        /// The proxies of the process's environment, as it is when the session, or the request that has this option, is made.
+        ///
+        /// As with curl: `http_proxy` for `http`, `https_proxy` for `https`, `all_proxy` for both where they are missing, and
+        /// `no_proxy` for the hosts that are asked directly; each in lower case, else in upper case, except that `HTTP_PROXY` is
+        /// never read, as a CGI's client could set it. An empty variable is a missing one.
+        public static let environment = Proxy.Configuration(kind: .processEnvironment)
+
+        /// The same from other variables than those of the process.
+        public static func environment(_ variables: [String: String]) -> Proxy.Configuration {
+            Proxy.Configuration(kind: .environment(ProxyEnvironment.relevant(variables)))
+        }
+
+        /// One proxy for all requests.
+        /// - Parameters:
+        ///   - proxy: The proxy.
+        ///   - exceptions: Hosts that are asked directly, written as in `no_proxy`: `.example.com, 10.0.0.0/8, [::1]:80`.
+        public static func proxy(_ proxy: Proxy, except exceptions: String = "") -> Proxy.Configuration {
+            Proxy.Configuration(kind: .proxy(proxy, exceptions: exceptions))
+        }
+
+        /// A proxy by host: the first rule that fits is used, and where none does the host is asked directly.
+        public static func rules(_ rules: [Proxy.Rule]) -> Proxy.Configuration {
+            Proxy.Configuration(kind: .rules(rules))
+        }
+
+        /// The proxy that a request to a URI goes through; nil means none.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme`` if a variable of the
+        ///   environment that is to be used cannot be.
+        public func proxy(for uri: CurlewURI) throws -> Proxy? { try ProxyResolver(self).proxy(for: uri) }
     }
-
-    /// One proxy for all requests.
-    /// - Parameters:
-    ///   - proxy: The proxy.
-    ///   - exceptions: Hosts that are asked directly, written as in `no_proxy`: `.example.com, 10.0.0.0/8, [::1]:80`.
-    public static func proxy(_ proxy: Proxy, except exceptions: String = "") -> ProxyConfiguration {
-        ProxyConfiguration(kind: .proxy(proxy, exceptions: exceptions))
-    }
-
-    /// A proxy by host: the first rule that fits is used, and where none does the host is asked directly.
-    public static func rules(_ rules: [Proxy.Rule]) -> ProxyConfiguration { ProxyConfiguration(kind: .rules(rules)) }
-
-    /// The proxy that a request to a URI goes through; nil means none.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme`` if a variable of the
-    ///   environment that is to be used cannot be.
-    public func proxy(for uri: CurlewURI) throws -> Proxy? { try ProxyResolver(self).proxy(for: uri) }
 }
 
 extension Proxy {
@@ -62,7 +66,7 @@ extension Proxy {
     }
 }
 
-extension ProxyConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Proxy.Configuration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// In short, and without credentials.
     public var description: String {
         switch kind {
@@ -76,7 +80,7 @@ extension ProxyConfiguration: CustomStringConvertible, CustomDebugStringConverti
     public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 }
 
-/// A ``ProxyConfiguration`` read and ready to be asked for each request.
+/// A ``Proxy/Configuration`` read and ready to be asked for each request.
 struct ProxyResolver: Sendable {
     private enum Kind: Sendable {
         case none
@@ -87,7 +91,7 @@ struct ProxyResolver: Sendable {
 
     private let kind: Kind
 
-    init(_ configuration: ProxyConfiguration) {
+    init(_ configuration: Proxy.Configuration) {
         kind =
             switch configuration.kind {
             case .none: .none

@@ -76,7 +76,7 @@ struct ProxyHostPattern: Sendable, Hashable {
     }
 }
 
-extension ProxyConfiguration {
+extension Proxy.Configuration {
     /// True if each entry of a list of hosts, written as in `no_proxy`, could match something; those that could not are left out
     /// where the list is used.
     package static func canMatch(_ exceptions: String) -> Bool {

@@ -171,8 +171,17 @@ extension HTTPSession {
     }
 
     /// The request with what is its body, and the parameters that a link is to put into it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for content that such a link cannot put there.
     func parameterized(_ request: CurlewRequest, _ content: CallContent) throws -> ParameterizedRequest {
-        try serialization(of: content, in: withBody(of: content, request)).1
+        switch content.content.kind {
+        case .multipart, .propertyList:
+            throw CurlewError(
+                .invalidRequest, "the first link of the endpoint takes parameters, and this content is none"
+            )
+            .adding(request)
+        case .none, .body, .encoded, .json, .form: break
+        }
+        return try serialization(of: content, in: withBody(of: content, request)).1
     }
 
     /// The request with the body of its content, unless a serializer makes that.
@@ -205,6 +214,12 @@ extension HTTPSession {
         of content: CallContent, in request: CurlewRequest
     ) throws -> (any RequestSerializer, ParameterizedRequest) {
         var request = request
+        // As for contents that are bodies, the media type of the content goes before that of the session.
+        switch content.content.kind {
+        case .form: request.addContentType("application/x-www-form-urlencoded")
+        case .propertyList: request.addContentType("application/x-plist")
+        case .none, .body, .encoded, .json, .multipart: break
+        }
         // Before the serializer's, which give way to them.
         addDefaultFields(to: &request)
         if !content.query.isNone {
@@ -222,6 +237,7 @@ extension HTTPSession {
         case .multipart(let parameters, let build):
             let form = try Self.encoding {
                 var form = MultipartFormData()
+                form.json = json
                 try build(&form)
                 return form
             }
@@ -230,6 +246,10 @@ extension HTTPSession {
                 ParameterizedRequest(request, parameters: parameters, placement: .body)
             )
         case .none, .body, .encoded, .json: break
+        }
+        // A query by itself is no content, whatever the serializer of the session makes of none.
+        if content.parameters.isNone, content.encoding.isAutomatic {
+            return (pairSerializer, ParameterizedRequest(request, parameters: .none, placement: .query))
         }
         var placement = content.encoding.placement
         if placement == .automatic, !request.body.isNone { placement = .query }

@@ -1,0 +1,116 @@
+public import HTTPTypes
+
+/// Gives all calls that a closure makes a deadline.
+///
+/// ```swift
+/// let page = try await withDeadline(.milliseconds(800), field: HTTPField.Name("X-Deadline-Ms")!) {
+///     async let user = users.get("users/\(id)", as: User.self)
+///     async let orders = shop.get("orders", query: ["user": id], as: [Order].self)
+///     return try await Page(user, orders)
+/// }
+/// ```
+///
+/// - A call has the time that is left as its ``RequestOptions/totalTimeout``, unless that is shorter. Its retries, redirects and waits fit
+///   into it, and it ends with ``ErrorCode/totalTimeout``. With no time left a call is ``ErrorCode/deadlineExceeded``, and nothing is sent.
+/// - Of nested deadlines the earlier holds.
+/// - Child tasks (`async let`, task groups) and `Task { }` inherit the deadline. `Task.detached { }` does not.
+/// - The closure itself is not ended: other work that it does goes on.
+///
+/// - Parameters:
+///   - duration: The time from now.
+///   - field: A request field that carries the milliseconds that are left to the server, made anew for each attempt; nil sends none. An
+///     inner call without a field keeps the outer one.
+///   - body: The closure.
+/// - Returns: The value of the closure.
+/// - Throws: The error of the closure.
+public func withDeadline<Value>(
+    _ duration: Duration, field: HTTPField.Name? = nil, _ body: () async throws -> Value
+) async rethrows -> Value {
+    let outer = CallScope.current
+    let end = Instant.now.advanced(by: max(.zero, duration).nanosecondsClamped)
+    let scope = CallScope(end: outer.map { min($0.end, end) } ?? end, field: field ?? outer?.field)
+    return try await CallScope.$current.withValue(scope) { try await body() }
+}
+
+/// The deadline of the calls that a task makes.
+package struct CallScope: Sendable {
+    @TaskLocal static var current: CallScope?
+
+    let end: Instant
+    let field: HTTPField.Name?
+    /// True if the total timeout of a request is that of the scope, and not the caller's.
+    private(set) var setsTotal = false
+
+    init(end: Instant, field: HTTPField.Name?) {
+        self.end = end
+        self.field = field
+    }
+
+    /// The time that is left; negative after the end.
+    var remaining: Duration { Instant.now.duration(to: end) }
+
+    /// Runs a closure without the deadline of the task: for tasks that work for others, too.
+    package static func outside<Value>(_ body: () throws -> Value) rethrows -> Value {
+        guard current != nil else { return try body() }
+        return try $current.withValue(nil) { try body() }
+    }
+
+    /// Limits the time of a call to the time that is left.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/deadlineExceeded`` if nothing is left.
+    func limit(_ request: inout CurlewRequest) throws {
+        guard remaining > .zero else {
+            throw CurlewError(.deadlineExceeded, "the deadline of the calls around it had passed").adding(request)
+        }
+        request.options.limit(to: self)
+    }
+
+    /// Limits the time of an attempt to the time that is left, and writes that into the field, unless the caller has set it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if nothing is left.
+    func prepareAttempt(_ request: inout CurlewRequest) throws {
+        let remaining = remaining
+        guard remaining > .zero else {
+            throw CurlewError(.totalTimeout, "the deadline of the calls around it has passed").adding(request)
+        }
+        if request.options.totalTimeout.map({ $0 > remaining }) ?? true { request.options.totalTimeout = remaining }
+        guard let field, !request.fields.contains(field) else { return }
+        request.fields[field] = "\(remaining.nanosecondsClamped / 1_000_000)"
+    }
+
+    fileprivate func settingTotal(_ setsTotal: Bool) -> CallScope {
+        var copy = self
+        copy.setsTotal = setsTotal
+        return copy
+    }
+}
+
+extension RequestOptions {
+    private enum DeadlineKey: Key {
+        static let defaultValue: CallScope? = nil
+        static let affectsResponse = false
+    }
+
+    /// The deadline of the calls around the request.
+    var deadline: CallScope? { self[DeadlineKey.self] }
+
+    /// Takes a deadline over: the total timeout is the time that is left, unless the caller's is shorter.
+    func limited(to scope: CallScope?) -> RequestOptions {
+        guard let scope else { return self }
+        var options = self
+        options.limit(to: scope)
+        return options
+    }
+
+    fileprivate mutating func limit(to scope: CallScope) {
+        let remaining = max(scope.remaining, .nanoseconds(1))
+        let isShorter = totalTimeout.map { $0 > remaining } ?? true
+        if isShorter { totalTimeout = remaining }
+        self[DeadlineKey.self] = scope.settingTotal(isShorter)
+    }
+
+    /// Drops a deadline, and the total timeout that comes of it: of a request that is sent again later, or by a task that nobody waits for.
+    mutating func dropDeadline() {
+        guard let deadline else { return }
+        if deadline.setsTotal { totalTimeout = nil }
+        self[DeadlineKey.self] = nil
+    }
+}

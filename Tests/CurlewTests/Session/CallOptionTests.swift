@@ -1,0 +1,178 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Options and arguments of a call", .noLeaks, .timeLimit(.minutes(1)))
+struct CallOptionTests {
+    private static let key = HTTPField.Name("Idempotency-Key")!
+
+    @Test("a POST with an idempotency key is sent again with the same key")
+    func idempotencyKey() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.badGateway), .response(.ok))
+        let session = try HTTPSession(transport: stub, chain: .bare) { quickRetry() }
+        var options = RequestOptions()
+        options.idempotencyKey = .random
+        #expect(try await session.post("http://a.test/", .text("x"), options: options).attempts == 2)
+        let keys = stub.received.map { $0.fields[Self.key] }
+        #expect(keys.count == 2 && keys[0] == keys[1] && keys[0]?.utf8.count == 32)
+    }
+
+    @Test("a key does not replace a field of the call, nor make a request idempotent that is marked not to be")
+    func keyGivesWay() async throws {
+        let stub = StubTransport { _ in .response(.badGateway) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { quickRetry() }
+        var options = RequestOptions()
+        options.idempotencyKey = "mine"
+        options.isIdempotent = false
+        #expect(try await session.post("http://a.test/", fields: [Self.key: "own"], options: options).attempts == 1)
+        #expect(stub.received.map { $0.fields[Self.key] } == ["own"])
+    }
+
+    @Test("random keys differ")
+    func randomKeys() {
+        #expect(Set((0..<100).map { _ in RequestOptions.IdempotencyKey.random }).count == 100)
+    }
+
+    @Test("an attempt that takes longer than its limit is made again")
+    func attemptTimeout() async throws {
+        let server = try await RawServer.start { connection in
+            while true {
+                _ = try await connection.readHead()
+                if connection.index == 0 { try await connection.closed }
+                try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let session = try makeSession { quickRetry() }
+        var options = RequestOptions()
+        options.attemptTimeout = .milliseconds(700)
+        let response = try await session.get(.raw(server.url()), options: options)
+        #expect(response.attempts == 2)
+        await response.discard()
+        options.attemptTimeout = .zero
+        let error = await curlewError { _ = try await session.get(.raw(server.url()), options: options) }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    @Test(
+        "the credential of a call or a session is sent in the scheme that needs no challenge",
+        arguments: [
+            (Credential.bearer("token"), "Bearer token"), (.password(user: "u", password: "p"), "Basic dTpw"),
+        ])
+    func credential(_ credential: Credential, _ field: String) async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(baseURL: "http://a.test/", transport: stub)
+        _ = try await session.get("x", credential: credential)
+        _ = try await session.post("x", .text("y"), credential: credential)
+        let own = try HTTPSession(baseURL: "http://a.test/", transport: stub, credential: credential)
+        _ = try await own.get("x")
+        _ = try await own.get("http://other.test/")
+        #expect(stub.received.map { $0.fields[.authorization] } == [field, field, field, nil])
+        let error = await curlewError { _ = try await session.get("x", credential: .ticket) }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    @Test("the credential of a call is not sent on to another origin")
+    func credentialStays() async throws {
+        let stub = StubTransport { request in
+            request.uri.host == "a.test"
+                ? .response(.found, fields: [.location: "http://b.test/"]) : .response(.ok)
+        }
+        let session = try HTTPSession(transport: stub)
+        _ = try await session.get("http://a.test/", credential: .bearer("token"))
+        #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer token", nil])
+    }
+
+    @Test("a link reads the target and the body of a request, and signs them")
+    func signing() async throws {
+        struct Signing: CurlewMiddleware {
+            func intercept(
+                _ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>
+            ) async throws -> CurlewResponse {
+                var request = request
+                let bytes = try await request.body.collect(upTo: 10)
+                request.body = .bytes(bytes)
+                request.fields[.mark] = "\(request.method) \(request.target) \(bytes.count)"
+                return try await next(request)
+            }
+        }
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare) { Signing() }
+        _ = try await session.post("x y", .body(oneShot("abc")), query: ["k": "a b"])
+        #expect(stub.received.first?.fields[.mark] == "POST /x%20y?k=a%20b 3")
+        let error = await curlewError { _ = try await session.post("x", .text("more than ten bytes")) }
+        #expect(error?.code == .bodyFailed)
+    }
+
+    @Test("a part of a form is JSON in the dialect of the session")
+    func formJSON() async throws {
+        struct Bird: Encodable, Sendable { var latinName = "Numenius" }
+        let server = try await MockServer.start { request in
+            MockResponse(body: .bytes(try await request.body.collect()))
+        }
+        var session = try makeSession()
+        session.json = JSONCoding(keys: .snakeCase)
+        let text = try await session.post(
+            .raw(server.url()), .multipart { form in try form.append(json: Bird(), name: "bird") }, as: .text)
+        #expect(
+            text.contains("name=\"bird\"\r\nContent-Type: application/json\r\n\r\n{\"latin_name\":\"Numenius\"}\r\n"))
+    }
+
+    @Test("a kind of content of one's own is encoded when the call begins")
+    func ownContent() async throws {
+        struct Broken: Error {}
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
+        _ = try await session.put("x", .encoded(as: "application/msgpack") { [0x80] })
+        #expect(stub.received.first?.fields[.contentType] == "application/msgpack")
+        #expect(stub.received.first?.body == [0x80])
+        let error = await curlewError { _ = try await session.put("x", .encoded(as: "x/y") { throw Broken() }) }
+        #expect(error?.code == .encodingFailed && error?.underlying is Broken && error?.uri?.path == "/x")
+    }
+
+    @Test("a credential of a session without a base URL is refused")
+    func credentialWithoutHome() {
+        let error = #expect(throws: CurlewError.self) { try HTTPSession(credential: .bearer("t")) }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    @Test("a query alone makes no content, whatever the serializer of the session does")
+    func queryAlone() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        var session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
+        _ = try await session.post("x", query: ["k": 1])
+        var form = MultipartFormData()
+        form.append("1", name: "a")
+        session.requestSerializer = MultipartRequestSerializer(form)
+        _ = try await session.get("x", query: ["k": 1])
+        #expect(stub.received.map { $0.uri.query } == ["k=1", "k=1"])
+        #expect(stub.received.allSatisfy { $0.body.isEmpty && !$0.fields.contains(.contentType) })
+    }
+
+    @Test("the media type of a form goes before that of the session's default fields")
+    func formType() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(
+            baseURL: "http://a.test/", transport: stub, defaultFields: [.contentType: "application/json"], chain: .bare)
+        _ = try await session.post("x", .form(["a": 1]))
+        _ = try await session.post("x", .form(["a": 1]), fields: [.contentType: "x/y"])
+        #expect(stub.received.map { $0.fields[.contentType] } == ["application/x-www-form-urlencoded", "x/y"])
+    }
+
+    @Test("an endpoint whose first link takes parameters refuses a content that is none")
+    func endpointContent() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
+        let endpoint = Endpoint<Void, String>(.post) { (_: Void) in
+            .init("x", .multipart { $0.append("1", name: "a") })
+        } through: {
+            HTTPRequestSerializer().bringing(String.self)
+            ResponseSerializers.Text()
+        }
+        let error = await curlewError { _ = try await session.call(endpoint) }
+        #expect(error?.code == .invalidRequest && stub.received.isEmpty)
+    }
+}
