@@ -201,6 +201,24 @@ extension ErrorCode {
     public static let deadlineUnreachable = Self("deadline-unreachable")
 }
 
+/// Codes of credentials, and of the signatures that are made and verified with them (the product CurlewCredentials).
+extension ErrorCode {
+    /// A key, a secret, or the file, environment or answer that holds it, cannot be used.
+    public static let invalidCredential = Self("invalid-credential")
+    /// No source has a credential.
+    public static let credentialUnavailable = Self("credential-unavailable")
+    /// Other users of the machine may read or write a file of secrets.
+    public static let credentialFileExposed = Self("credential-file-exposed")
+    /// The authorization server has refused a request for a token; ``CurlewError/underlying`` is its reason.
+    public static let tokenRefused = Self("token-refused")
+    /// The answer of the authorization server holds no token that can be used.
+    public static let invalidToken = Self("invalid-token")
+    /// A message lacks the signature that is required.
+    public static let signatureMissing = Self("signature-missing")
+    /// A signature is malformed, too old, covers too little, or is wrong.
+    public static let signatureRejected = Self("signature-rejected")
+}
+
 /// Codes of exchanges that were ended on our side.
 extension ErrorCode {
     /// The task was cancelled, or nobody was left to read its response.

@@ -1,3 +1,4 @@
+internal import Curlew
 internal import HTTPTypes
 
 /// A request in the form that its signature is over.
@@ -10,7 +11,7 @@ struct AWSCanonicalRequest {
     /// Lines of names and values.
     private let fields: [UInt8]
 
-    init(_ request: HTTPRequest, _ pathRule: AWSSignature.PathRule) throws(CredentialsError) {
+    init(_ request: HTTPRequest, _ pathRule: AWSSignature.PathRule) throws(CurlewError) {
         method = request.method.rawValue
         let target = Array((request.path ?? "/").utf8)
         let pathEnd = target.firstIndex(of: .questionMark) ?? target.endIndex
@@ -29,7 +30,7 @@ struct AWSCanonicalRequest {
     }
 
     /// The parameters, each encoded anew, in the order of their names and then of their values. A plus counts as a
-    /// space, as S3 has it.
+    /// space, as S3 and AWS's libraries for Go have it; a canonical query has no plus.
     private static func canonicalQuery(_ query: ArraySlice<UInt8>) -> String {
         let pairs = query.split(separator: .ampersand).map { pair in
             let end = pair.firstIndex(of: .equals) ?? pair.endIndex
@@ -52,7 +53,7 @@ struct AWSCanonicalRequest {
 
     private typealias SignedField = (name: String, value: [UInt8])
 
-    private static func signedFields(of request: HTTPRequest) throws(CredentialsError) -> [SignedField] {
+    private static func signedFields(of request: HTTPRequest) throws(CurlewError) -> [SignedField] {
         var values: [String: [UInt8]] = [:]
         for field in request.headerFields where !unsignedNames.contains(field.name.canonicalName) {
             let value = field.withUnsafeBytesOfValue { folded($0) }
@@ -69,11 +70,11 @@ struct AWSCanonicalRequest {
     }
 
     /// The authority as HTTP/1.1 sends it in Host: without user information and without the default port.
-    private static func host(of request: HTTPRequest) throws(CredentialsError) -> [UInt8] {
+    private static func host(of request: HTTPRequest) throws(CurlewError) -> [UInt8] {
         let authority = Array((request.authority ?? "").utf8)
         let host = Array(authority[(authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0)...])
         guard !host.isEmpty else {
-            throw CredentialsError(.invalidRequest, "a request without a host cannot be signed")
+            throw CurlewError(.invalidRequest, "a request without a host cannot be signed")
         }
         let port = request.scheme?.lowercasedASCII == "https" ? ":443" : ":80"
         return host.suffix(port.utf8.count).elementsEqual(port.utf8) ? host.dropLast(port.utf8.count) : host
@@ -82,8 +83,8 @@ struct AWSCanonicalRequest {
 
 /// The forms of a path in canonical requests.
 private enum AWSCanonicalPath {
-    /// Each character encoded once, whether the request has it encoded or not. S3 reads the path so before it checks
-    /// the signature.
+    /// Each character encoded once, whether the request has it encoded or not, and an encoded slash as a slash: S3 reads
+    /// the name of an object so before it checks the signature.
     static func encodedOnce(_ path: ArraySlice<UInt8>) -> String {
         path.isEmpty ? "/" : PercentEncoding.encode(PercentEncoding.decode(path, plusIsSpace: false), keeping: "/")
     }

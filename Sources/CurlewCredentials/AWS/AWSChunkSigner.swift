@@ -1,3 +1,4 @@
+public import Curlew
 public import FoundationEssentials
 public import HTTPTypes
 
@@ -15,13 +16,13 @@ public struct AWSChunkSigner: Sendable {
     /// The size of every chunk but the last one, in bytes.
     public let chunkSize: Int
     private let scope: AWSScope
-    private let key: [UInt8]
+    private let key: SecretBytes
     private var previous: String
     private var pending: [UInt8] = []
     private var missing: Int64
     private var isFinished = false
 
-    init(_ scope: AWSScope, key: [UInt8], seed: String, length: Int64, chunkSize: Int) {
+    init(_ scope: AWSScope, key: SecretBytes, seed: String, length: Int64, chunkSize: Int) {
         self.scope = scope
         self.key = key
         previous = seed
@@ -49,11 +50,11 @@ public struct AWSChunkSigner: Sendable {
 
     /// Takes the next bytes of the payload.
     /// - Returns: The chunks that are full; mostly the bytes wait for more.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for more bytes than the payload
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for more bytes than the payload
     ///   has.
-    public mutating func append(_ bytes: some Collection<UInt8>) throws(CredentialsError) -> [UInt8] {
+    public mutating func append(_ bytes: some Collection<UInt8>) throws(CurlewError) -> [UInt8] {
         guard !isFinished, Int64(bytes.count) <= missing else {
-            throw CredentialsError(.invalidRequest, "a payload in signed chunks has more bytes than its length")
+            throw CurlewError(.invalidRequest, "a payload in signed chunks has more bytes than its length")
         }
         missing -= Int64(bytes.count)
         pending += bytes
@@ -68,11 +69,11 @@ public struct AWSChunkSigner: Sendable {
     }
 
     /// The last bytes: the chunk that is not full, and the empty one.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` if bytes are missing, or the end
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if bytes are missing, or the end
     ///   has been made already.
-    public mutating func finish() throws(CredentialsError) -> [UInt8] {
+    public mutating func finish() throws(CurlewError) -> [UInt8] {
         guard !isFinished, missing == 0 else {
-            throw CredentialsError(.invalidRequest, "a payload in signed chunks has fewer bytes than its length")
+            throw CurlewError(.invalidRequest, "a payload in signed chunks has fewer bytes than its length")
         }
         isFinished = true
         let last = pending
@@ -80,7 +81,7 @@ public struct AWSChunkSigner: Sendable {
         return try (last.isEmpty ? [] : frame(last)) + frame([])
     }
 
-    private mutating func frame(_ chunk: [UInt8]) throws(CredentialsError) -> [UInt8] {
+    private mutating func frame(_ chunk: [UInt8]) throws(CurlewError) -> [UInt8] {
         previous = try scope.sign(chunk: chunk, after: previous, key: key)
         let head = "\(String(chunk.count, radix: 16));chunk-signature=\(previous)\r\n"
         return Array(head.utf8) + chunk + [.carriageReturn, .lineFeed]
@@ -104,24 +105,21 @@ extension AWSSignature {
     ///   - chunkSize: The size of every chunk but the last one: from 8 KiB to 16 MiB.
     ///   - credential: The key that signs.
     ///   - moment: The time of the signature by the server's clock.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another size, and as
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for another size, and as
     ///   ``signed(_:payload:credential:at:)``.
     public func signedInChunks(
         _ request: HTTPRequest, length: Int64, chunkSize: Int = 64 << 10, credential: AWSCredential, at moment: Date
-    ) throws(CredentialsError) -> (request: HTTPRequest, signer: AWSChunkSigner) {
+    ) throws(CurlewError) -> (request: HTTPRequest, signer: AWSChunkSigner) {
         guard let contentLength = AWSChunkSigner.contentLength(of: length, chunkSize: chunkSize) else {
-            throw CredentialsError(.invalidSetting, "chunks of \(chunkSize) bytes cannot carry \(length) bytes")
+            throw CurlewError(.invalidRequest, "chunks of \(chunkSize) bytes cannot carry \(length) bytes")
         }
         var request = request
-        let codings = (request.headerFields[.contentEncoding] ?? "").utf8.split(separator: .comma)
-        let others = codings.map { String(decoding: $0.trimmingBlanks, as: UTF8.self) }.filter { !$0.isEmpty }
         request.headerFields[.contentEncoding] =
-            (["aws-chunked"] + others.filter { $0.lowercasedASCII != "aws-chunked" })
-            .joined(separator: ",")
+            (["aws-chunked"] + Self.otherCodings(request.headerFields)).joined(separator: ",")
         request.headerFields[.contentLength] = "\(contentLength)"
         request.headerFields[.amzDecodedContentLength] = "\(length)"
         let signed = try sign(request, payload: .chunks, credential: credential, at: moment)
-        let key = try signed.scope.signingKey(secret: credential.secretKey)
+        let key = try signed.scope.signingKey(of: credential)
         let signer = AWSChunkSigner(
             signed.scope, key: key, seed: signed.signature, length: length, chunkSize: chunkSize)
         return (signed.request, signer)

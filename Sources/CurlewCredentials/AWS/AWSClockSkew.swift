@@ -1,3 +1,4 @@
+internal import Curlew
 public import FoundationEssentials
 public import HTTPTypes
 

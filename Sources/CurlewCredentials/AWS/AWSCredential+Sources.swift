@@ -1,20 +1,21 @@
+internal import Curlew
 internal import FoundationEssentials
 
 extension AWSCredential {
     /// The credential that the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and
     /// `AWS_CREDENTIAL_EXPIRATION` of an environment hold; nil without an access key.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for an access key without a secret.
-    init?(environment: [String: String]) throws(CredentialsError) {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an access key without a secret.
+    init?(environment: [String: String]) throws(CurlewError) {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         guard let accessKey = value("AWS_ACCESS_KEY_ID") else { return nil }
         guard let secretKey = value("AWS_SECRET_ACCESS_KEY") else {
-            throw CredentialsError(
-                .invalidSource, "the environment has AWS_ACCESS_KEY_ID without AWS_SECRET_ACCESS_KEY")
+            throw CurlewError(
+                .invalidCredential, "the environment has AWS_ACCESS_KEY_ID without AWS_SECRET_ACCESS_KEY")
         }
         let end = value("AWS_CREDENTIAL_EXPIRATION")
         let expiration = end.flatMap { TimeText.internetDate($0) }
         guard end == nil || expiration != nil else {
-            throw CredentialsError(.invalidSource, "AWS_CREDENTIAL_EXPIRATION is no date")
+            throw CurlewError(.invalidCredential, "AWS_CREDENTIAL_EXPIRATION is no date")
         }
         try self.init(
             accessKey: accessKey, secretKey: secretKey,
@@ -23,12 +24,12 @@ extension AWSCredential {
 
     /// The credential of a profile in a shared credentials file; nil if the file has no such profile, or the profile no
     /// access key.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource``.
-    init?(sharedFile bytes: [UInt8], profile: String) throws(CredentialsError) {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential``.
+    init?(sharedFile bytes: [UInt8], profile: String) throws(CurlewError) {
         let file = try AWSProfileFile(bytes)
         guard let accessKey = try file.text(of: "aws_access_key_id", in: profile) else { return nil }
         guard let secretKey = try file.text(of: "aws_secret_access_key", in: profile) else {
-            throw CredentialsError(.invalidSource, "a profile of the AWS credentials file lacks aws_secret_access_key")
+            throw CurlewError(.invalidCredential, "a profile of the AWS credentials file lacks aws_secret_access_key")
         }
         let oldToken = try file.text(of: "aws_security_token", in: profile)
         let token = try file.text(of: "aws_session_token", in: profile)
@@ -55,17 +56,17 @@ struct AWSRoleAnswer: Decodable {
         case expiration = "Expiration"
     }
 
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for an error, and for an answer that
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an error, and for an answer that
     ///   lacks a part.
     var credential: AWSCredential {
-        get throws(CredentialsError) {
+        get throws(CurlewError) {
             guard let accessKey, let secretKey, let token, let expiration else {
                 let words = [code, message].compactMap(\.self).joined(separator: ": ")
                 let reason = words.isEmpty ? "" : " (\(PeerText.escaped(words, limit: 200)))"
-                throw CredentialsError(.invalidSource, "the metadata service gave no credential\(reason)")
+                throw CurlewError(.invalidCredential, "the metadata service gave no credential\(reason)")
             }
             guard let end = TimeText.internetDate(expiration) else {
-                throw CredentialsError(.invalidSource, "the end of a credential of the metadata service is no date")
+                throw CurlewError(.invalidCredential, "the end of a credential of the metadata service is no date")
             }
             return try AWSCredential(accessKey: accessKey, secretKey: secretKey, sessionToken: token, expiration: end)
         }
@@ -82,18 +83,18 @@ struct AWSContainerEndpoint: Hashable {
     let authorizationFile: String?
 
     /// nil if the environment names no endpoint.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for an endpoint that is neither
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an endpoint that is neither
     ///   HTTPS, nor on this machine, nor one of the addresses of ECS and EKS.
-    init?(environment: [String: String]) throws(CredentialsError) {
+    init?(environment: [String: String]) throws(CurlewError) {
         if let path = environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
             guard path.utf8.first == .slash, path.isVisibleASCII else {
-                throw CredentialsError(.invalidSource, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is no path")
+                throw CurlewError(.invalidCredential, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is no path")
             }
             uri = "http://169.254.170.2\(path)"
         } else if let whole = environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] {
             guard whole.isVisibleASCII, Self.isAllowed(whole) else {
-                throw CredentialsError(
-                    .invalidSource,
+                throw CurlewError(
+                    .invalidCredential,
                     "AWS_CONTAINER_CREDENTIALS_FULL_URI is neither HTTPS nor an address of this machine, ECS or EKS")
             }
             uri = whole
@@ -103,7 +104,7 @@ struct AWSContainerEndpoint: Hashable {
         authorizationFile = environment["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"]
         authorization = authorizationFile == nil ? environment["AWS_CONTAINER_AUTHORIZATION_TOKEN"] : nil
         guard authorization.map(\.isPrintableASCII) ?? true else {
-            throw CredentialsError(.invalidSource, "AWS_CONTAINER_AUTHORIZATION_TOKEN is no value of a field")
+            throw CurlewError(.invalidCredential, "AWS_CONTAINER_AUTHORIZATION_TOKEN is no value of a field")
         }
     }
 
@@ -124,4 +125,16 @@ struct AWSContainerEndpoint: Hashable {
             host.elementsEqual($0.utf8)
         }
     }
+}
+
+extension AWSRoleAnswer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    var description: String { "answer of a metadata service" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension AWSContainerEndpoint: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    var description: String { "endpoint of a container's credential" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,3 +1,4 @@
+public import Curlew
 public import FoundationEssentials
 
 /// The access key of an AWS account or role, with its secret.
@@ -14,33 +15,31 @@ public struct AWSCredential: Sendable, Hashable {
     public let sessionToken: String?
     /// The end of a temporary key; nil for a key without an end.
     public let expiration: Date?
-    private let secret: [UInt8]
+    /// The secret, after the letters that every signing key begins with.
+    let secret: SecretBytes
 
     /// - Parameters:
     ///   - accessKey: The identifier of the key: printable ASCII without space, slash and comma.
     ///   - secretKey: The secret, of at least one byte.
     ///   - sessionToken: The token of a temporary key: printable ASCII without spaces. An empty one is none.
     ///   - expiration: The end of a temporary key.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource``.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential``.
     public init(
         accessKey: String, secretKey: String, sessionToken: String? = nil, expiration: Date? = nil
-    ) throws(CredentialsError) {
+    ) throws(CurlewError) {
         guard accessKey.isVisibleASCII, !accessKey.utf8.contains(.slash), !accessKey.utf8.contains(.comma) else {
-            throw CredentialsError(.invalidSource, "an AWS access key is empty or holds a character that no key has")
+            throw CurlewError(.invalidCredential, "an AWS access key is empty or holds a character that no key has")
         }
-        guard !secretKey.isEmpty else { throw CredentialsError(.invalidSource, "an AWS secret key is empty") }
+        guard !secretKey.isEmpty else { throw CurlewError(.invalidCredential, "an AWS secret key is empty") }
         let token = sessionToken.flatMap { $0.isEmpty ? nil : $0 }
         guard token?.isVisibleASCII ?? true else {
-            throw CredentialsError(.invalidSource, "an AWS session token holds a character that no token has")
+            throw CurlewError(.invalidCredential, "an AWS session token holds a character that no token has")
         }
         self.accessKey = accessKey
         self.sessionToken = token
         self.expiration = expiration
-        secret = Array(secretKey.utf8)
+        secret = SecretBytes("AWS4\(secretKey)".utf8)
     }
-
-    /// The secret.
-    public var secretKey: String { String(decoding: secret, as: UTF8.self) }
 
     /// True if the key ends before a moment.
     public func isExpired(at moment: Date) -> Bool { expiration.map { $0 <= moment } ?? false }

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// A shared credentials file: profiles in brackets with names and values, as botocore reads them.
 ///
 /// - Lines that begin with `#` or `;` are comments. A `#` behind a value belongs to the value.
@@ -20,14 +22,14 @@ struct AWSProfileFile {
     /// The profiles by the bytes of their names, each with its values by the bytes of theirs.
     let profiles: [[UInt8]: [[UInt8]: Value]]
 
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` or
-    ///   ``CredentialsError/Code/tooLarge``.
-    init(_ bytes: [UInt8]) throws(CredentialsError) {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` or
+    ///   ``ErrorCode/invalidCredential``.
+    init(_ bytes: [UInt8]) throws(CurlewError) {
         guard bytes.count <= Self.sizeLimit else {
-            throw CredentialsError(.tooLarge, "an AWS credentials file has more than \(Self.sizeLimit) bytes")
+            throw CurlewError(.invalidCredential, "an AWS credentials file has more than \(Self.sizeLimit) bytes")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw CredentialsError(.invalidSource, "an AWS credentials file is not UTF-8")
+            throw CurlewError(.invalidCredential, "an AWS credentials file is not UTF-8")
         }
         var reader = Reader()
         var scalars = Array(text.unicodeScalars)[...]
@@ -48,13 +50,13 @@ struct AWSProfileFile {
         self.profiles = profiles
     }
 
-    private static func value(of lines: [String]) throws(CredentialsError) -> Value {
+    private static func value(of lines: [String]) throws(CurlewError) -> Value {
         let text = trimmedEnd(lines.joined(separator: "\n").unicodeScalars)
         guard text.unicodeScalars.first == "\n" else { return .text(text) }
         var nested: [[UInt8]: String] = [:]
         for line in text.unicodeScalars.split(whereSeparator: \.isLineEnd) where !line.allSatisfy(\.isBlankOfPython) {
             guard let equals = line.firstIndex(of: "=") else {
-                throw CredentialsError(.invalidSource, "an indented line of an AWS credentials file has no equals sign")
+                throw CurlewError(.invalidCredential, "an indented line of an AWS credentials file has no equals sign")
             }
             nested[Array(trimmed(line[..<equals]).utf8)] = trimmed(line[line.index(after: equals)...])
         }
@@ -62,12 +64,12 @@ struct AWSProfileFile {
     }
 
     /// The value of a name in a profile; nil if either is missing.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSource`` for a nested value.
-    func text(of name: String, in profile: String) throws(CredentialsError) -> String? {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a nested value.
+    func text(of name: String, in profile: String) throws(CurlewError) -> String? {
         switch profiles[Array(profile.utf8)]?[Array(name.utf8)] {
         case nil: return nil
         case .text(let text): return text
-        case .nested: throw CredentialsError(.invalidSource, "\(name) of the AWS credentials file has no simple value")
+        case .nested: throw CurlewError(.invalidCredential, "\(name) of the AWS credentials file has no simple value")
         }
     }
 
@@ -89,7 +91,7 @@ extension AWSProfileFile {
         private var key: [UInt8]?
         private var indentation = 0
 
-        mutating func read(_ line: ArraySlice<Unicode.Scalar>) throws(CredentialsError) {
+        mutating func read(_ line: ArraySlice<Unicode.Scalar>) throws(CurlewError) {
             let text = AWSProfileFile.trimmed(line).unicodeScalars
             guard let first = text.first else {
                 if let section, let key { sections[section]?[key]?.append("") }
@@ -109,26 +111,26 @@ extension AWSProfileFile {
             }
         }
 
-        private mutating func begin(_ name: [UInt8]) throws(CredentialsError) {
+        private mutating func begin(_ name: [UInt8]) throws(CurlewError) {
             guard sections[name] == nil || name.elementsEqual("DEFAULT".utf8) else {
-                throw CredentialsError(.invalidSource, "an AWS credentials file has a profile twice")
+                throw CurlewError(.invalidCredential, "an AWS credentials file has a profile twice")
             }
             if sections[name] == nil { sections[name] = [:] }
             section = name
             key = nil
         }
 
-        private mutating func addValue(_ text: String.UnicodeScalarView) throws(CredentialsError) {
+        private mutating func addValue(_ text: String.UnicodeScalarView) throws(CurlewError) {
             guard let section else {
-                throw CredentialsError(.invalidSource, "an AWS credentials file has a line before its first profile")
+                throw CurlewError(.invalidCredential, "an AWS credentials file has a line before its first profile")
             }
             guard let delimiter = text.firstIndex(where: { $0 == "=" || $0 == ":" }), delimiter != text.startIndex
             else {
-                throw CredentialsError(.invalidSource, "an AWS credentials file has a line without a name and a value")
+                throw CurlewError(.invalidCredential, "an AWS credentials file has a line without a name and a value")
             }
             let key = Array(AWSProfileFile.trimmed(text[..<delimiter]).lowercased().utf8)
             guard sections[section]?[key] == nil else {
-                throw CredentialsError(.invalidSource, "an AWS credentials file has a name twice in a profile")
+                throw CurlewError(.invalidCredential, "an AWS credentials file has a name twice in a profile")
             }
             sections[section]?[key] = [AWSProfileFile.trimmed(text[text.index(after: delimiter)...])]
             self.key = key

@@ -1,3 +1,4 @@
+internal import Curlew
 internal import FoundationEssentials
 
 /// The day, region and service that a signing key is derived for.
@@ -15,29 +16,37 @@ struct AWSScope: Hashable, Sendable {
     /// `20150830/us-east-1/iam/aws4_request`
     var text: String { "\(time.compactDay)/\(region)/\(service)/aws4_request" }
 
-    func signingKey(secret: String) throws(CredentialsError) -> [UInt8] {
-        var key = Array("AWS4\(secret)".utf8)
-        for part in [time.compactDay, region, service, "aws4_request"] { key = try Hashing.hmacSHA256(part, key: key) }
+    func signingKey(of credential: AWSCredential) throws(CurlewError) -> SecretBytes {
+        var key = credential.secret
+        for part in [time.compactDay, region, service, "aws4_request"] {
+            key = try key.withBytes { (bytes) throws(CurlewError) in
+                var next = try Hashing.hmacSHA256(part, key: bytes)
+                defer { next.cleanse() }
+                return SecretBytes(next)
+            }
+        }
         return key
     }
 
     /// The signature of a canonical request.
-    func sign(_ canonicalRequest: [UInt8], key: [UInt8]) throws(CredentialsError) -> String {
+    func sign(_ canonicalRequest: [UInt8], key: SecretBytes) throws(CurlewError) -> String {
         let hash = try Hashing.sha256(canonicalRequest).hexadecimal
         let text = "AWS4-HMAC-SHA256\n\(time.compactText)\n\(self.text)\n\(hash)"
-        return try Hashing.hmacSHA256(text, key: key).hexadecimal
+        return try key.withBytes { (key) throws(CurlewError) in try Hashing.hmacSHA256(text, key: key).hexadecimal }
     }
 
     /// The signature of a chunk.
     /// - Parameters:
     ///   - previous: The signature of the chunk before it, or of the request.
     ///   - key: The signing key.
-    func sign(chunk: [UInt8], after previous: String, key: [UInt8]) throws(CredentialsError) -> String {
+    func sign(chunk: [UInt8], after previous: String, key: SecretBytes) throws(CurlewError) -> String {
         let hash = try Hashing.sha256(chunk).hexadecimal
         let lines = [
             "AWS4-HMAC-SHA256-PAYLOAD", time.compactText, self.text, previous, Self.emptyHash, hash,
         ]
-        return try Hashing.hmacSHA256(lines.joined(separator: "\n"), key: key).hexadecimal
+        return try key.withBytes { (key) throws(CurlewError) in
+            try Hashing.hmacSHA256(lines.joined(separator: "\n"), key: key).hexadecimal
+        }
     }
 
     /// The SHA-256 of no bytes.

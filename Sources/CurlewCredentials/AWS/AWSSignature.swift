@@ -1,3 +1,4 @@
+public import Curlew
 public import FoundationEssentials
 public import HTTPTypes
 
@@ -9,7 +10,10 @@ public import HTTPTypes
 /// - All fields of the request are signed but those that intermediaries change: Connection, Expect, User-Agent,
 ///   Transfer-Encoding and others that belong to one connection, and those of tracing.
 /// - The field Host is signed as Authority or an own field Host gives it, without the default port of the scheme.
-/// - For S3 the path is signed as it is requested; other services sign it encoded once more and without dot segments.
+/// - For S3 the path is signed as it is requested, and an encoded slash as a slash; other services sign the path encoded once
+///   more and without dot segments.
+/// - A plus in the query is signed as a space, for every service. Servers differ in how they read it: write `%20` or `%2B`.
+/// - The service `s3express` takes the token of a session in a field of its own, `X-Amz-S3session-Token`.
 ///
 /// ```swift
 /// let signature = AWSSignature(service: "s3", region: "eu-central-1")
@@ -22,22 +26,25 @@ public struct AWSSignature: Sendable, Hashable {
     public let region: String
     /// The rule by which the path is signed.
     public let pathRule: AWSSignature.PathRule
+    /// True for the services of S3.
+    let isS3: Bool
 
     /// - Parameters:
     ///   - service: The service's name in signatures.
     ///   - region: The region.
     ///   - pathRule: The rule by which the path is signed; nil takes ``PathRule/asRequested`` for the services of S3,
     ///     and ``PathRule/normalized`` for others.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a name that is empty or holds a
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a name that is empty or holds a
     ///   slash, a comma, a space or a character beyond ASCII.
-    public init(service: String, region: String, pathRule: PathRule? = nil) throws(CredentialsError) {
+    public init(service: String, region: String, pathRule: PathRule? = nil) throws(CurlewError) {
         for name in [service, region]
         where !name.isVisibleASCII || name.utf8.contains(.slash) || name.utf8.contains(.comma) {
-            throw CredentialsError(.invalidSetting, "the service or region of an AWS signature is no name: \(name)")
+            throw CurlewError(.invalidRequest, "the service or region of an AWS signature is no name: \(name)")
         }
         self.service = service
         self.region = region
-        self.pathRule = pathRule ?? (Self.s3Services.contains(service) ? .asRequested : .normalized)
+        isS3 = Self.s3Services.contains { $0.hasSameBytes(as: service) }
+        self.pathRule = pathRule ?? (isS3 ? .asRequested : .normalized)
     }
 
     private static let s3Services = ["s3", "s3express", "s3-object-lambda", "s3-outposts"]
@@ -50,37 +57,39 @@ public struct AWSSignature: Sendable, Hashable {
         case normalized
     }
 
-    /// True if the hash of the payload has to be in the field `X-Amz-Content-SHA256`.
-    private var namesPayload: Bool { pathRule == .asRequested }
+    /// The name of the field, and of the parameter, that has the token of the credential.
+    private var tokenName: HTTPField.Name {
+        service.hasSameBytes(as: "s3express") ? .amzS3SessionToken : .amzSecurityToken
+    }
 
     /// The request with `Authorization`, `X-Amz-Date`, and where they are needed `X-Amz-Security-Token` and
-    /// `X-Amz-Content-SHA256`. Values of these fields that the request has already are replaced.
+    /// `X-Amz-Content-SHA256`. An earlier signature is removed, whether it is in fields or in the query.
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path.
     ///   - payload: The payload, as the signature covers it.
     ///   - credential: The key that signs.
     ///   - moment: The time of the signature by the server's clock.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a request without a host.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a request without a host.
     public func signed(
         _ request: HTTPRequest, payload: Payload, credential: AWSCredential, at moment: Date
-    ) throws(CredentialsError) -> HTTPRequest {
+    ) throws(CurlewError) -> HTTPRequest {
         try sign(request, payload: payload, credential: credential, at: moment).request
     }
 
     /// The signed request, and its signature, which the first chunk of a payload in chunks follows.
     func sign(
         _ request: HTTPRequest, payload: Payload, credential: AWSCredential, at moment: Date
-    ) throws(CredentialsError) -> (request: HTTPRequest, signature: String, scope: AWSScope) {
+    ) throws(CurlewError) -> (request: HTTPRequest, signature: String, scope: AWSScope) {
         let scope = AWSScope(self, CalendarTime(moment))
         let hash = try payload.text
-        var request = request
-        request.headerFields[.authorization] = nil
+        var request = Self.withoutSignature(request)
+        if !payload.isInChunks { Self.removeChunks(&request.headerFields) }
         request.headerFields[.amzDate] = scope.time.compactText
-        request.headerFields[.amzSecurityToken] = credential.sessionToken
-        if namesPayload || payload.isNamed { request.headerFields[.amzContentSHA256] = hash }
+        request.headerFields[tokenName] = credential.sessionToken
+        if isS3 || payload.isNamed { request.headerFields[.amzContentSHA256] = hash }
         let canonical = try AWSCanonicalRequest(request, pathRule)
         let signature = try scope.sign(
-            canonical.text(payload: hash), key: scope.signingKey(secret: credential.secretKey))
+            canonical.text(payload: hash), key: scope.signingKey(of: credential))
         request.headerFields[.authorization] = """
             AWS4-HMAC-SHA256 Credential=\(credential.accessKey)/\(scope.text), \
             SignedHeaders=\(canonical.signedNames), Signature=\(signature)
@@ -100,16 +109,16 @@ public struct AWSSignature: Sendable, Hashable {
     ///   - credential: The key that signs.
     ///   - moment: The beginning of the validity by the server's clock.
     ///   - validity: The time that the URL is valid, in whole seconds, from 1 s to ``longestValidity``.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a request without a host, and
-    ///   with ``CredentialsError/Code/invalidSetting`` for another validity.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a request without a host, and
+    ///   with ``ErrorCode/invalidRequest`` for another validity.
     public func presigned(
         _ request: HTTPRequest, credential: AWSCredential, at moment: Date, validity: Duration
-    ) throws(CredentialsError) -> HTTPRequest {
+    ) throws(CurlewError) -> HTTPRequest {
         guard validity >= .seconds(1), validity <= Self.longestValidity else {
-            throw CredentialsError(.invalidSetting, "a presigned URL is valid from 1 second to 7 days")
+            throw CurlewError(.invalidRequest, "a presigned URL is valid from 1 second to 7 days")
         }
         let scope = AWSScope(self, CalendarTime(moment))
-        var request = request
+        var request = Self.withoutSignature(request)
         let signedNames = try AWSCanonicalRequest(request, pathRule).signedNames
         var parameters = [
             ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
@@ -118,33 +127,61 @@ public struct AWSSignature: Sendable, Hashable {
             ("X-Amz-Expires", "\(validity.components.seconds)"),
             ("X-Amz-SignedHeaders", signedNames),
         ]
-        if let token = credential.sessionToken { parameters.append(("X-Amz-Security-Token", token)) }
+        if let token = credential.sessionToken { parameters.append((tokenName.rawName, token)) }
         let query = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
-        let target = Self.targetWithoutSignature(request.path ?? "/") + query
+        let own = request.path ?? "/"
+        let target = own + (own.utf8.contains(.questionMark) ? own.utf8.last == .questionMark ? "" : "&" : "?") + query
         request.path = target
-        let payload: Payload = namesPayload ? .unsigned : .empty
+        let payload: Payload = isS3 ? .unsigned : .empty
         let canonical = try AWSCanonicalRequest(request, pathRule)
         let signature = try scope.sign(
-            canonical.text(payload: payload.text), key: scope.signingKey(secret: credential.secretKey))
+            canonical.text(payload: payload.text), key: scope.signingKey(of: credential))
         request.path = "\(target)&X-Amz-Signature=\(signature)"
         return request
     }
 
-    /// The target without the parameters of an earlier signature, up to the place where others follow.
+    /// The request without an earlier signature in its fields and its query.
+    static func withoutSignature(_ request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        for name in [HTTPField.Name.authorization, .amzDate, .amzSecurityToken, .amzS3SessionToken, .amzContentSHA256] {
+            request.headerFields[name] = nil
+        }
+        request.path = request.path.map(targetWithoutSignature)
+        return request
+    }
+
     private static func targetWithoutSignature(_ target: String) -> String {
         let bytes = Array(target.utf8)
-        guard let pathEnd = bytes.firstIndex(of: .questionMark) else { return "\(target)?" }
-        let kept = bytes[(pathEnd + 1)...].split(separator: .ampersand).filter { pair in
+        guard let pathEnd = bytes.firstIndex(of: .questionMark) else { return target }
+        let pairs = bytes[(pathEnd + 1)...].split(separator: .ampersand, omittingEmptySubsequences: false)
+        let kept = pairs.filter { pair in
             !signatureParameters.contains { pair.prefix { $0 != .equals }.elementsEqual($0.utf8) }
         }
-        let pairs = kept.map { String(decoding: $0, as: UTF8.self) + "&" }
-        return String(decoding: bytes[...pathEnd], as: UTF8.self) + pairs.joined()
+        guard kept.count < pairs.count else { return target }
+        let query = kept.isEmpty ? [] : [.questionMark] + Array(kept.joined(separator: [.ampersand]))
+        return String(decoding: bytes[..<pathEnd] + query, as: UTF8.self)
     }
 
     private static let signatureParameters = [
         "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders",
-        "X-Amz-Security-Token", "X-Amz-Signature",
+        "X-Amz-Security-Token", "X-Amz-S3session-Token", "X-Amz-Signature",
     ]
+
+    /// Removes what a payload in signed chunks has set.
+    private static func removeChunks(_ fields: inout HTTPFields) {
+        guard fields[.amzDecodedContentLength] != nil else { return }
+        fields[.amzDecodedContentLength] = nil
+        let others = otherCodings(fields)
+        fields[.contentEncoding] = others.isEmpty ? nil : others.joined(separator: ",")
+        fields[.contentLength] = nil
+    }
+
+    /// The content codings but `aws-chunked`.
+    static func otherCodings(_ fields: HTTPFields) -> [String] {
+        (fields[.contentEncoding] ?? "").utf8.split(separator: .comma)
+            .map { String(decoding: $0.trimmingBlanks, as: UTF8.self) }
+            .filter { !$0.isEmpty && $0.lowercasedASCII != "aws-chunked" }
+    }
 }
 
 extension AWSSignature {
@@ -163,10 +200,10 @@ extension AWSSignature {
         public static func bytes(_ bytes: [UInt8]) -> Payload { Payload(kind: .bytes(bytes)) }
 
         /// A payload by its SHA-256 of 32 bytes.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another length.
-        public static func sha256(_ hash: [UInt8]) throws(CredentialsError) -> Payload {
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for another length.
+        public static func sha256(_ hash: [UInt8]) throws(CurlewError) -> Payload {
             guard hash.count == 32 else {
-                throw CredentialsError(.invalidSetting, "a SHA-256 has 32 bytes, not \(hash.count)")
+                throw CurlewError(.invalidRequest, "a SHA-256 has 32 bytes, not \(hash.count)")
             }
             return Payload(kind: .hash(hash))
         }
@@ -182,9 +219,12 @@ extension AWSSignature {
         /// True if the request has to tell how its payload is signed, whatever the service.
         var isNamed: Bool { kind == .unsigned || kind == .chunks }
 
+        /// True for a payload in signed chunks.
+        var isInChunks: Bool { kind == .chunks }
+
         /// The last line of a canonical request.
         var text: String {
-            get throws(CredentialsError) {
+            get throws(CurlewError) {
                 switch kind {
                 case .bytes(let bytes): try Hashing.sha256(bytes).hexadecimal
                 case .hash(let hash): hash.hexadecimal
@@ -196,9 +236,24 @@ extension AWSSignature {
     }
 }
 
+/// The bytes of a payload are in no text.
+extension AWSSignature.Payload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String {
+        switch kind {
+        case .bytes(let bytes): "payload of \(bytes.count) bytes"
+        case .hash: "payload by its SHA-256"
+        case .unsigned: "unsigned payload"
+        case .chunks: "payload in signed chunks"
+        }
+    }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
+}
+
 extension HTTPField.Name {
     static let amzDate = Self("X-Amz-Date")!
     static let amzSecurityToken = Self("X-Amz-Security-Token")!
+    static let amzS3SessionToken = Self("X-Amz-S3session-Token")!
     static let amzContentSHA256 = Self("X-Amz-Content-SHA256")!
     static let amzDecodedContentLength = Self("X-Amz-Decoded-Content-Length")!
 }

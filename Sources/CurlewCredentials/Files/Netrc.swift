@@ -1,3 +1,5 @@
+public import Curlew
+
 /// Logins and passwords by host, as the file `.netrc` has them, read as curl reads it.
 ///
 /// - An entry begins with `machine` and a host, or with `default` for every host, and has `login` and `password` in any
@@ -39,18 +41,17 @@ public struct Netrc: Sendable {
     static let wordLimit = 4 << 10
 
     /// Reads the bytes of a file.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/tooLarge`` for a file above 128 KiB, a line above 16
-    ///   KiB or a word above 4 KiB, and with ``CredentialsError/Code/invalidSource`` for a quote without its end, and
-    ///   for a byte zero.
-    public init(_ bytes: [UInt8]) throws(CredentialsError) {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a file above 128 KiB, a line above 16
+    ///   KiB or a word above 4 KiB, for a quote without its end, a byte zero, and for a login or password that is not UTF-8.
+    public init(_ bytes: [UInt8]) throws(CurlewError) {
         guard bytes.count <= Self.sizeLimit else {
-            throw CredentialsError(.tooLarge, "a netrc file has more than \(Self.sizeLimit) bytes")
+            throw CurlewError(.invalidCredential, "a netrc file has more than \(Self.sizeLimit) bytes")
         }
-        guard !bytes.contains(0) else { throw CredentialsError(.invalidSource, "a netrc file has a byte zero") }
+        guard !bytes.contains(0) else { throw CurlewError(.invalidCredential, "a netrc file has a byte zero") }
         var text: [UInt8] = []
         for line in bytes.split(separator: .lineFeed, omittingEmptySubsequences: false) {
             guard line.count < Self.lineLimit else {
-                throw CredentialsError(.tooLarge, "a line of a netrc file has more than \(Self.lineLimit) bytes")
+                throw CurlewError(.invalidCredential, "a line of a netrc file has more than \(Self.lineLimit) bytes")
             }
             let content = line.drop(while: \.isBlank)
             if content.first != .numberSign { text += content + [.lineFeed] }
@@ -58,7 +59,7 @@ public struct Netrc: Sendable {
         try read(NetrcWords(rest: text[...]))
     }
 
-    private mutating func read(_ words: NetrcWords) throws(CredentialsError) {
+    private mutating func read(_ words: NetrcWords) throws(CurlewError) {
         var words = words
         var isInside = false
         while let word = try words.next() {
@@ -74,15 +75,24 @@ public struct Netrc: Sendable {
                 words.skipMacro()
                 isInside = false
             case .login:
-                let value = try words.next()?.bytes
+                let value = try Self.text(words.next())
                 if isInside { entries[entries.count - 1].user = value }
             case .password:
-                let value = try words.next()?.bytes
+                let value = try Self.text(words.next())
                 if isInside { entries[entries.count - 1].password = value }
             case .account: _ = try words.next()
             case nil: continue
             }
         }
+    }
+
+    /// The bytes of a word, which have to be UTF-8: in the place of others a server would get a changed password.
+    private static func text(_ word: NetrcWords.Word?) throws(CurlewError) -> [UInt8]? {
+        guard let word else { return nil }
+        guard String(validating: word.bytes, as: UTF8.self) != nil else {
+            throw CurlewError(.invalidCredential, "a login or a password of a netrc file is not UTF-8")
+        }
+        return word.bytes
     }
 
     /// The login for a host; nil if the file has none.
@@ -118,10 +128,10 @@ extension Netrc {
     /// Reads a file that no other user of the machine may read or write.
     ///
     /// The call blocks; it is for the beginning of a program, or a thread of its own.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions`` for a file that others may read,
-    ///   that others may write, or that belongs to another user; with ``CredentialsError/Code/invalidSource`` for a
+    /// - Throws: ``CurlewError`` with ``ErrorCode/credentialFileExposed`` for a file that others may read,
+    ///   that others may write, or that belongs to another user; with ``ErrorCode/invalidCredential`` for a
     ///   file that cannot be read, or holds no netrc.
-    public init(contentsOf path: String) throws(CredentialsError) {
+    public init(contentsOf path: String) throws(CurlewError) {
         try self.init(SecretFile.read(path, limit: Self.sizeLimit))
     }
 }
@@ -161,7 +171,7 @@ private struct NetrcWords {
     }
 
     /// The next word; nil at the end.
-    mutating func next() throws(CredentialsError) -> Word? {
+    mutating func next() throws(CurlewError) -> Word? {
         rest = rest.drop(while: Self.isSpace)
         guard let first = rest.first else { return nil }
         let word: Word
@@ -173,12 +183,12 @@ private struct NetrcWords {
             word = Word(bytes: Array(bytes), isQuoted: false)
         }
         guard word.bytes.count < Netrc.wordLimit else {
-            throw CredentialsError(.tooLarge, "a word of a netrc file has more than \(Netrc.wordLimit) bytes")
+            throw CurlewError(.invalidCredential, "a word of a netrc file has more than \(Netrc.wordLimit) bytes")
         }
         return word
     }
 
-    private mutating func quoted() throws(CredentialsError) -> [UInt8] {
+    private mutating func quoted() throws(CurlewError) -> [UInt8] {
         rest = rest.dropFirst()
         var bytes: [UInt8] = []
         while let byte = rest.popFirst() {
@@ -195,7 +205,7 @@ private struct NetrcWords {
             default: bytes.append(byte)
             }
         }
-        throw CredentialsError(.invalidSource, "a netrc file has a quote without its end")
+        throw CurlewError(.invalidCredential, "a netrc file has a quote without its end")
     }
 
     /// Passes the name and the lines of a macro, up to an empty line.

@@ -1,11 +1,12 @@
+internal import Curlew
 internal import Glibc
 
 /// Files of secrets: read whole, with a bound, and only if no other user may read or change them.
 enum SecretFile {
     /// Reads a file. The rights are those of the file that is open, whatever its name leads to afterwards.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/openPermissions``,
-    ///   ``CredentialsError/Code/tooLarge`` or ``CredentialsError/Code/invalidSource``.
-    static func read(_ path: String, limit: Int) throws(CredentialsError) -> [UInt8] {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/credentialFileExposed``,
+    ///   ``ErrorCode/invalidCredential`` or ``ErrorCode/invalidCredential``.
+    static func read(_ path: String, limit: Int) throws(CurlewError) -> [UInt8] {
         // A pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw failure(path, "cannot be opened", errno) }
@@ -13,14 +14,14 @@ enum SecretFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(path, "cannot be examined", errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw CredentialsError(.invalidSource, "\(path) is no regular file")
+            throw CurlewError(.invalidCredential, "\(path) is no regular file")
         }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
-            throw CredentialsError(.openPermissions, "\(path) belongs to another user")
+            throw CurlewError(.credentialFileExposed, "\(path) belongs to another user")
         }
         guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else {
-            throw CredentialsError(
-                .openPermissions, "other users may use \(path); take the rights away with chmod go= \(path)")
+            throw CurlewError(
+                .credentialFileExposed, "other users may use \(path); take the rights away with chmod go= \(path)")
         }
         var bytes: [UInt8] = []
         while bytes.count <= limit {
@@ -34,25 +35,25 @@ enum SecretFile {
             if result == 0 { return bytes }
             bytes += piece
         }
-        throw CredentialsError(.tooLarge, "\(path) has more than \(limit) bytes")
+        throw CurlewError(.invalidCredential, "\(path) has more than \(limit) bytes")
     }
 
     /// Writes a file that its owner alone may use, in place of the old content and all at once.
     ///
     /// The bytes go to a file of another name first, so that a reader finds the old content or the new one. A process
     /// that is killed leaves at worst that file.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/systemFailed``.
-    static func write(_ bytes: [UInt8], to path: String) throws(CredentialsError) {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed``.
+    static func write(_ bytes: [UInt8], to path: String) throws(CurlewError) {
         let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
         let descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure(path, "cannot be written", errno, .systemFailed) }
+        guard descriptor >= 0 else { throw failure(path, "cannot be written", errno, .fileFailed) }
         var status = write(bytes, to: descriptor)
         if status == 0, fsync(descriptor) != 0 { status = errno }
         close(descriptor)
         if status == 0, rename(temporaryPath, path) != 0 { status = errno }
         guard status == 0 else {
             unlink(temporaryPath)
-            throw failure(path, "cannot be written", status, .systemFailed)
+            throw failure(path, "cannot be written", status, .fileFailed)
         }
     }
 
@@ -69,8 +70,8 @@ enum SecretFile {
     }
 
     private static func failure(
-        _ path: String, _ reason: String, _ status: Int32, _ code: CredentialsError.Code = .invalidSource
-    ) -> CredentialsError {
-        CredentialsError(code, "\(path) \(reason): \(String(cString: strerror(status)))")
+        _ path: String, _ reason: String, _ status: Int32, _ code: ErrorCode = .invalidCredential
+    ) -> CurlewError {
+        CurlewError(code, "\(path) \(reason): \(String(cString: strerror(status)))")
     }
 }

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Curlew
 
 /// A key as OpenSSL holds it.
 ///
@@ -19,19 +20,19 @@ final class KeyMaterial: @unchecked Sendable {
     let kind: Kind
 
     /// Takes over a reference.
-    private init(owning raw: OpaquePointer) throws(CredentialsError) {
+    private init(owning raw: OpaquePointer) throws(CurlewError) {
         guard let kind = Self.kind(of: raw) else {
             EVP_PKEY_free(raw)
-            throw CredentialsError(
-                .invalidKey, "a key is of a kind that is not supported: RSA, P-256, P-384 and Ed25519 are")
+            throw CurlewError(
+                .invalidCredential, "a key is of a kind that is not supported: RSA, P-256, P-384 and Ed25519 are")
         }
         if case .rsa(let bits) = kind, !Self.sizes.contains(bits) {
             EVP_PKEY_free(raw)
-            throw CredentialsError(.invalidKey, "an RSA key has \(bits) bits; 2048 to 16384 are allowed")
+            throw CurlewError(.invalidCredential, "an RSA key has \(bits) bits; 2048 to 16384 are allowed")
         }
         if case .rsaPSS(let bits) = kind, !Self.sizes.contains(bits) {
             EVP_PKEY_free(raw)
-            throw CredentialsError(.invalidKey, "an RSA key has \(bits) bits; 2048 to 16384 are allowed")
+            throw CurlewError(.invalidCredential, "an RSA key has \(bits) bits; 2048 to 16384 are allowed")
         }
         self.raw = raw
         self.kind = kind
@@ -60,25 +61,27 @@ final class KeyMaterial: @unchecked Sendable {
 
     // MARK: Reading
 
-    static func privateKey(pem: String, passphrase: String?) throws(CredentialsError) -> KeyMaterial {
+    static func privateKey(pem: String, passphrase: String?) throws(CurlewError) -> KeyMaterial {
         try read(pem, "private key", passphrase) { PEM_read_bio_PrivateKey($0, nil, givePassphrase, $1) }
     }
 
-    static func publicKey(pem: String) throws(CredentialsError) -> KeyMaterial {
+    static func publicKey(pem: String) throws(CurlewError) -> KeyMaterial {
         try read(pem, "public key", nil) { PEM_read_bio_PUBKEY($0, nil, givePassphrase, $1) }
     }
 
     private static func read(
         _ pem: String, _ name: String, _ passphrase: String?,
         _ body: (OpaquePointer, UnsafeMutableRawPointer) -> OpaquePointer?
-    ) throws(CredentialsError) -> KeyMaterial {
-        let bytes = Array(pem.utf8)
+    ) throws(CurlewError) -> KeyMaterial {
+        var bytes = Array(pem.utf8)
+        defer { bytes.cleanse() }
         guard bytes.count <= sizeLimit else {
-            throw CredentialsError(.invalidKey, "a \(name) has more than \(sizeLimit) bytes")
+            throw CurlewError(.invalidCredential, "a \(name) has more than \(sizeLimit) bytes")
         }
         OpenSSLLibrary.start()
         ERR_clear_error()
         var secret = passphrase.map { Array($0.utf8) }
+        defer { secret?.cleanse() }
         let key = bytes.withUnsafeBytes { buffer -> OpaquePointer? in
             guard let source = BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)) else { return nil }
             defer { BIO_free(source) }
@@ -86,7 +89,7 @@ final class KeyMaterial: @unchecked Sendable {
         }
         guard let key else {
             let hint = passphrase == nil ? "" : ", or its passphrase is wrong"
-            throw CredentialsError(.invalidKey, "a \(name) cannot be read\(hint): \(OpenSSLLibrary.takeReason())")
+            throw CurlewError(.invalidCredential, "a \(name) cannot be read\(hint): \(OpenSSLLibrary.takeReason())")
         }
         ERR_clear_error()
         return try KeyMaterial(owning: key)
@@ -104,25 +107,25 @@ final class KeyMaterial: @unchecked Sendable {
         }
 
     /// The public part of the key in DER (SubjectPublicKeyInfo).
-    func publicDER() throws(CredentialsError) -> [UInt8] {
+    func publicDER() throws(CurlewError) -> [UInt8] {
         let length = i2d_PUBKEY(raw, nil)
-        guard length > 0 else { throw CredentialsError(.systemFailed, "a public key cannot be written") }
+        guard length > 0 else { throw CurlewError(.engineFailed, "a public key cannot be written") }
         var written: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(length)) { buffer, count in
             var start = buffer.baseAddress
             written = i2d_PUBKEY(raw, &start)
             count = Int(max(0, written))
         }
-        guard written == length else { throw CredentialsError(.systemFailed, "a public key cannot be written") }
+        guard written == length else { throw CurlewError(.engineFailed, "a public key cannot be written") }
         return bytes
     }
 
-    static func publicKey(der: [UInt8]) throws(CredentialsError) -> KeyMaterial {
+    static func publicKey(der: [UInt8]) throws(CurlewError) -> KeyMaterial {
         let key = der.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
             return d2i_PUBKEY(nil, &start, buffer.count)
         }
-        guard let key else { throw CredentialsError(.invalidKey, "a public key cannot be read") }
+        guard let key else { throw CurlewError(.invalidCredential, "a public key cannot be read") }
         return try KeyMaterial(owning: key)
     }
 }

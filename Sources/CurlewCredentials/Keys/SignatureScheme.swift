@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Curlew
 
 /// A signature algorithm that a key carries out.
 enum SignatureScheme: String, CaseIterable, Sendable {
@@ -39,9 +40,9 @@ enum SignatureScheme: String, CaseIterable, Sendable {
         }
     }
 
-    func sign(_ message: [UInt8], with key: KeyMaterial) throws(CredentialsError) -> [UInt8] {
+    func sign(_ message: [UInt8], with key: KeyMaterial) throws(CurlewError) -> [UInt8] {
         OpenSSLLibrary.start()
-        guard let context = EVP_MD_CTX_new() else { throw CredentialsError(.systemFailed, "no memory for a signature") }
+        guard let context = EVP_MD_CTX_new() else { throw CurlewError(.engineFailed, "no memory for a signature") }
         defer { EVP_MD_CTX_free(context) }
         var parameters: OpaquePointer?
         var length = 0
@@ -59,14 +60,14 @@ enum SignatureScheme: String, CaseIterable, Sendable {
     /// True if the signature is the message's. A signature of the wrong length is a wrong one.
     func verify(
         _ signature: [UInt8], of message: [UInt8], with key: KeyMaterial
-    ) throws(CredentialsError) -> Bool {
+    ) throws(CurlewError) -> Bool {
         OpenSSLLibrary.start()
         var encoded = signature
         if let coordinateLength {
             guard let der = ECDSASignature.der(raw: signature, coordinateLength: coordinateLength) else { return false }
             encoded = der
         }
-        guard let context = EVP_MD_CTX_new() else { throw CredentialsError(.systemFailed, "no memory for a signature") }
+        guard let context = EVP_MD_CTX_new() else { throw CurlewError(.engineFailed, "no memory for a signature") }
         defer { EVP_MD_CTX_free(context) }
         var parameters: OpaquePointer?
         guard EVP_DigestVerifyInit(context, &parameters, function, nil, key.raw) == 1, setPadding(parameters) else {
@@ -89,8 +90,8 @@ enum SignatureScheme: String, CaseIterable, Sendable {
         }
     }
 
-    private func failure() -> CredentialsError {
-        CredentialsError(.systemFailed, "a signature by \(rawValue) failed: \(OpenSSLLibrary.takeReason())")
+    private func failure() -> CurlewError {
+        CurlewError(.engineFailed, "a signature by \(rawValue) failed: \(OpenSSLLibrary.takeReason())")
     }
 }
 

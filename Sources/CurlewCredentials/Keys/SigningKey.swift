@@ -1,10 +1,12 @@
+public import Curlew
+
 /// A key that signs: a private key of RSA, P-256, P-384 or Ed25519, or a shared secret.
 ///
 /// The key is in no description and cannot be encoded.
 public struct SigningKey: Sendable {
     private enum Material {
         case key(KeyMaterial)
-        case secret([UInt8])
+        case secret(SecretBytes)
     }
 
     private let material: Material
@@ -13,30 +15,30 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - pem: The text, at most 64 KiB.
     ///   - passphrase: The passphrase of an encrypted key.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for text that holds no private key, a
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for text that holds no private key, a
     ///   wrong passphrase, a key of another kind, or an RSA key below 2048 bits.
-    public init(pem: String, passphrase: String? = nil) throws(CredentialsError) {
+    public init(pem: String, passphrase: String? = nil) throws(CurlewError) {
         material = .key(try KeyMaterial.privateKey(pem: pem, passphrase: passphrase))
     }
 
     /// Takes a shared secret for HMAC, of at least 16 bytes.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for a shorter secret.
-    public init(sharedSecret: [UInt8]) throws(CredentialsError) {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a shorter secret.
+    public init(sharedSecret: [UInt8]) throws(CurlewError) {
         material = .secret(try Self.checked(sharedSecret))
     }
 
-    static func checked(_ secret: [UInt8]) throws(CredentialsError) -> [UInt8] {
+    static func checked(_ secret: [UInt8]) throws(CurlewError) -> SecretBytes {
         guard secret.count >= 16 else {
-            throw CredentialsError(.invalidKey, "a shared secret has \(secret.count) bytes; at least 16 are required")
+            throw CurlewError(.invalidCredential, "a shared secret has \(secret.count) bytes; at least 16 are required")
         }
-        return secret
+        return SecretBytes(secret)
     }
 
     /// The key by which the signatures of this one are verified.
     public var verificationKey: VerificationKey {
-        get throws(CredentialsError) {
+        get throws(CurlewError) {
             switch material {
-            case .secret(let secret): try VerificationKey(sharedSecret: secret)
+            case .secret(let secret): VerificationKey(secret)
             case .key(let key): try VerificationKey(der: key.publicDER())
             }
         }
@@ -58,12 +60,13 @@ public struct SigningKey: Sendable {
         }
     }
 
-    func sign(_ message: [UInt8], by scheme: SignatureScheme) throws(CredentialsError) -> [UInt8] {
+    func sign(_ message: [UInt8], by scheme: SignatureScheme) throws(CurlewError) -> [UInt8] {
         guard schemes.contains(scheme) else {
-            throw CredentialsError(.invalidKey, "\(kindText) cannot sign by \(scheme.rawValue)")
+            throw CurlewError(.invalidCredential, "\(kindText) cannot sign by \(scheme.rawValue)")
         }
         switch material {
-        case .secret(let secret): return try Hashing.hmacSHA256(message, key: secret)
+        case .secret(let secret):
+            return try secret.withBytes { (key) throws(CurlewError) in try Hashing.hmacSHA256(message, key: key) }
         case .key(let key): return try scheme.sign(message, with: key)
         }
     }
@@ -79,23 +82,25 @@ extension SigningKey: CustomStringConvertible, CustomDebugStringConvertible, Cus
 public struct VerificationKey: Sendable {
     private enum Material {
         case key(KeyMaterial)
-        case secret([UInt8])
+        case secret(SecretBytes)
     }
 
     private let material: Material
 
     /// Reads a public key in PEM (`BEGIN PUBLIC KEY`).
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey``, as
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential``, as
     ///   ``SigningKey/init(pem:passphrase:)``.
-    public init(pem: String) throws(CredentialsError) { material = .key(try KeyMaterial.publicKey(pem: pem)) }
+    public init(pem: String) throws(CurlewError) { material = .key(try KeyMaterial.publicKey(pem: pem)) }
 
     /// Takes a shared secret for HMAC, of at least 16 bytes.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for a shorter secret.
-    public init(sharedSecret: [UInt8]) throws(CredentialsError) {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a shorter secret.
+    public init(sharedSecret: [UInt8]) throws(CurlewError) {
         material = .secret(try SigningKey.checked(sharedSecret))
     }
 
-    init(der: [UInt8]) throws(CredentialsError) { material = .key(try KeyMaterial.publicKey(der: der)) }
+    fileprivate init(_ secret: SecretBytes) { material = .secret(secret) }
+
+    init(der: [UInt8]) throws(CurlewError) { material = .key(try KeyMaterial.publicKey(der: der)) }
 
     var schemes: [SignatureScheme] {
         switch material {
@@ -114,11 +119,13 @@ public struct VerificationKey: Sendable {
     /// True if the signature is the message's. The key has to be fit for the scheme.
     func verify(
         _ signature: [UInt8], of message: [UInt8], by scheme: SignatureScheme
-    ) throws(CredentialsError) -> Bool {
+    ) throws(CurlewError) -> Bool {
         guard schemes.contains(scheme) else { return false }
         switch material {
         case .secret(let secret):
-            return try Hashing.hmacSHA256(message, key: secret).isSameInConstantTime(as: signature)
+            return try secret.withBytes { (key) throws(CurlewError) in
+                try Hashing.hmacSHA256(message, key: key).isSameInConstantTime(as: signature)
+            }
         case .key(let key): return try scheme.verify(signature, of: message, with: key)
         }
     }

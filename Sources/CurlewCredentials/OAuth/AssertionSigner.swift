@@ -1,3 +1,4 @@
+internal import Curlew
 internal import FoundationEssentials
 
 /// The signer of assertions by which a client authenticates (RFC 7523 §3): JSON Web Tokens by RS256 or ES256 (RFC 7515,
@@ -12,14 +13,14 @@ struct AssertionSigner: Sendable {
     private let algorithm: String
     private let scheme: SignatureScheme
 
-    init(_ key: SigningKey, keyID: String?, audience: String?) throws(CredentialsError) {
+    init(_ key: SigningKey, keyID: String?, audience: String?) throws(CurlewError) {
         if key.schemes.contains(.rsaSHA256) {
             (algorithm, scheme) = ("RS256", .rsaSHA256)
         } else if key.schemes.contains(.ecdsaP256SHA256) {
             (algorithm, scheme) = ("ES256", .ecdsaP256SHA256)
         } else {
-            throw CredentialsError(
-                .invalidKey, "private_key_jwt takes an RSA key or one of the curve P-256, not \(key.kindText)")
+            throw CurlewError(
+                .invalidCredential, "private_key_jwt takes an RSA key or one of the curve P-256, not \(key.kindText)")
         }
         self.key = key
         self.keyID = keyID
@@ -28,7 +29,7 @@ struct AssertionSigner: Sendable {
 
     func assertion(
         client: String, endpoint: String, at moment: Date, using generator: inout some RandomNumberGenerator
-    ) throws(CredentialsError) -> String {
+    ) throws(CurlewError) -> String {
         let now = CalendarTime.wholeSeconds(of: moment)
         let identifier = (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }.hexadecimal
         var header = "{\"typ\":\"JWT\",\"alg\":\"\(algorithm)\""

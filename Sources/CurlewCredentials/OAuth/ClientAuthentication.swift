@@ -1,3 +1,4 @@
+public import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
@@ -55,10 +56,10 @@ extension OAuth {
         ///   - keyID: The name by which the server finds the public key.
         ///   - audience: The party that the assertion is for, mostly the issuer's URL; nil takes the URL of the
         ///     endpoint.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for a key of another kind.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a key of another kind.
         public static func privateKey(
             _ key: SigningKey, keyID: String? = nil, audience: String? = nil
-        ) throws(CredentialsError) -> ClientAuthentication {
+        ) throws(CurlewError) -> ClientAuthentication {
             ClientAuthentication(kind: .assertion(try AssertionSigner(key, keyID: keyID, audience: audience)))
         }
     }
@@ -81,7 +82,7 @@ extension OAuth.Client {
     ///   - generator: The source of the name of an assertion.
     func form(
         of request: OAuth.Request, endpoint: String, at moment: Date, using generator: inout some RandomNumberGenerator
-    ) throws(CredentialsError) -> OAuth.FormRequest {
+    ) throws(CurlewError) -> OAuth.FormRequest {
         var fields: HTTPFields = [
             .contentType: "application/x-www-form-urlencoded", .accept: "application/json",
         ]

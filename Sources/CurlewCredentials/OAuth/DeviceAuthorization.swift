@@ -1,3 +1,4 @@
+internal import Curlew
 internal import FoundationEssentials
 
 extension OAuth {
@@ -26,7 +27,7 @@ extension OAuth {
             case interval
         }
 
-        /// - Throws: `DecodingError`, and ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for
+        /// - Throws: `DecodingError`, and ``CurlewError`` with ``ErrorCode/invalidToken`` for
         ///   values that are none.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -39,8 +40,8 @@ extension OAuth {
             guard !deviceCode.isEmpty, deviceCode.isPrintableASCII, deviceCode.utf8.count <= Token.sizeLimit,
                 !userCode.isEmpty, Self.isPage(page), complete.map(Self.isPage) ?? true
             else {
-                throw CredentialsError(
-                    .invalidResponse, "the codes for a device are none, or have no page to enter them")
+                throw CurlewError(
+                    .invalidToken, "the codes for a device are none, or have no page to enter them")
             }
             self.deviceCode = deviceCode
             self.userCode = PeerText.escaped(userCode, limit: 128)

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// The machine of a device that asks for its token until the user has decided (RFC 8628 §3.5).
 ///
 /// Its owner carries out the actions and tells the time since the codes came.

@@ -1,3 +1,5 @@
+internal import Curlew
+
 extension OAuth {
     /// The refusal of an authorization server (RFC 6749 §5.2).
     public struct Failure: Error, Sendable, Hashable {

@@ -1,3 +1,5 @@
+public import Curlew
+
 extension OAuth {
     /// A request to an authorization server: its parameters without those that authenticate the client.
     ///
@@ -8,21 +10,46 @@ extension OAuth {
         /// Names and values in the order in which they are sent.
         private(set) var parameters: [(name: String, value: String)]
 
+        /// The values of ``adding(_:_:)``, any of which may be secret.
+        private var added: [String] = []
+
         private init(_ kind: String, _ parameters: [(name: String, value: String?)]) {
             self.kind = kind
             self.parameters = parameters.compactMap { name, value in value.map { (name, $0) } }
         }
 
         /// The same request with one parameter more, such as `audience`, which some servers take.
-        public func adding(_ name: String, _ value: String) -> Request {
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a parameter of the request or of the client's
+        ///   authentication: the server refuses a request that has one twice (RFC 6749 §3.2). `resource` and `audience` may
+        ///   occur several times.
+        public func adding(_ name: String, _ value: String) throws(CurlewError) -> Request {
+            let mayRepeat = ["resource", "audience"].contains { $0.hasSameBytes(as: name) }
+            let isTaken = (Self.reservedNames + parameters.map(\.name)).contains { $0.hasSameBytes(as: name) }
+            guard !name.isEmpty, mayRepeat || !isTaken else {
+                throw CurlewError(.invalidRequest, "a parameter of an OAuth request is empty, or is there already")
+            }
             var request = self
             request.parameters.append((name, value))
+            request.added.append(value)
             return request
         }
 
+        private static let reservedNames = [
+            "grant_type", "scope", "client_id", "client_secret", "client_assertion", "client_assertion_type",
+        ]
+
+        private func value(of name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+        /// The scopes that are asked for, with spaces between them.
+        var scope: String? { value(of: "scope") }
+        /// The type of the token that an exchange asks for.
+        var requestedType: String? { value(of: "requested_token_type") }
+        /// True for an exchange of tokens.
+        var isExchange: Bool { kind == "token exchange" }
+
         /// A token for the client itself (RFC 6749 §4.4).
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a scope that is none.
-        public static func clientCredentials(scopes: [String] = []) throws(CredentialsError) -> Request {
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a scope that is none.
+        public static func clientCredentials(scopes: [String] = []) throws(CurlewError) -> Request {
             Request(
                 "client_credentials",
                 [("grant_type", "client_credentials"), ("scope", try scopeText(scopes))])
@@ -33,7 +60,7 @@ extension OAuth {
         ///   - token: The refresh token.
         ///   - scopes: A part of the scopes that the token has; none keeps all.
         /// - Throws: As ``clientCredentials(scopes:)``.
-        public static func refresh(_ token: String, scopes: [String] = []) throws(CredentialsError) -> Request {
+        public static func refresh(_ token: String, scopes: [String] = []) throws(CurlewError) -> Request {
             Request(
                 "refresh_token",
                 [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", try scopeText(scopes))])
@@ -55,7 +82,7 @@ extension OAuth {
 
         /// The codes by which a user allows a device without a browser (RFC 8628 §3.1).
         /// - Throws: As ``clientCredentials(scopes:)``.
-        public static func deviceAuthorization(scopes: [String] = []) throws(CredentialsError) -> Request {
+        public static func deviceAuthorization(scopes: [String] = []) throws(CurlewError) -> Request {
             Request("device authorization", [("scope", try scopeText(scopes))])
         }
 
@@ -81,7 +108,7 @@ extension OAuth {
         public static func exchange(
             _ subject: TypedToken, actor: TypedToken? = nil, resources: [String] = [], audiences: [String] = [],
             scopes: [String] = [], requestedType: TokenType? = nil
-        ) throws(CredentialsError) -> Request {
+        ) throws(CurlewError) -> Request {
             Request(
                 "token exchange",
                 [("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange")]
@@ -106,7 +133,7 @@ extension OAuth {
             let names = [
                 "refresh_token", "code", "code_verifier", "device_code", "subject_token", "actor_token", "token",
             ]
-            return parameters.filter { names.contains($0.name) }.map(\.value)
+            return parameters.filter { names.contains($0.name) }.map(\.value) + added
         }
     }
 

@@ -1,3 +1,5 @@
+public import Curlew
+
 extension OAuth {
     /// A key that ties a code to the client that asked for it (PKCE, RFC 7636).
     ///
@@ -13,21 +15,21 @@ extension OAuth {
         public static let method = "S256"
 
         /// Makes a key of 32 random bytes.
-        public init() throws(CredentialsError) {
+        public init() throws(CurlewError) {
             var generator = SystemRandomNumberGenerator()
             try self.init(using: &generator)
         }
 
-        init(using generator: inout some RandomNumberGenerator) throws(CredentialsError) {
+        init(using generator: inout some RandomNumberGenerator) throws(CurlewError) {
             try self.init(
                 verifier: Base64.encodeForURL((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }))
         }
 
         /// Takes a verifier that was kept while the user's browser was away.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for text that is no verifier.
-        public init(verifier: String) throws(CredentialsError) {
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that is no verifier.
+        public init(verifier: String) throws(CurlewError) {
             guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(\.isUnreserved) else {
-                throw CredentialsError(.invalidSetting, "a code verifier has 43 to 128 letters, digits and -._~")
+                throw CurlewError(.invalidRequest, "a code verifier has 43 to 128 letters, digits and -._~")
             }
             self.verifier = verifier
             challenge = Base64.encodeForURL(try Hashing.sha256(Array(verifier.utf8)))

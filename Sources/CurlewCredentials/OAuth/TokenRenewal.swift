@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// The rule by which a token is renewed before its end.
 ///
 /// Machines that got their tokens together renew them at different moments, by chance.

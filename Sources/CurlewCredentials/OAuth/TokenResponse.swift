@@ -1,3 +1,4 @@
+internal import Curlew
 internal import FoundationEssentials
 
 extension OAuth {
@@ -23,23 +24,39 @@ extension OAuth {
         ///
         /// A lifetime of zero or below ends the token at once: it serves the requests that wait for it, and no later
         /// ones.
-        /// - Parameter moment: The time when the request for the token was sent, from which its lifetime counts.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidResponse`` for an answer without a token,
-        ///   and for a token of another type than Bearer.
-        func token(requestedAt moment: Date) throws(CredentialsError) -> Token {
+        /// - Parameters:
+        ///   - request: The request that the server has answered.
+        ///   - moment: The time when the request was sent, from which the lifetime of the token counts.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidToken`` for an answer without a token, for a token of another
+        ///   type than Bearer, and for an exchange that brought a token of another type than was asked for.
+        func token(for request: Request, requestedAt moment: Date) throws(CurlewError) -> Token {
             guard let accessToken else {
-                throw CredentialsError(.invalidResponse, "the token endpoint gave no access token")
+                throw CurlewError(.invalidToken, "the token endpoint gave no access token")
             }
-            guard let tokenType, tokenType.hasSameBytes(ignoringASCIICaseOf: "bearer") else {
+            let isBearer = tokenType?.hasSameBytes(ignoringASCIICaseOf: "bearer") == true
+            // The type of a token that is no access token (RFC 8693 §2.2.1).
+            let isOther = request.isExchange && tokenType?.hasSameBytes(ignoringASCIICaseOf: "N_A") == true
+            guard isBearer || isOther else {
                 let type = tokenType.map { PeerText.escaped($0, limit: 40) } ?? "none"
-                throw CredentialsError(
-                    .invalidResponse, "the token endpoint gave a token of another type than Bearer: \(type)")
+                throw CurlewError(
+                    .invalidToken, "the token endpoint gave a token of another type than Bearer: \(type)")
+            }
+            if request.isExchange {
+                guard let issuedType, !issuedType.isEmpty else {
+                    throw CurlewError(.invalidToken, "the token endpoint did not tell the type of the token")
+                }
+                guard request.requestedType?.hasSameBytes(as: issuedType) ?? true else {
+                    throw CurlewError(.invalidToken, "the token endpoint gave a token of another type than was asked for")
+                }
             }
             return try Token(
                 accessToken: accessToken, refreshToken: refreshToken,
                 expiration: lifetime.map { moment.addingTimeInterval(Double($0.seconds)) },
-                scopes: scope.map { $0.utf8.split(separator: .space).map { String(decoding: $0, as: UTF8.self) } },
-                issuedType: issuedType)
+                scopes: Self.scopes(scope) ?? Self.scopes(request.scope), issuedType: issuedType, isBearer: isBearer)
+        }
+
+        private static func scopes(_ text: String?) -> [String]? {
+            text.map { $0.utf8.split(separator: .space).map { String(decoding: $0, as: UTF8.self) } }
         }
     }
 
@@ -66,4 +83,10 @@ extension OAuth {
             }
         }
     }
+}
+
+extension OAuth.TokenResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    var description: String { "answer of a token endpoint" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
 }

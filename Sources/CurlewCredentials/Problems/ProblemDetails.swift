@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// The description of an error that a server sends as `application/problem+json` (RFC 9457).
 ///
 /// A member of a wrong type is ignored, as the RFC requires, and so is a status that is none. Texts are the server's:
@@ -76,12 +78,10 @@ extension ProblemDetails: Hashable {
 }
 
 extension ProblemDetails: CustomStringConvertible {
-    /// Title, status and detail in one line of at most 520 characters: `Out of credit (403): Your balance is 30, but
-    /// that costs 50`.
+    /// Title, or the type without one, and status in one line of at most 210 characters: `Out of credit (403)`. The detail
+    /// may hold data of the user, and is not there.
     public var description: String {
-        let name = PeerText.escaped(title ?? type, limit: 200)
-        let code = status.map { " (\($0))" } ?? ""
-        return "\(name)\(code)\(detail.map { ": \(PeerText.escaped($0, limit: 300))" } ?? "")"
+        PeerText.escaped(title ?? type, limit: 200) + (status.map { " (\($0))" } ?? "")
     }
 }
 

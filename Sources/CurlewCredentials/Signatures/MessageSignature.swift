@@ -1,3 +1,4 @@
+internal import Curlew
 public import FoundationEssentials
 
 /// Signatures of HTTP messages (RFC 9421): the components that they cover, their parameters, and their algorithms.
@@ -74,10 +75,10 @@ public enum MessageSignature {
 extension MessageSignature.Parameters {
     /// The parameters in the order in which they are written.
     ///
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for text beyond printable ASCII.
-    func structured() throws(CredentialsError) -> [StructuredField.Parameter] {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text beyond printable ASCII.
+    func structured() throws(CurlewError) -> [StructuredField.Parameter] {
         for text in [nonce, algorithm, keyID, tag] where text?.isPrintableASCII == false {
-            throw CredentialsError(.invalidSetting, "a parameter of a signature has a character beyond printable ASCII")
+            throw CurlewError(.invalidRequest, "a parameter of a signature has a character beyond printable ASCII")
         }
         let time = { (date: Date) in StructuredField.BareItem.integer(CalendarTime.wholeSeconds(of: date)) }
         let values: [(String, StructuredField.BareItem?)] = [

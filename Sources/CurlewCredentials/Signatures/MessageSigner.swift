@@ -1,3 +1,4 @@
+public import Curlew
 public import FoundationEssentials
 public import HTTPTypes
 
@@ -38,24 +39,25 @@ extension MessageSignature {
         ///   - namesAlgorithm: True if signatures name their algorithm. False by default: the server knows it by the
         ///     key.
         ///   - makesNonces: True if signatures get a random nonce each.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidKey`` for an algorithm that is not the
-        ///   key's, and with ``CredentialsError/Code/invalidSetting`` for other values without meaning.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an algorithm that is not the
+        ///   key's, and with ``ErrorCode/invalidRequest`` for other values without meaning.
         public init(
             key: SigningKey, algorithm: Algorithm? = nil, keyID: String? = nil, components: [Component],
             label: String = "sig1", validity: Duration? = nil, tag: String? = nil, namesAlgorithm: Bool = false,
             makesNonces: Bool = false
-        ) throws(CredentialsError) {
+        ) throws(CurlewError) {
             guard let scheme = algorithm?.scheme ?? key.schemes.first, key.schemes.contains(scheme) else {
-                throw CredentialsError(.invalidKey, "\(key.kindText) is not fit for the algorithm of the signature")
+                throw CurlewError(.invalidCredential, "\(key.kindText) is not fit for the algorithm of the signature")
             }
             guard Self.isLabel(label) else {
-                throw CredentialsError(.invalidSetting, "the label of a signature is none")
+                throw CurlewError(.invalidRequest, "the label of a signature is none")
             }
             guard validity.map({ $0 >= .seconds(1) }) ?? true else {
-                throw CredentialsError(.invalidSetting, "a signature expires after 1 second at least")
+                throw CurlewError(.invalidRequest, "a signature expires after 1 second at least")
             }
-            guard Set(components).count == components.count else {
-                throw CredentialsError(.invalidSetting, "a component occurs twice in a signature")
+            guard Component.areFit(components) else {
+                throw CurlewError(
+                    .invalidRequest, "the components of a signature are too many, not ASCII, or one occurs twice")
             }
             _ = try Parameters(keyID: keyID, tag: tag).structured()
             self.algorithm = Algorithm(scheme: scheme)
@@ -70,6 +72,9 @@ extension MessageSignature {
             hasExpires = validity != nil
         }
 
+        /// True if signatures cover the digest of the content.
+        var coversContent: Bool { components.contains(where: \.isContentDigest) }
+
         static func isLabel(_ text: String) -> Bool {
             StructuredField.dictionary(Array(text.utf8))?.entries.first?.key.hasSameBytes(as: text) == true
         }
@@ -77,19 +82,24 @@ extension MessageSignature {
         /// The request with its signature in the fields Signature-Input and Signature, behind signatures that it has
         /// already.
         ///
-        /// To cover content, add the field Content-Digest first and name it among the components.
+        /// A signature covers content by its digest: name ``Component/contentDigest`` among the components, and give the
+        /// content. The field is set anew then, whatever the request had there.
         /// - Parameters:
         ///   - request: The request as it is sent.
+        ///   - content: The content, if ``Component/contentDigest`` is covered; nil if the request has the field already.
         ///   - trailers: The fields that follow its content.
         ///   - moment: The time of the signature.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a component that the
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a component that the
         ///   request does not have, and for a label that is taken.
         public func signed(
-            _ request: HTTPRequest, trailers: HTTPFields = [:], at moment: Date
-        ) throws(CredentialsError) -> HTTPRequest {
+            _ request: HTTPRequest, content: [UInt8]? = nil, trailers: HTTPFields = [:], at moment: Date
+        ) throws(CurlewError) -> HTTPRequest {
+            var request = request
+            if let content, coversContent {
+                request.headerFields[DigestField.name] = try ContentDigest(.sha256, of: content).fieldValue
+            }
             var generator = SystemRandomNumberGenerator()
             let members = try sign(Message(request, trailers: trailers), at: moment, using: &generator)
-            var request = request
             try members.append(to: &request.headerFields)
             return request
         }
@@ -97,7 +107,7 @@ extension MessageSignature {
         /// The response with its signature, as a server makes it.
         func signed(
             _ response: HTTPResponse, to request: HTTPRequest?, at moment: Date
-        ) throws(CredentialsError) -> HTTPResponse {
+        ) throws(CurlewError) -> HTTPResponse {
             var generator = SystemRandomNumberGenerator()
             let members = try sign(Message(response, to: request), at: moment, using: &generator)
             var response = response
@@ -108,7 +118,7 @@ extension MessageSignature {
         /// The members of the two fields.
         func sign(
             _ message: Message, at moment: Date, using generator: inout some RandomNumberGenerator
-        ) throws(CredentialsError) -> SignatureMembers {
+        ) throws(CurlewError) -> SignatureMembers {
             var parameters = Parameters(created: moment, keyID: keyID, tag: tag)
             if hasExpires {
                 parameters.expires = moment.addingTimeInterval(Double((validity ?? .seconds(300)).components.seconds))
@@ -129,15 +139,24 @@ extension MessageSignature {
 
 extension MessageSignature.Signer {
     /// The signer of the signature that a server has asked for (RFC 9421 §5.2).
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for another key or algorithm than
-    ///   this signer has.
-    public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CredentialsError) -> Self {
+    ///
+    /// The server may ask for more than this signer covers, and for less of nothing: a signature of few components could be
+    /// used for another request.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for another key, algorithm or tag than this signer has,
+    ///   and for a signature that does not cover all of its ``components``.
+    public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CurlewError) -> Self {
         let isOwnKey = wanted.keyID.map { keyID?.hasSameBytes(as: $0) == true }
         guard isOwnKey ?? true else {
-            throw CredentialsError(.invalidSetting, "a signature by another key is asked for")
+            throw CurlewError(.invalidRequest, "a signature by another key is asked for")
         }
         guard wanted.algorithm == nil || wanted.algorithm?.hasSameBytes(as: algorithm.name) == true else {
-            throw CredentialsError(.invalidSetting, "a signature by another algorithm is asked for")
+            throw CurlewError(.invalidRequest, "a signature by another algorithm is asked for")
+        }
+        guard wanted.tag == nil || tag == nil || tag.hasSameBytes(as: wanted.tag) else {
+            throw CurlewError(.invalidRequest, "a signature for another application is asked for")
+        }
+        if let missing = components.first(where: { !wanted.components.contains($0) }) {
+            throw CurlewError(.invalidRequest, "a signature that does not cover \(missing) is asked for")
         }
         var signer = self
         signer.label = wanted.label
@@ -168,14 +187,14 @@ struct SignatureMembers {
     var signatureText: String { "\(label)=\(StructuredField.BareItem.bytes(signature).text)" }
 
     /// Adds the members behind those that are there.
-    func append(to fields: inout HTTPFields) throws(CredentialsError) {
+    func append(to fields: inout HTTPFields) throws(CurlewError) {
         for (name, text) in [(Self.inputName, inputText), (Self.signatureName, signatureText)] {
             guard let value = fields[name], !value.isEmpty else {
                 fields[name] = text
                 continue
             }
             guard let dictionary = StructuredField.dictionary(Array(value.utf8)), dictionary[label] == nil else {
-                throw CredentialsError(
+                throw CurlewError(
                     .invalidRequest, "the message has a signature with the label \(label) already, or a broken one")
             }
             fields[name] = "\(value), \(text)"

@@ -1,3 +1,4 @@
+public import Curlew
 public import FoundationEssentials
 internal import HTTPTypes
 
@@ -5,17 +6,22 @@ extension MessageSignature {
     /// The rules by which signatures of messages are accepted, and their verification (RFC 9421 §3.2).
     ///
     /// ```swift
-    /// let verifier = try MessageSignature.Verifier(required: [.status, .field(HTTPField.Name("Content-Digest")!)])
-    /// let accepted = try verifier.verify(MessageSignature.Message(response, to: request), at: Date()) { parameters in
+    /// let verifier = try MessageSignature.Verifier(
+    ///     required: [.status, .contentDigest, .method.ofRequest, .targetURI.ofRequest])
+    /// let message = MessageSignature.Message(response, to: request)
+    /// let accepted = try verifier.verify(message, content: content, at: Date()) { parameters in
     ///     keys[parameters.keyID ?? ""]
     /// }
     /// ```
+    ///
+    /// The components of the request tie the response to it. Without them the signed response of another request is
+    /// accepted too.
     public struct Verifier: Sendable {
         /// The components that a signature has to cover.
-        public var required: [Component]
+        public let required: [Component]
         /// The algorithms that are accepted. A key that is fit for several uses the first one, unless the signature
         /// names another.
-        public var algorithms: [Algorithm]
+        public let algorithms: [Algorithm]
         /// The longest time since a signature was made: 5 minutes. nil accepts signatures of any age, and without a
         /// time.
         public var longestAge: Duration?
@@ -34,15 +40,15 @@ extension MessageSignature {
         ///   - required: The components that a signature has to cover, at least one.
         ///   - algorithms: The algorithms that are accepted; all but `rsa-v1_5-sha256` by default.
         ///   - longestAge: The longest time since a signature was made.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` without components or
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` without components or
         ///   algorithms: a signature of nothing proves nothing.
         public init(
             required: [Component],
             algorithms: [Algorithm] = [.ed25519, .ecdsaP256SHA256, .ecdsaP384SHA384, .rsaPSSSHA512, .hmacSHA256],
             longestAge: Duration? = .seconds(300)
-        ) throws(CredentialsError) {
+        ) throws(CurlewError) {
             guard !required.isEmpty, !algorithms.isEmpty else {
-                throw CredentialsError(.invalidSetting, "a verifier requires at least a component and an algorithm")
+                throw CurlewError(.invalidRequest, "a verifier requires at least a component and an algorithm")
             }
             self.required = required
             self.algorithms = algorithms
@@ -69,17 +75,30 @@ extension MessageSignature.Verifier {
 
     /// Verifies the message's signatures, and returns the first one that is accepted.
     ///
-    /// The content is covered only if Content-Digest is among ``required``, and its digest is compared with the
-    /// content.
+    /// With `content` a signature is accepted only if it covers the field Content-Digest, and the strongest digest there is
+    /// the content's. Without, nothing is known of the content.
     /// - Parameters:
     ///   - message: The message. A response needs its request where a component is of it.
+    ///   - content: The content as it came, before content codings are undone; nil if it is not to be used.
     ///   - moment: The time.
     ///   - key: Finds the key of a signature by its parameters; nil refuses the signature.
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/signatureMissing`` for a message without a signature
-    ///   of the label and tag, and with ``CredentialsError/Code/signatureRejected`` for the first reason why none is
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if ``MessageSignature/Component/contentDigest`` is required
+    ///   and there is no content to compare; with ``ErrorCode/signatureMissing`` for a message without a signature
+    ///   of the label and tag, and with ``ErrorCode/signatureRejected`` for the first reason why none is
     ///   accepted.
     public func verify(
-        _ message: MessageSignature.Message, at moment: Date,
+        _ message: MessageSignature.Message, content: [UInt8]?, at moment: Date,
+        key: (MessageSignature.Parameters) throws -> VerificationKey?
+    ) throws -> MessageSignature.Accepted {
+        guard content != nil || !required.contains(where: \.isContentDigest) else {
+            throw CurlewError(.invalidRequest, "a signature has to cover the content, and there is none to compare")
+        }
+        return try accepted(message, content, at: moment, key: key)
+    }
+
+    /// The first signature that is accepted, whose digest is compared with the content if there is one.
+    func accepted(
+        _ message: MessageSignature.Message, _ content: [UInt8]?, at moment: Date,
         key: (MessageSignature.Parameters) throws -> VerificationKey?
     ) throws -> MessageSignature.Accepted {
         let fields = message.fields
@@ -91,7 +110,7 @@ extension MessageSignature.Verifier {
         guard inputs.repeatedKeys.isEmpty, signatures.repeatedKeys.isEmpty else {
             throw Self.rejection("two signatures have the same label")
         }
-        var reason: CredentialsError?
+        var reason: CurlewError?
         var count = 0
         for entry in inputs.entries where label?.hasSameBytes(as: entry.key) ?? true {
             guard case .innerList(let input) = entry.member,
@@ -106,19 +125,35 @@ extension MessageSignature.Verifier {
             do {
                 let candidate = Candidate(
                     label: entry.key, input: input, parameters: parameters, signature: signatures[entry.key])
-                return try check(candidate, message, moment, key)
-            } catch let error as CredentialsError {
+                let accepted = try check(candidate, message, moment, key)
+                if let content { try Self.checkContent(content, accepted, fields) }
+                return accepted
+            } catch let error as CurlewError {
                 reason = reason ?? error
             }
         }
         throw reason ?? Self.missing()
     }
 
-    private static func missing() -> CredentialsError {
-        CredentialsError(.signatureMissing, "the message has no signature of the kind that is required")
+    /// Compares content with the digest that a signature covers.
+    static func checkContent(
+        _ content: [UInt8], _ accepted: MessageSignature.Accepted, _ fields: HTTPFields
+    ) throws(CurlewError) {
+        guard accepted.components.contains(where: \.isContentDigest) else {
+            throw rejection("a signature does not cover \(MessageSignature.Component.contentDigest)")
+        }
+        switch try DigestField.matches(fields, content) {
+        case true: return
+        case false: throw rejection("the content is not what its digest says")
+        case nil: throw rejection("the field Content-Digest has no digest by an algorithm that is known")
+        }
     }
 
-    private static func rejection(_ reason: String) -> CredentialsError { CredentialsError(.signatureRejected, reason) }
+    private static func missing() -> CurlewError {
+        CurlewError(.signatureMissing, "the message has no signature of the kind that is required")
+    }
+
+    private static func rejection(_ reason: String) -> CurlewError { CurlewError(.signatureRejected, reason) }
 
     private struct Candidate {
         let label: String
@@ -135,7 +170,7 @@ extension MessageSignature.Verifier {
             throw Self.rejection("a signature has no value")
         }
         guard let components = MessageSignature.Component.all(in: candidate.input) else {
-            throw Self.rejection("a signature has a component twice, or one that is none")
+            throw Self.rejection("a signature has a component twice, one that is none, or more than 64")
         }
         if let missing = required.first(where: { !components.contains($0) }) {
             throw Self.rejection("a signature does not cover \(missing)")
@@ -161,7 +196,7 @@ extension MessageSignature.Verifier {
             label: candidate.label, components: components, parameters: candidate.parameters, algorithm: algorithm)
     }
 
-    private func checkTimes(_ parameters: MessageSignature.Parameters, _ moment: Date) throws(CredentialsError) {
+    private func checkTimes(_ parameters: MessageSignature.Parameters, _ moment: Date) throws(CurlewError) {
         let now = CalendarTime.wholeSeconds(of: moment)
         let slack = max(0, tolerance.components.seconds)
         if let created = parameters.created.map(CalendarTime.wholeSeconds(of:)) {
@@ -182,7 +217,7 @@ extension MessageSignature.Verifier {
     /// The algorithm that the signature names, or else the first one that is accepted and fit for the key.
     private func algorithm(
         of parameters: MessageSignature.Parameters, _ key: VerificationKey
-    ) throws(CredentialsError) -> MessageSignature.Algorithm {
+    ) throws(CurlewError) -> MessageSignature.Algorithm {
         let fit = algorithms.filter { key.schemes.contains($0.scheme) }
         let chosen = parameters.algorithm.map { name in fit.first { $0.name.hasSameBytes(as: name) } } ?? fit.first
         guard let chosen else { throw Self.rejection("the algorithm of a signature is not accepted, or not its key's") }

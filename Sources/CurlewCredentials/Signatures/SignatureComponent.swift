@@ -1,3 +1,4 @@
+internal import Curlew
 public import HTTPTypes
 
 extension MessageSignature {
@@ -16,7 +17,8 @@ extension MessageSignature {
 
         /// The method of a request.
         public static let method = Component(derived: "@method")
-        /// The whole URI of a request, without its fragment.
+        /// The whole URI of a request, without its fragment. The host is as the field Host carries it: in the case that the
+        /// request has, without user information and the scheme's own port.
         public static let targetURI = Component(derived: "@target-uri")
         /// Host, in lower case, and port of a request, unless it is the scheme's own.
         public static let authority = Component(derived: "@authority")
@@ -28,6 +30,8 @@ extension MessageSignature {
         public static let path = Component(derived: "@path")
         /// The query of a request with its question mark.
         public static let query = Component(derived: "@query")
+        /// The digest of the content (RFC 9530): the field Content-Digest.
+        public static let contentDigest = Component.field(DigestField.name)
         /// The status code of a response.
         public static let status = Component(derived: "@status")
 
@@ -60,6 +64,22 @@ extension MessageSignature {
             var item = item
             item.parameters.append(StructuredField.Parameter(key: key, value: value))
             return Component(item: item)
+        }
+
+        /// The most components of a signature.
+        static let limit = 64
+
+        /// True if the name and its parameters are printable ASCII, as a signature has to be.
+        var isWritable: Bool {
+            ([item.value] + item.parameters.map(\.value)).allSatisfy { value in
+                if case .string(let text) = value { text.isPrintableASCII } else { true }
+            }
+        }
+
+        /// True if the component is the whole field Content-Digest of the message itself.
+        var isContentDigest: Bool {
+            name.hasSameBytes(as: DigestField.name.canonicalName)
+                && !item.parameters.contains { ["key", "tr", "req"].contains($0.key) }
         }
 
         /// The name without parameters.

@@ -1,3 +1,4 @@
+internal import Curlew
 public import HTTPTypes
 
 extension MessageSignature {
@@ -74,9 +75,13 @@ extension MessageSignature {
 
 extension MessageSignature.Message {
     /// The text that is signed (RFC 9421 §2.5).
-    /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a component that the message
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for more than 64 components, and for one that the message
     ///   does not have, that occurs twice, that has a parameter without meaning, or whose value is not ASCII.
-    func signatureBase(of signature: StructuredField.InnerList) throws(CredentialsError) -> [UInt8] {
+    func signatureBase(of signature: StructuredField.InnerList) throws(CurlewError) -> [UInt8] {
+        guard signature.items.count <= MessageSignature.Component.limit else {
+            throw CurlewError(
+                .invalidRequest, "a signature covers more than \(MessageSignature.Component.limit) components")
+        }
         var base: [UInt8] = []
         var seen: Set<MessageSignature.Component> = []
         for item in signature.items {
@@ -87,12 +92,12 @@ extension MessageSignature.Message {
         return base + Array("\"@signature-params\": \(signature.text)".utf8)
     }
 
-    private static func failure(_ component: MessageSignature.Component, _ reason: String) -> CredentialsError {
-        CredentialsError(
+    private static func failure(_ component: MessageSignature.Component, _ reason: String) -> CurlewError {
+        CurlewError(
             .invalidRequest, "the component \(PeerText.escaped(component.item.text, limit: 120)) \(reason)")
     }
 
-    private func value(of component: MessageSignature.Component) throws(CredentialsError) -> [UInt8] {
+    private func value(of component: MessageSignature.Component) throws(CurlewError) -> [UInt8] {
         guard case .string(let name) = component.item.value else { throw Self.failure(component, "has no name") }
         let isDerived = name.utf8.first == UInt8(ascii: "@")
         let allowed =
@@ -134,10 +139,14 @@ extension MessageSignature.Message {
         case "@authority": return authority(of: request).map { $0.map(\.lowercasedASCII) }
         case "@target-uri":
             guard let authority = authority(of: request), !scheme.isEmpty else { return nil }
-            return scheme + Array("://".utf8) + authority + (target.first == .slash ? [] : [.slash]) + target
+            // The target of `OPTIONS *` is the server as a whole, whose URI has no path (RFC 9110 §7.1).
+            let isWhole = target.elementsEqual("*".utf8)
+            let separator: [UInt8] = isWhole || target.first == .slash ? [] : [.slash]
+            return scheme + Array("://".utf8) + authority + separator + (isWhole ? [] : target)
         case "@request-target":
             return request.method == .connect ? request.authority.map { Array($0.utf8) } : target.isEmpty ? nil : target
-        case "@path": return pathEnd == 0 ? [.slash] : Array(target[..<pathEnd])
+        case "@path":
+            return pathEnd == 0 || target.elementsEqual("*".utf8) ? [.slash] : Array(target[..<pathEnd])
         case "@query": return [.questionMark] + target[pathEnd...].dropFirst()
         case "@query-param":
             guard case .string(let name) = component.item.parameters["name"] else { return nil }
@@ -146,7 +155,7 @@ extension MessageSignature.Message {
         }
     }
 
-    /// Host and port without user information and without the scheme's own port.
+    /// Host and port as the field Host carries them: without user information and without the scheme's own port.
     private func authority(of request: HTTPRequest) -> [UInt8]? {
         guard let text = request.authority ?? request.headerFields[HTTPField.Name("Host")!] else { return nil }
         let bytes = Array(text.utf8)
@@ -174,7 +183,7 @@ extension MessageSignature.Message {
 
     private func field(
         _ name: String, _ component: MessageSignature.Component, _ isOfRequest: Bool
-    ) throws(CredentialsError) -> [UInt8]? {
+    ) throws(CurlewError) -> [UInt8]? {
         let parameters = component.item.parameters
         guard let fieldName = HTTPField.Name(name), fieldName.canonicalName.hasSameBytes(as: name) else { return nil }
         let head = isOfRequest ? request?.headerFields : response?.headerFields
@@ -212,4 +221,13 @@ extension MessageSignature.Message {
         case nil: nil
         }
     }
+}
+
+/// Fields and queries may hold secrets, so that texts of a message have neither.
+extension MessageSignature.Message: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String {
+        response.map { "response with the status \($0.status.code)" } ?? "request by \(request?.method.rawValue ?? "")"
+    }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["kind": response == nil ? "request" : "response"]) }
 }

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// The types of structured fields (RFC 9651), and their text.
 enum StructuredField {
     /// A value without parameters. Texts hold ASCII alone, so that their comparison is one of bytes.

@@ -1,3 +1,5 @@
+internal import Curlew
+
 extension StructuredField {
     /// The most bytes of a field: 64 KiB.
     static let sizeLimit = 64 << 10

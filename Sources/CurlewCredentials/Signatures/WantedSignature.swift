@@ -1,3 +1,4 @@
+public import Curlew
 public import HTTPTypes
 
 extension MessageSignature {
@@ -20,14 +21,16 @@ extension MessageSignature {
         /// Its tag.
         public let tag: String?
 
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidSetting`` for a label or a text that no
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a label or a text that no
         ///   signature may have.
         public init(
             label: String = "sig1", components: [Component], hasCreated: Bool = true, hasExpires: Bool = false,
             nonce: String? = nil, algorithm: Algorithm? = nil, keyID: String? = nil, tag: String? = nil
-        ) throws(CredentialsError) {
-            guard Signer.isLabel(label), Set(components).count == components.count else {
-                throw CredentialsError(.invalidSetting, "the label of a signature is none, or a component occurs twice")
+        ) throws(CurlewError) {
+            guard Signer.isLabel(label), Component.areFit(components) else {
+                throw CurlewError(
+                    .invalidRequest,
+                    "the label of a signature is none, or its components are too many, not ASCII, or one occurs twice")
             }
             _ = try Parameters(nonce: nonce, keyID: keyID, tag: tag).structured()
             self.label = label
@@ -63,19 +66,19 @@ extension MessageSignature {
         static let limit = 16
 
         /// The signatures that a message asks for.
-        /// - Throws: ``CredentialsError`` with ``CredentialsError/Code/invalidRequest`` for a field that breaks its
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a field that breaks its
         ///   rules, has a label twice, or asks for more than 16 signatures.
-        public static func all(in fields: HTTPFields) throws(CredentialsError) -> [Wanted] {
+        public static func all(in fields: HTTPFields) throws(CurlewError) -> [Wanted] {
             guard let dictionary = StructuredField.dictionary(of: fieldName, in: fields) else {
                 guard fields[fields: fieldName].isEmpty else {
-                    throw CredentialsError(.invalidRequest, "the field Accept-Signature is malformed")
+                    throw CurlewError(.invalidRequest, "the field Accept-Signature is malformed")
                 }
                 return []
             }
             let wanted = dictionary.entries.compactMap { Wanted($0) }
             guard dictionary.repeatedKeys.isEmpty, wanted.count == dictionary.entries.count, wanted.count <= limit
             else {
-                throw CredentialsError(
+                throw CurlewError(
                     .invalidRequest, "the field Accept-Signature is malformed, has a label twice, or asks for too much")
             }
             return wanted
@@ -95,8 +98,15 @@ extension MessageSignature {
 }
 
 extension MessageSignature.Component {
-    /// The components of a list; nil if one has no name, occurs twice, or is that of the parameters themselves.
+    /// True for at most 64 components in printable ASCII, each of which occurs once.
+    static func areFit(_ components: [Self]) -> Bool {
+        components.count <= limit && components.allSatisfy(\.isWritable) && Set(components).count == components.count
+    }
+
+    /// The components of a list; nil if there are more than 64, or one has no name, occurs twice, or is that of the
+    /// parameters themselves.
     static func all(in list: StructuredField.InnerList) -> [Self]? {
+        guard list.items.count <= limit else { return nil }
         let components = list.items.map { Self(item: $0) }
         guard components.allSatisfy({ !$0.name.isEmpty && $0.name != "@signature-params" }),
             Set(components).count == components.count

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// Base 64 (RFC 4648 §4), and the alphabet for URLs without padding (§5).
 enum Base64 {
     static func encode(_ bytes: [UInt8]) -> String { encode(bytes, standard, isPadded: true) }

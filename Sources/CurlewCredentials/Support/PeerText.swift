@@ -1,24 +1,25 @@
+internal import Curlew
+
 /// Text that a peer has written, made fit for one line of a log.
 enum PeerText {
-    /// The text with control characters escaped as `\n` or `\u{7F}`, and cut after a number of scalars.
+    /// The text with control characters escaped as `\n` or `\u{7F}`. A text that is longer than the limit then ends in an
+    /// ellipsis, which the limit includes.
     ///
     /// Characters that reverse the direction of text or end a line in some programs are escaped too.
     static func escaped(_ text: String, limit: Int) -> String {
-        var escaped = String.UnicodeScalarView()
+        var pieces: [String.UnicodeScalarView] = []
         var count = 0
         for scalar in text.unicodeScalars {
-            guard count < limit else {
-                escaped.append("…")
+            let piece = isDangerous(scalar) ? name(of: scalar).unicodeScalars : String.UnicodeScalarView([scalar])
+            pieces.append(piece)
+            count += piece.count
+            guard count <= limit else {
+                while count >= limit, let last = pieces.popLast() { count -= last.count }
+                pieces.append(String.UnicodeScalarView(["…"]))
                 break
             }
-            count += 1
-            if isDangerous(scalar) {
-                escaped.append(contentsOf: name(of: scalar).unicodeScalars)
-            } else {
-                escaped.append(scalar)
-            }
         }
-        return String(escaped)
+        return String(String.UnicodeScalarView(pieces.joined()))
     }
 
     private static func name(of scalar: Unicode.Scalar) -> String {

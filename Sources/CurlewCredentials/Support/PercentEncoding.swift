@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// Percent-encoding of parts of a URI, and of forms.
 enum PercentEncoding {
     /// Encodes all but the unreserved characters of RFC 3986, and those named.

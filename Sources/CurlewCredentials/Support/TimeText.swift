@@ -1,22 +1,12 @@
+internal import Curlew
 internal import FoundationEssentials
 
 /// Readers of the two forms in which peers write moments.
 enum TimeText {
-    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the form of the field Date (RFC 9110 §5.6.7). nil for anything else.
+    /// Reads the field Date (RFC 9110 §5.6.7). nil for anything else.
     static func httpDate(_ text: String) -> Date? {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 29, bytes[3] == .comma, bytes[4] == .space, bytes[7] == .space, bytes[11] == .space,
-            bytes[16] == .space, bytes[19] == .colon, bytes[22] == .colon, bytes[25...].elementsEqual(" GMT".utf8),
-            let month = months.firstIndex(where: { bytes[8..<11].elementsEqual($0.utf8) }),
-            let day = number(bytes[5..<7]), let year = number(bytes[12..<16]), let hour = number(bytes[17..<19]),
-            let minute = number(bytes[20..<22]), let second = number(bytes[23..<25])
-        else { return nil }
-        return CalendarTime(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second).date
+        HTTPDate(text).map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
     }
-
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
 
     /// Reads `2025-01-31T10:20:30Z`, with a fraction of a second or an offset such as `+01:00` if there is one (RFC
     /// 3339).
@@ -29,7 +19,7 @@ enum TimeText {
             let second = number(bytes[17..<19]),
             let date = CalendarTime(
                 year: year, month: month, day: day, hour: hour, minute: minute, second: second
-            ).date
+            )?.date
         else { return nil }
         var rest = bytes[19...]
         if rest.first == .dot {

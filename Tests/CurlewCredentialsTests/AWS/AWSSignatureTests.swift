@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import HTTPTypes
 import Testing
@@ -122,11 +123,11 @@ struct AWSSignatureTests {
         var (_, signer) = try signature.signedInChunks(
             request(.put, "/a"), length: 10, credential: credential, at: moment)
         _ = try signer.append([1, 2])
-        #expect(throws: CredentialsError.self) { try signer.finish() }
-        #expect(throws: CredentialsError.self) { try signer.append([UInt8](repeating: 0, count: 9)) }
+        #expect(throws: CurlewError.self) { try signer.finish() }
+        #expect(throws: CurlewError.self) { try signer.append([UInt8](repeating: 0, count: 9)) }
         _ = try signer.append([UInt8](repeating: 0, count: 8))
         _ = try signer.finish()
-        #expect(throws: CredentialsError.self) { try signer.finish() }
+        #expect(throws: CurlewError.self) { try signer.finish() }
     }
 
     @Test("a parameter has one signature whether or not its characters are encoded, and a plus is a space")
@@ -155,22 +156,83 @@ struct AWSSignatureTests {
         #expect(try signature.signedInChunks(chunks, length: 5, credential: token, at: moment).request == chunks)
     }
 
+    @Test("a payload by its SHA-256 has the signature of its bytes")
+    func payloadByHash() throws {
+        let bytes = Array("Welcome to Amazon S3.".utf8)
+        let payloads: [AWSSignature.Payload] = [.bytes(bytes), try .sha256(Hashing.sha256(bytes))]
+        let signed = try payloads.map {
+            try signature.signed(request(.put, "/a"), payload: $0, credential: credential, at: moment)
+        }
+        #expect(signed[0] == signed[1])
+        #expect(
+            signed[1].headerFields[.amzContentSHA256]
+                == "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072")
+    }
+
+    @Test("a hash of an earlier signature is not signed beside another payload")
+    func staleHash() throws {
+        let iam = try AWSSignature(service: "iam", region: "us-east-1")
+        let first = try iam.signed(request(.post, "/"), payload: .unsigned, credential: credential, at: moment)
+        #expect(first.headerFields[.amzContentSHA256] == "UNSIGNED-PAYLOAD")
+        let second = try iam.signed(first, payload: .bytes([1]), credential: credential, at: moment)
+        #expect(second.headerFields[.amzContentSHA256] == nil)
+        #expect(second == (try iam.signed(request(.post, "/"), payload: .bytes([1]), credential: credential, at: moment)))
+    }
+
+    @Test("a signature in fields and one in the query replace each other")
+    func otherForm() throws {
+        let token = try AWSCredential(accessKey: "AKID", secretKey: "secret", sessionToken: "token")
+        let plain = request(.get, "/a?b=c&d", [.range: "bytes=0-9"])
+        let inFields = try signature.signed(plain, payload: .empty, credential: token, at: moment)
+        let inQuery = try signature.presigned(plain, credential: token, at: moment, validity: .seconds(60))
+        #expect(try signature.presigned(inFields, credential: token, at: moment, validity: .seconds(60)) == inQuery)
+        #expect(inQuery.headerFields == plain.headerFields)
+        #expect(try signature.signed(inQuery, payload: .empty, credential: token, at: moment) == inFields)
+        #expect(inFields.path == "/a?b=c&d")
+        let chunks = try signature.signedInChunks(plain, length: 5, credential: token, at: moment).request
+        #expect(try signature.signed(chunks, payload: .empty, credential: token, at: moment) == inFields)
+    }
+
+    @Test("S3 names the hash of its payload by whichever rule the path is signed")
+    func pathRules() throws {
+        let normalized = try AWSSignature(service: "s3", region: "us-east-1", pathRule: .normalized)
+        let signed = try normalized.signed(request(.get, "/a"), payload: .empty, credential: credential, at: moment)
+        #expect(signed.headerFields[.amzContentSHA256]?.hasPrefix("e3b0c442") == true)
+        #expect(
+            try normalized.presigned(request(.get, "/a"), credential: credential, at: moment, validity: .seconds(60))
+                == signature.presigned(request(.get, "/a"), credential: credential, at: moment, validity: .seconds(60)))
+        let other = try AWSSignature(service: "iam", region: "us-east-1", pathRule: .asRequested)
+        let plain = try other.signed(request(.get, "/a"), payload: .empty, credential: credential, at: moment)
+        #expect(plain.headerFields[.amzContentSHA256] == nil)
+    }
+
+    @Test("a plus of a query is a space for every service", arguments: ["s3", "execute-api"])
+    func plus(_ service: String) throws {
+        let signature = try AWSSignature(service: service, region: "us-east-1")
+        let texts = try ["/?a=1+2", "/?a=1%202", "/?a=1%2B2"].map { path in
+            try signatureText(
+                signature.signed(request(.get, path), payload: .empty, credential: credential, at: moment))
+        }
+        #expect(texts[0] == texts[1])
+        #expect(texts[0] != texts[2])
+    }
+
     @Test("a request without a host, and names that would change the scope, are refused")
     func refusals() throws {
         let hostless = HTTPRequest(method: .get, scheme: "https", authority: nil, path: "/")
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try signature.signed(hostless, payload: .empty, credential: credential, at: moment)
         }
         for name in ["", "a/b", "a,b", "a b", "é"] {
-            #expect(throws: CredentialsError.self) { try AWSSignature(service: name, region: "a") }
-            #expect(throws: CredentialsError.self) { try AWSSignature(service: "a", region: name) }
+            #expect(throws: CurlewError.self) { try AWSSignature(service: name, region: "a") }
+            #expect(throws: CurlewError.self) { try AWSSignature(service: "a", region: name) }
         }
         for validity in [Duration.zero, .seconds(604_801), .seconds(-1)] {
-            #expect(throws: CredentialsError.self) {
+            #expect(throws: CurlewError.self) {
                 try signature.presigned(request(.get, "/"), credential: credential, at: moment, validity: validity)
             }
         }
-        #expect(throws: CredentialsError.self) { try AWSSignature.Payload.sha256([1]) }
+        #expect(throws: CurlewError.self) { try AWSSignature.Payload.sha256([1]) }
     }
 
     @Test("a clock that is wrong is learned from the refusal", arguments: [-7200, 7200, 301, -241])

@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import HTTPTypes
 import Testing
@@ -13,12 +14,21 @@ struct AWSSourceTests {
                 "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token",
                 "AWS_CREDENTIAL_EXPIRATION": "2013-05-24T00:00:00Z",
             ]))
-        #expect(credential.secretKey == "secret")
+        #expect(
+            try credential
+                == AWSCredential(
+                    accessKey: "AKID", secretKey: "secret", sessionToken: "token",
+                    expiration: Date(timeIntervalSince1970: 1_369_353_600)))
+        #expect(
+            try credential
+                != AWSCredential(
+                    accessKey: "AKID", secretKey: "other", sessionToken: "token",
+                    expiration: Date(timeIntervalSince1970: 1_369_353_600)))
         #expect(credential.sessionToken == "token")
         #expect(credential.expiration == Date(timeIntervalSince1970: 1_369_353_600))
         #expect(try AWSCredential(environment: ["AWS_ACCESS_KEY_ID": ""]) == nil)
-        #expect(throws: CredentialsError.self) { try AWSCredential(environment: ["AWS_ACCESS_KEY_ID": "AKID"]) }
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) { try AWSCredential(environment: ["AWS_ACCESS_KEY_ID": "AKID"]) }
+        #expect(throws: CurlewError.self) {
             try AWSCredential(environment: [
                 "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CREDENTIAL_EXPIRATION": "soon",
             ])
@@ -44,11 +54,11 @@ struct AWSSourceTests {
         #expect(try AWSCredential(sharedFile: file, profile: "e\u{301}")?.sessionToken == "token")
         #expect(try AWSCredential(sharedFile: file, profile: "\u{E9}") == nil)
         #expect(try AWSCredential(sharedFile: file, profile: "empty") == nil)
-        #expect(throws: CredentialsError.self) { try AWSCredential(sharedFile: file, profile: "half") }
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) { try AWSCredential(sharedFile: file, profile: "half") }
+        #expect(throws: CurlewError.self) {
             try AWSCredential(sharedFile: [UInt8](repeating: 0x0A, count: 1 << 20 + 1), profile: "default")
         }
-        #expect(throws: CredentialsError.self) { try AWSCredential(sharedFile: [0xFF], profile: "default") }
+        #expect(throws: CurlewError.self) { try AWSCredential(sharedFile: [0xFF], profile: "default") }
     }
 
     @Test("two profiles whose names are canonically equivalent are two")
@@ -71,7 +81,7 @@ struct AWSSourceTests {
         let refusal = try JSONDecoder().decode(
             AWSRoleAnswer.self,
             from: Data(#"{"Code": "Assume\nRole", "Message": "no trust", "SecretAccessKey": "se"}"#.utf8))
-        let error = #expect(throws: CredentialsError.self) { try refusal.credential }
+        let error = #expect(throws: CurlewError.self) { try refusal.credential }
         #expect(error?.message == "the metadata service gave no credential (Assume\\nRole: no trust)")
     }
 
@@ -93,30 +103,44 @@ struct AWSSourceTests {
             "http://example.com/", "http://127.0.0.1@example.com/", "ftp://localhost/", "http://localhost.example.com/",
             "http://127.0.0.1:80@example.com/", "http://[::1]x/",
         ] {
-            #expect(throws: CredentialsError.self, "\(uri)") {
+            #expect(throws: CurlewError.self, "\(uri)") {
                 try AWSContainerEndpoint(environment: ["AWS_CONTAINER_CREDENTIALS_FULL_URI": uri])
             }
         }
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try AWSContainerEndpoint(environment: [
                 "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "a\r\nb",
             ])
         }
         #expect(try AWSContainerEndpoint(environment: [:]) == nil)
+        let withFile = try #require(
+            try AWSContainerEndpoint(environment: [
+                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "Basic x",
+                "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": "/run/token",
+            ]))
+        #expect(withFile.authorizationFile == "/run/token")
+        #expect(withFile.authorization == nil)
     }
 
     @Test("secrets are in no text that is made of a credential")
     func secrets() throws {
         let credential = try AWSCredential(accessKey: "AKID", secretKey: "SECRETKEY", sessionToken: "SECRETTOKEN")
-        SecretCheck.expectNone(of: ["SECRET"], in: credential)
+        SecretCheck.expectNone(of: ["SECRET", "83, 69, 67"], in: credential)
         let signature = try AWSSignature(service: "s3", region: "a")
         let signer = try signature.signedInChunks(
             .init(method: .put, scheme: "https", authority: "a", path: "/"), length: 1, credential: credential,
             at: Date()
         ).signer
-        SecretCheck.expectNone(of: ["SECRET"], in: signer)
+        SecretCheck.expectNone(of: ["SECRET", "83, 69, 67"], in: signer)
+        SecretCheck.expectNone(of: ["SECRET", "83, 69, 67"], in: AWSSignature.Payload.bytes(Array("SECRET".utf8)))
+        let answer = #"{"AccessKeyId": "ASIA", "SecretAccessKey": "SECRET", "Token": "SECRET"}"#
+        SecretCheck.expectNone(of: ["SECRET"], in: try JSONDecoder().decode(AWSRoleAnswer.self, from: Data(answer.utf8)))
+        let endpoint = try AWSContainerEndpoint(environment: [
+            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/SECRET", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "SECRET",
+        ])
+        SecretCheck.expectNone(of: ["SECRET"], in: try #require(endpoint))
         for (key, secret, token) in [("", "s", ""), ("a b", "s", ""), ("a", "", ""), ("a", "SECRET", "SECRET\n")] {
-            let error = #expect(throws: CredentialsError.self) {
+            let error = #expect(throws: CurlewError.self) {
                 try AWSCredential(accessKey: key, secretKey: secret, sessionToken: token)
             }
             #expect(error?.description.contains("SECRET") == false)

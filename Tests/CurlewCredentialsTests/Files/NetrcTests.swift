@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import Testing
 
@@ -23,7 +24,7 @@ struct NetrcTests {
         #expect(cases.count > 400)
         for example in cases {
             guard example.error == nil else {
-                #expect(throws: CredentialsError.self, "\(example)") { try Netrc(Array(example.text.utf8)) }
+                #expect(throws: CurlewError.self, "\(example)") { try Netrc(Array(example.text.utf8)) }
                 continue
             }
             let login = try Netrc(Array(example.text.utf8)).login(for: example.host)
@@ -77,11 +78,21 @@ struct NetrcTests {
             "machine a password SECRET" + String(repeating: "\n", count: 128 << 10),
         ]
         for text in texts {
-            let error = #expect(throws: CredentialsError.self) { try Netrc(Array(text.utf8)) }
+            let error = #expect(throws: CurlewError.self) { try Netrc(Array(text.utf8)) }
             #expect(error?.description.contains("SECRET") == false)
         }
         let longest = String(repeating: "x", count: 4095)
         #expect(try login("machine a password \(longest)") == ["", longest])
+    }
+
+    @Test("a login or a password that is not UTF-8 is refused, and not changed")
+    func otherBytes() throws {
+        for word in ["login", "password"] {
+            let file = Array("machine a \(word) ".utf8) + [0x66, 0xFC]
+            let error = #expect(throws: CurlewError.self) { try Netrc(file) }
+            #expect(error?.code == .invalidCredential)
+        }
+        #expect(throws: Never.self) { try Netrc(Array("account ".utf8) + [0xFC]) }
     }
 
     @Test("passwords are in no text that is made of a file or a login")
@@ -103,8 +114,8 @@ struct NetrcTests {
     func openFile(_ mode: Int) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("machine a login u password p", mode: mode)
-        let error = #expect(throws: CredentialsError.self) { try Netrc(contentsOf: path) }
-        #expect(error?.code == .openPermissions)
+        let error = #expect(throws: CurlewError.self) { try Netrc(contentsOf: path) }
+        #expect(error?.code == .credentialFileExposed)
     }
 
     @Test("a file that is missing, no file, a pipe, or too large is refused")
@@ -113,27 +124,27 @@ struct NetrcTests {
         let pipe = folder.path + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         for path in [folder.path + "/none", folder.path, pipe] {
-            let error = #expect(throws: CredentialsError.self) { try Netrc(contentsOf: path) }
-            #expect(error?.code == .invalidSource)
+            let error = #expect(throws: CurlewError.self) { try Netrc(contentsOf: path) }
+            #expect(error?.code == .invalidCredential)
         }
         let large = try folder.write(String(repeating: " \n", count: 64 << 10) + " ", mode: 0o600)
-        let error = #expect(throws: CredentialsError.self) { try Netrc(contentsOf: large) }
-        #expect(error?.code == .tooLarge)
+        let error = #expect(throws: CurlewError.self) { try Netrc(contentsOf: large) }
+        #expect(error?.code == .invalidCredential)
     }
 
     @Test("a file of secrets is replaced as a whole, for its owner alone")
     func writing() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("old", mode: 0o644)
-        #expect(throws: CredentialsError.self) { try SecretFile.read(path, limit: 100) }
+        #expect(throws: CurlewError.self) { try SecretFile.read(path, limit: 100) }
         try SecretFile.write(Array("new".utf8), to: path)
         #expect(try SecretFile.read(path, limit: 100) == Array("new".utf8))
         try SecretFile.write([], to: path)
         #expect(try SecretFile.read(path, limit: 0).isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
-        let error = #expect(throws: CredentialsError.self) {
+        let error = #expect(throws: CurlewError.self) {
             try SecretFile.write([1], to: folder.path + "/none/file")
         }
-        #expect(error?.code == .systemFailed)
+        #expect(error?.code == .fileFailed)
     }
 }

@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import Testing
 
@@ -113,24 +114,24 @@ struct AssertionOracleTests {
         ]
         for (name, passphrase) in refused {
             let pem = try #require(keys[name])
-            let error = #expect(throws: CredentialsError.self, "\(name)") {
+            let error = #expect(throws: CurlewError.self, "\(name)") {
                 try SigningKey(pem: pem, passphrase: passphrase)
             }
-            #expect(error?.code == .invalidKey)
+            #expect(error?.code == .invalidCredential)
             #expect(error?.description.contains("sesame") == false)
         }
         for text in ["", "no key", String(repeating: "x", count: 70_000)] {
-            #expect(throws: CredentialsError.self) { try SigningKey(pem: text) }
-            #expect(throws: CredentialsError.self) { try VerificationKey(pem: text) }
+            #expect(throws: CurlewError.self) { try SigningKey(pem: text) }
+            #expect(throws: CurlewError.self) { try VerificationKey(pem: text) }
         }
         for name in ["p384", "ed25519"] {
             let key = try key(name)
-            #expect(throws: CredentialsError.self) { try OAuth.ClientAuthentication.privateKey(key) }
+            #expect(throws: CurlewError.self) { try OAuth.ClientAuthentication.privateKey(key) }
         }
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try OAuth.ClientAuthentication.privateKey(SigningKey(sharedSecret: [UInt8](repeating: 1, count: 32)))
         }
-        #expect(throws: CredentialsError.self) { try SigningKey(sharedSecret: [1, 2, 3]) }
-        #expect(throws: CredentialsError.self) { try key("p256").sign([], by: .ed25519) }
+        #expect(throws: CurlewError.self) { try SigningKey(sharedSecret: [1, 2, 3]) }
+        #expect(throws: CurlewError.self) { try key("p256").sign([], by: .ed25519) }
     }
 }

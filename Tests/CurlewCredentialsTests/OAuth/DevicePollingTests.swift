@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import Testing
 

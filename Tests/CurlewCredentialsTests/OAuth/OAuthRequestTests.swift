@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import HTTPTypes
 import Testing
@@ -68,9 +69,21 @@ struct OAuthRequestTests {
         #expect(post.fields[.authorization] == nil)
     }
 
+    @Test("a parameter that the request has already, or the client's authentication adds, is refused")
+    func repeatedParameters() throws {
+        let request = try OAuth.Request.clientCredentials().adding("x", "1").adding("resource", "a").adding("resource", "b")
+        for name in ["grant_type", "scope", "client_id", "client_secret", "client_assertion", "x", ""] {
+            let error = #expect(throws: CurlewError.self, "\(name)") { try request.adding(name, "SECRET") }
+            #expect(error?.code == .invalidRequest)
+            #expect(error?.description.contains("SECRET") == false)
+        }
+        #expect(throws: CurlewError.self) { try OAuth.Request.refresh("r").adding("refresh_token", "s") }
+        #expect(try form(request).body.contains("resource=a&resource=b"))
+    }
+
     @Test("a scope that would be several, or none, is refused", arguments: ["", "a b", "a\"b", "a\\b", "é", "a\n"])
     func scopes(_ scope: String) {
-        #expect(throws: CredentialsError.self) { try OAuth.Request.clientCredentials(scopes: [scope]) }
+        #expect(throws: CurlewError.self) { try OAuth.Request.clientCredentials(scopes: [scope]) }
     }
 
     @Test("a new proof key has 43 characters, and text that is no verifier is refused")
@@ -82,7 +95,7 @@ struct OAuthRequestTests {
             "", String(repeating: "a", count: 42), String(repeating: "a", count: 129),
             String(repeating: "=", count: 50),
         ] {
-            #expect(throws: CredentialsError.self) { try OAuth.ProofKey(verifier: text) }
+            #expect(throws: CurlewError.self) { try OAuth.ProofKey(verifier: text) }
         }
     }
 
@@ -93,11 +106,14 @@ struct OAuthRequestTests {
         SecretCheck.expectNone(of: ["SECRET"], in: try OAuth.Request.refresh("SECRET"))
         SecretCheck.expectNone(of: ["SECRET"], in: OAuth.Request.revocation(of: "SECRET"))
         SecretCheck.expectNone(of: ["SECRET"], in: OAuth.TypedToken("SECRET"))
-        SecretCheck.expectNone(of: [key.description + "x", "PRIVATE"], in: key)
+        let lines = pem.split(separator: "\n").dropFirst().dropLast().map(String.init)
+        #expect(lines.count > 1)
+        SecretCheck.expectNone(of: lines + ["PRIVATE"], in: key)
+        SecretCheck.expectNone(of: ["SECRET"], in: try OAuth.Request.clientCredentials().adding("assertion", "SECRET"))
         let proofKey = try OAuth.ProofKey()
         SecretCheck.expectNone(of: [proofKey.verifier], in: proofKey)
         SecretCheck.expectNone(
-            of: ["0x0SECRET", "83, 69, 67"], in: try SigningKey(sharedSecret: Array("SECRETSECRETSECRET".utf8)))
+            of: ["SECRET", "83, 69, 67"], in: try SigningKey(sharedSecret: Array("SECRETSECRETSECRET".utf8)))
         for authentication in [OAuth.ClientAuthentication.basic(secret: "SECRET"), .post(secret: "SECRET")] {
             let client = OAuth.Client("id", authentication)
             SecretCheck.expectNone(of: ["SECRET"], in: client)

@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import Testing
 
@@ -7,8 +8,9 @@ import Testing
 struct TokenResponseTests {
     let moment = Date(timeIntervalSince1970: 1_000_000)
 
-    func token(_ json: String) throws -> OAuth.Token {
-        try JSONDecoder().decode(OAuth.TokenResponse.self, from: Data(json.utf8)).token(requestedAt: moment)
+    func token(_ json: String, for request: OAuth.Request? = nil) throws -> OAuth.Token {
+        try JSONDecoder().decode(OAuth.TokenResponse.self, from: Data(json.utf8))
+            .token(for: request ?? .clientCredentials(), requestedAt: moment)
     }
 
     func failure(_ json: String, masking secrets: [String] = []) throws -> OAuth.Failure? {
@@ -69,8 +71,8 @@ struct TokenResponseTests {
             #"{"access_token":"a","token_type":"\#u{212A}"}"#,
         ])
     func refusals(_ json: String) {
-        let error = #expect(throws: CredentialsError.self) { try token(json) }
-        #expect(error?.code == .invalidResponse)
+        let error = #expect(throws: CurlewError.self) { try token(json) }
+        #expect(error?.code == .invalidToken)
         #expect(error?.description.contains("SECRET") == false)
     }
 
@@ -78,10 +80,10 @@ struct TokenResponseTests {
     func limit() throws {
         let long = String(repeating: "a", count: OAuth.Token.sizeLimit)
         #expect(try token("{\"access_token\":\"\(long)\",\"token_type\":\"Bearer\"}").accessToken.utf8.count == 65_536)
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try token("{\"access_token\":\"\(long)a\",\"token_type\":\"Bearer\"}")
         }
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try token("{\"access_token\":\"a\",\"refresh_token\":\"\(long)a\",\"token_type\":\"Bearer\"}")
         }
     }
@@ -89,11 +91,47 @@ struct TokenResponseTests {
     @Test("a refresh token stays where the server gives no new one")
     func refreshToken() throws {
         let old = try OAuth.Token(accessToken: "a", refreshToken: "old", scopes: ["x"])
-        let renewed = try OAuth.Token(accessToken: "b").keepingRefreshToken(of: old)
+        let renewed = try OAuth.Token(accessToken: "b").continuing(old)
         #expect(renewed.refreshToken == "old")
         #expect(renewed.scopes == ["x"])
-        #expect(
-            try OAuth.Token(accessToken: "b", refreshToken: "new").keepingRefreshToken(of: old).refreshToken == "new")
+        let replaced = try OAuth.Token(accessToken: "b", refreshToken: "new").continuing(old)
+        #expect(replaced.refreshToken == "new")
+        #expect(replaced.scopes == ["x"])
+    }
+
+    @Test("scopes are those that the server names, or else those that were asked for, or else the old ones")
+    func scopes() throws {
+        let old = try OAuth.Token(accessToken: "a", refreshToken: "old", scopes: ["x", "y"])
+        let answer = #"{"access_token":"a","token_type":"Bearer"}"#
+        let named = #"{"access_token":"a","token_type":"Bearer","scope":"z"}"#
+        #expect(try token(answer, for: .refresh("r", scopes: ["y"])).continuing(old).scopes == ["y"])
+        #expect(try token(answer, for: .refresh("r")).continuing(old).scopes == ["x", "y"])
+        #expect(try token(named, for: .refresh("r", scopes: ["y"])).continuing(old).scopes == ["z"])
+        #expect(try token(answer, for: .clientCredentials(scopes: ["a", "b"])).scopes == ["a", "b"])
+    }
+
+    @Test("an exchange brings a token of any type, which it names and which is the one that was asked for")
+    func exchange() throws {
+        let answer = { (type: String, issued: String) in
+            "{\"access_token\":\"a\",\"token_type\":\"\(type)\"\(issued)}"
+        }
+        let idToken = #","issued_token_type":"urn:ietf:params:oauth:token-type:id_token""#
+        let subject = OAuth.TypedToken("subject")
+        let brought = try token(answer("N_A", idToken), for: .exchange(subject))
+        #expect(brought.issuedType == OAuth.TokenType.idToken.identifier)
+        #expect(!brought.isBearer)
+        #expect(try token(answer("n_a", idToken), for: .exchange(subject, requestedType: .idToken)) == brought)
+        #expect(try token(answer("Bearer", idToken), for: .exchange(subject)).isBearer)
+        for (json, request) in [
+            (answer("N_A", ""), try OAuth.Request.exchange(subject)),
+            (answer("Bearer", #","issued_token_type":"""#), try .exchange(subject)),
+            (answer("N_A", idToken), try .exchange(subject, requestedType: .jwt)),
+            (answer("mac", idToken), try .exchange(subject)), (answer("N_A", idToken), try .clientCredentials()),
+        ] {
+            let error = #expect(throws: CurlewError.self) { try token(json, for: request) }
+            #expect(error?.code == .invalidToken)
+        }
+        #expect(try JSONDecoder().decode(OAuth.Token.self, from: JSONEncoder().encode(brought)) == brought)
     }
 
     @Test("a token survives a store, and text of a store that is no token does not")
@@ -101,7 +139,7 @@ struct TokenResponseTests {
         let token = try OAuth.Token(
             accessToken: "a", refreshToken: "r", expiration: moment, scopes: ["x"], issuedType: "t")
         #expect(try JSONDecoder().decode(OAuth.Token.self, from: JSONEncoder().encode(token)) == token)
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try JSONDecoder().decode(OAuth.Token.self, from: Data(#"{"accessToken":"a\nb"}"#.utf8))
         }
     }
@@ -110,6 +148,9 @@ struct TokenResponseTests {
     func secrets() throws {
         let token = try OAuth.Token(accessToken: "SECRETA", refreshToken: "SECRETB", expiration: moment, scopes: ["x"])
         SecretCheck.expectNone(of: ["SECRET"], in: token)
+        let answer = #"{"access_token":"SECRET","token_type":"Bearer","refresh_token":"SECRET"}"#
+        SecretCheck.expectNone(
+            of: ["SECRET"], in: try JSONDecoder().decode(OAuth.TokenResponse.self, from: Data(answer.utf8)))
     }
 
     @Test("a refusal is a value with its explanation and page")
@@ -139,7 +180,9 @@ struct TokenResponseTests {
         #expect(odd.page == nil)
         #expect(try failure(#"{"error":"x","error_uri":"https://a/ b"}"#)?.page == nil)
         let long = String(repeating: "x", count: 3000)
-        #expect(try failure("{\"error\":\"x\",\"error_description\":\"\(long)\"}")?.explanation?.count == 1025)
+        #expect(try failure("{\"error\":\"x\",\"error_description\":\"\(long)\"}")?.explanation?.count == 1024)
+        let marks = String(repeating: "\u{202E}", count: 3000)
+        #expect(try failure("{\"error\":\"x\",\"error_description\":\"\(marks)\"}")?.explanation?.count ?? 0 <= 1024)
     }
 
     @Test("a refusal that repeats a secret of the request does not tell it")
@@ -148,6 +191,11 @@ struct TokenResponseTests {
         let failure = try #require(try failure(json, masking: ["SECRET", ""]))
         #expect(failure.explanation == nil)
         #expect(failure.page == nil)
+        let request = try OAuth.Request.clientCredentials().adding("assertion", "SECRETJWT")
+        var numbers = FixedNumbers([])
+        let form = try OAuth.Client("id").form(of: request, endpoint: "https://a/", at: moment, using: &numbers)
+        let expired = #"{"error":"invalid_grant","error_description":"SECRETJWT expired"}"#
+        #expect(try self.failure(expired, masking: form.secrets)?.explanation == nil)
         #expect(try self.failure(#"{"error":"SECRET"}"#, masking: ["SECRET"]) == nil)
     }
 }

@@ -4,6 +4,7 @@ Run it with a Python that has botocore, such as a virtual environment; the folde
 """
 import base64
 import datetime
+import hashlib
 import json
 import os
 import random
@@ -45,7 +46,7 @@ def path(is_s3):
 
 
 def query(has_bare_names):
-    names = list({word(1, 6) for _ in range(random.randint(0, 4))})
+    names = list(dict.fromkeys(word(1, 6) for _ in range(random.randint(0, 4))))
     pairs = []
     for name in names:
         value = word(0, 8)
@@ -128,6 +129,95 @@ def request_case(index):
     return case
 
 
+class ExpressKeys:
+    """Stands for botocore's cache of the sessions of S3 Express."""
+
+
+def special_case(index):
+    """What random requests rarely have: repeated names, a plus, hosts in mixed case, an encoded slash, S3 Express, chunks.
+
+    Presigned URLs have no repeated names: botocore keeps the first of them alone.
+
+    botocore signs some targets as they are written, and servers read them decoded. Where Curlew signs what servers read,
+    botocore signs the target in that spelling (`read`).
+    """
+    global NOW
+    NOW = datetime.datetime(2026, 1 + index % 12, 1 + index % 28, index % 24, index % 60, 7)
+    kind = ["repeated", "plus", "host", "slash", "express", "chunks"][index % 6]
+    is_s3 = kind in ("slash", "express", "chunks") or index // 6 % 2 == 0
+    is_presigned = kind in ("plus", "slash", "express") and index // 12 % 2 == 1
+    service = "s3express" if kind == "express" else "s3" if is_s3 else "execute-api"
+    host = random.choice(["Bucket.S3.Amazonaws.COM", "EXAMPLE.com"]) if kind == "host" else "example.com"
+    target, read = path(is_s3), None
+    if kind == "repeated":
+        pairs = [f"{name}={quoted(word(0, 3))}" for name in random.choices(["a", "b", "A", "a%20b", "%C3%A9"], k=6)]
+        target += "?" + "&".join(pairs + random.choices(pairs, k=2))
+    elif kind == "plus":
+        text = "&".join(f"{quoted(word(1, 4))}+x={quoted(word(0, 3))}+{quoted(word(0, 3))}+" for _ in range(3))
+        target, read = f"{target}?{text}", f"{target}?{text.replace('+', '%20')}"
+    elif kind == "slash":
+        text = "".join(f"/{quoted(word(1, 4, 0))}%2{random.choice('fF')}{quoted(word(1, 4, 0))}" for _ in range(2))
+        target, read = text, text.replace("%2f", "/").replace("%2F", "/")
+    token = "FwoGZXIvYXdzEBYaD+/=" + word(20, 60, 0) if kind == "express" or random.random() < 0.5 else None
+    secret = "".join(random.choice(UNRESERVED + "/+") for _ in range(40))
+    credentials = Credentials("AKID" + word(8, 16, 0).replace("-", "x"), secret, token)
+    fields = [] if is_presigned else headers()
+    body = b"" if is_presigned or kind == "chunks" else random.randbytes(random.randint(0, 40))
+    request = AWSRequest("PUT", f"https://{host}{read or target}", data=body)
+    for name, value in fields:
+        request.headers.add_header(name, value)
+    if kind == "host":
+        # HTTP sends the host as it was given, and botocore would sign it in lower case.
+        request.headers["Host"] = host
+    auth = botocore.auth
+    arguments = [credentials, service, "us-east-1"]
+    expires = random.randint(1, 604800)
+    case = {"method": "PUT", "scheme": "https", "authority": host, "target": target, "fields": fields, "service": service,
+            "region": "us-east-1", "accessKey": credentials.access_key, "secretKey": secret,
+            "seconds": int(NOW.replace(tzinfo=datetime.timezone.utc).timestamp()), "body": base64.b64encode(body).decode()}
+    if token:
+        case["token"] = token
+    if kind == "chunks":
+        length, size = random.randint(0, 40000), random.choice([8192, 10000, 65536])
+        request.headers["Content-Encoding"] = "aws-chunked"
+        request.headers["X-Amz-Decoded-Content-Length"] = str(length)
+        frames = [min(size, length - start) for start in range(0, length, size)] + [0]
+        request.headers["Content-Length"] = str(sum(len(f"{count:x}") + 17 + 64 + 4 + count for count in frames))
+
+        class Chunked(auth.S3SigV4Auth):
+            def payload(self, request):
+                return "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
+        signer = Chunked(*arguments)
+        signer.add_auth(request)
+        previous = request.headers["Authorization"][-64:]
+        stamp, empty, signatures = request.context["timestamp"], hashlib.sha256().hexdigest(), []
+        for count in frames:
+            text = "\n".join(["AWS4-HMAC-SHA256-PAYLOAD", stamp, signer.credential_scope(request), previous, empty,
+                              hashlib.sha256(b"a" * count).hexdigest()])
+            previous = signer.signature(text, request)
+            signatures.append(previous)
+        case["chunks"] = {"length": length, "size": size, "signatures": signatures}
+    elif kind == "express":
+        (auth.S3ExpressQueryAuth(*arguments, identity_cache=ExpressKeys(), expires=expires) if is_presigned
+         else auth.S3ExpressAuth(*arguments, identity_cache=ExpressKeys())).add_auth(request)
+    elif is_presigned:
+        (auth.S3SigV4QueryAuth if is_s3 else auth.SigV4QueryAuth)(*arguments, expires).add_auth(request)
+    else:
+        (auth.S3SigV4Auth if is_s3 else auth.SigV4Auth)(*arguments).add_auth(request)
+    if is_presigned:
+        case["expires"] = expires
+        signed = request.url[len(f"https://{host}"):]
+        if read:
+            case["signature"] = signed[-64:]
+        else:
+            case["signedTarget"] = signed
+    else:
+        case["signed"] = {name: request.headers[name] for name in
+                          ["Authorization", "X-Amz-Date", "X-Amz-Content-SHA256", "X-Amz-Security-Token",
+                           "X-Amz-S3session-Token"] if name in request.headers}
+    return case
+
+
 FILES = [
     "", "\n\n", "# only\n", "[default]\naws_access_key_id = AKID\naws_secret_access_key = secret\n",
     "[default]\naws_access_key_id=AKID\naws_secret_access_key=a=b:c\n[other]\naws_access_key_id : X\n",
@@ -166,6 +256,7 @@ def random_file():
 if __name__ == "__main__":
     requests = [request_case(index) for index in range(240)]
     files = [file_case(text) for text in FILES] + [file_case(random_file()) for _ in range(200)]
+    requests += [special_case(index) for index in range(144)]
     name = os.path.join(os.path.dirname(os.path.abspath(__file__)), "aws.json")
     with open(name, "w") as file:
         file.write('{"botocore":"%s","requests":[\n' % botocore.__version__)

@@ -144,6 +144,9 @@ def request_case(index):
     scheme = random.choice(["http", "https"])
     authority = random.choice(["example.com", "EXAMPLE.com", "example.com:8443", "example.com:443", "example.com:80", "[::1]:8080"])
     components = [f'"{name}"' for name in ["@method", "@authority", "@scheme", "@path", "@query", "@request-target"] if random.random() < 0.5]
+    # Curlew signs the host as the field Host carries it, without the scheme's own port.
+    if not authority.endswith({"http": ":80", "https": ":443"}[scheme]) and index % 2 == 0:
+        components.append('"@target-uri"')
     names = dict.fromkeys(name.lower() for name, _ in lines)
     for name in names:
         roll = random.random()

@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import Testing
 
@@ -30,7 +31,7 @@ struct ProblemDetailsTests {
                     detail: "Your current balance is 30, but that costs 50.", instance: "/account/12345/msgs/abc"))
         #expect(
             result.problem.description
-                == "You do not have enough credit. (403): Your current balance is 30, but that costs 50.")
+                == "You do not have enough credit. (403)")
         #expect(result.problem.hasType("https://example.com/probs/out-of-credit"))
         let other = try JSONDecoder().decode(
             ProblemDetails.WithExtensions<Credit>.self, from: Data(#"{"title":"x","balance":"30"}"#.utf8))
@@ -59,7 +60,10 @@ struct ProblemDetailsTests {
     func description() throws {
         let long = String(repeating: "x", count: 5000)
         let problem = try problem("{\"title\":\"a\\r\\nb\\u001b[0m\",\"status\":500,\"detail\":\"\(long)\"}")
-        #expect(problem.description == "a\\r\\nb\\u{1B}[0m (500): \(String(repeating: "x", count: 300))…")
+        #expect(problem.description == "a\\r\\nb\\u{1B}[0m (500)")
+        let marks = ProblemDetails(title: String(repeating: "\u{202E}", count: 200), status: 500)
+        #expect(marks.description.unicodeScalars.count <= 210)
+        #expect(marks.description.hasSuffix("\\u{202E}… (500)"))
     }
 
     @Test("texts that are canonically equivalent are not the same")

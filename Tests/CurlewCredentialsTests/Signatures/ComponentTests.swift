@@ -1,3 +1,4 @@
+import Curlew
 import HTTPTypes
 import Testing
 
@@ -42,7 +43,13 @@ struct ComponentTests {
         #expect(try lines("\"@query\"", request("/a?")) == ["\"@query\": ?"])
         let connect = request(nil, method: .connect, authority: "www.example.com:80")
         #expect(try lines("\"@request-target\"", connect) == ["\"@request-target\": www.example.com:80"])
-        #expect(try lines("\"@request-target\"", request("*", method: .options)) == ["\"@request-target\": *"])
+        #expect(
+            try lines("\"@request-target\" \"@target-uri\" \"@path\"", request("*", method: .options)) == [
+                "\"@request-target\": *", "\"@target-uri\": https://www.example.com", "\"@path\": /",
+            ])
+        #expect(
+            try lines("\"@target-uri\"", request("/a", authority: "u:p@EXAMPLE.com:443"))
+                == ["\"@target-uri\": https://EXAMPLE.com/a"])
     }
 
     @Test("an authority is in lower case, without user information and the scheme's own port")
@@ -135,20 +142,21 @@ struct ComponentTests {
                 .cacheControl: "no-store", .init("x-a")!: "a b", .init("x-d")!: "a=1", .init("x-utf8")!: "é",
                 .priority: "u=",
             ])
-        let error = #expect(throws: CredentialsError.self) { try lines(components, message) }
+        let error = #expect(throws: CurlewError.self) { try lines(components, message) }
         #expect(error?.code == .invalidRequest)
     }
 
     @Test("a component of a request needs the request")
     func requestless() throws {
         let response = HTTPResponse(status: .ok)
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try lines("\"@method\";req", MessageSignature.Message(response))
         }
-        #expect(throws: CredentialsError.self) { try lines("\"@method\"", MessageSignature.Message(response)) }
+        #expect(throws: CurlewError.self) { try lines("\"@method\"", MessageSignature.Message(response)) }
         let request = HTTPRequest(method: .get, scheme: "https", authority: "a", path: "/")
         let message = MessageSignature.Message(response, to: request)
-        #expect(throws: CredentialsError.self) { try lines("\"@status\";req", message) }
+        #expect(throws: CurlewError.self) { try lines("\"expires\";req;tr", message) }
+        #expect(throws: CurlewError.self) { try lines("\"@status\";req", message) }
         #expect(try lines("\"@method\";req", message) == ["\"@method\";req: GET"])
     }
 
@@ -175,7 +183,7 @@ struct ComponentTests {
         #expect(try DigestField.matches(fields("md5=:AAAA:"), content) == nil)
         #expect(try DigestField.matches([:], content) == nil)
         for text in ["sha-256=a", "sha-256", "sha-256=:A:", "\(value), \(value)", "sha-256=(:AAAA:)", ","] {
-            #expect(throws: CredentialsError.self) { try DigestField.matches(fields(text), content) }
+            #expect(throws: CurlewError.self) { try DigestField.matches(fields(text), content) }
         }
     }
 }

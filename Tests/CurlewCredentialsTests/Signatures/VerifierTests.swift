@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import HTTPTypes
 import Testing
@@ -30,15 +31,19 @@ struct VerifierTests {
     /// The message of the error, or the label of the signature that was accepted.
     func outcome(
         _ request: HTTPRequest, after seconds: Double = 0,
+        required: [MessageSignature.Component] = [.method],
+        algorithms: [MessageSignature.Algorithm] = [.hmacSHA256], content: [UInt8]? = nil,
         _ change: (inout MessageSignature.Verifier) -> Void = { _ in }
     ) throws -> String {
-        var verifier = try MessageSignature.Verifier(required: [.method])
+        var verifier = try MessageSignature.Verifier(required: required, algorithms: algorithms)
         change(&verifier)
         do {
-            return try verifier.verify(MessageSignature.Message(request), at: moment.addingTimeInterval(seconds)) {
+            return try verifier.verify(
+                MessageSignature.Message(request), content: content, at: moment.addingTimeInterval(seconds)
+            ) {
                 $0.keyID == "k" ? publicKey : nil
             }.label
-        } catch let error as CredentialsError {
+        } catch let error as CurlewError {
             return error.message
         }
     }
@@ -66,7 +71,7 @@ struct VerifierTests {
     func requirements() throws {
         let signed = try signer(label: "a", tag: "app").signed(request, at: moment)
         #expect(
-            try outcome(signed) { $0.required = [.path, .authority] } == "a signature does not cover \"@authority\"")
+            try outcome(signed, required: [.path, .authority]) == "a signature does not cover \"@authority\"")
         #expect(try outcome(signed) { $0.requiresNonce = true } == "a signature has no nonce")
         let missing = "the message has no signature of the kind that is required"
         #expect(try outcome(signed) { $0.label = "b" } == missing)
@@ -79,8 +84,8 @@ struct VerifierTests {
 
     @Test("a verifier without requirements cannot be made")
     func noRequirements() {
-        #expect(throws: CredentialsError.self) { try MessageSignature.Verifier(required: []) }
-        #expect(throws: CredentialsError.self) { try MessageSignature.Verifier(required: [.method], algorithms: []) }
+        #expect(throws: CurlewError.self) { try MessageSignature.Verifier(required: []) }
+        #expect(throws: CurlewError.self) { try MessageSignature.Verifier(required: [.method], algorithms: []) }
     }
 
     @Test("an algorithm that is not accepted, or not the key's, is refused")
@@ -88,7 +93,7 @@ struct VerifierTests {
         var signed = try signer(namesAlgorithm: true).signed(request, at: moment)
         #expect(try outcome(signed) == "sig1")
         let refused = "the algorithm of a signature is not accepted, or not its key's"
-        #expect(try outcome(signed) { $0.algorithms = [.ed25519] } == refused)
+        #expect(try outcome(signed, algorithms: [.ed25519]) == refused)
         let input = try #require(signed.headerFields[SignatureMembers.inputName])
         for name in ["rsa-pss-sha512", "none", ""] {
             signed.headerFields[SignatureMembers.inputName] = input.replacing("hmac-sha256", with: name)
@@ -102,11 +107,11 @@ struct VerifierTests {
         let signer = try MessageSignature.Signer(
             key: rsa, algorithm: .rsaPKCS1SHA256, keyID: "rsa", components: [.method])
         let message = MessageSignature.Message(try signer.signed(request, at: moment))
-        var verifier = try MessageSignature.Verifier(required: [.method])
+        let usual = try MessageSignature.Verifier(required: [.method])
         let publicKey = try rsa.verificationKey
-        #expect(throws: CredentialsError.self) { try verifier.verify(message, at: moment) { _ in publicKey } }
-        verifier.algorithms = [.rsaPKCS1SHA256]
-        #expect(try verifier.verify(message, at: moment) { _ in publicKey }.algorithm == .rsaPKCS1SHA256)
+        #expect(throws: CurlewError.self) { try usual.verify(message, content: nil, at: moment) { _ in publicKey } }
+        let verifier = try MessageSignature.Verifier(required: [.method], algorithms: [.rsaPKCS1SHA256])
+        #expect(try verifier.verify(message, content: nil, at: moment) { _ in publicKey }.algorithm == .rsaPKCS1SHA256)
     }
 
     @Test("a key that is not known refuses its signature")
@@ -129,7 +134,7 @@ struct VerifierTests {
             split.headerFields.append(HTTPField(name: name, value: value))
             #expect(try outcome(split) == "two signatures have the same label")
         }
-        #expect(throws: CredentialsError.self) { try signer().signed(signed, at: moment) }
+        #expect(throws: CurlewError.self) { try signer().signed(signed, at: moment) }
     }
 
     @Test("a second signature stands behind the first, and each is accepted")
@@ -137,7 +142,7 @@ struct VerifierTests {
         let first = try signer(label: "one").signed(request, at: moment)
         let both = try signer([.method, .authority], label: "two").signed(first, at: moment)
         #expect(try outcome(both) == "one")
-        #expect(try outcome(both) { $0.required = [.authority] } == "two")
+        #expect(try outcome(both, required: [.authority]) == "two")
         #expect(try outcome(both) { $0.label = "two" } == "two")
     }
 
@@ -163,8 +168,8 @@ struct VerifierTests {
         message.headerFields[SignatureMembers.inputName] = input
         message.headerFields[SignatureMembers.signatureName] = signature
         let verifier = try MessageSignature.Verifier(required: [.method])
-        let error = #expect(throws: CredentialsError.self) {
-            try verifier.verify(MessageSignature.Message(message), at: moment) { _ in publicKey }
+        let error = #expect(throws: CurlewError.self) {
+            try verifier.verify(MessageSignature.Message(message), content: nil, at: moment) { _ in publicKey }
         }
         #expect(error?.code == .signatureRejected || error?.code == .signatureMissing)
     }
@@ -175,30 +180,112 @@ struct VerifierTests {
         let response = try signer.signed(HTTPResponse(status: .ok), to: request, at: moment)
         let verifier = try MessageSignature.Verifier(required: [.status, .path.ofRequest])
         let message = MessageSignature.Message(response, to: request)
-        #expect(throws: Never.self) { try verifier.verify(message, at: moment) { _ in publicKey } }
+        #expect(throws: Never.self) { try verifier.verify(message, content: nil, at: moment) { _ in publicKey } }
         var other = request
         other.path = "/b"
-        #expect(throws: CredentialsError.self) {
-            try verifier.verify(MessageSignature.Message(response, to: other), at: moment) { _ in publicKey }
+        #expect(throws: CurlewError.self) {
+            try verifier.verify(MessageSignature.Message(response, to: other), content: nil, at: moment) { _ in publicKey }
         }
-        #expect(throws: CredentialsError.self) {
-            try verifier.verify(MessageSignature.Message(response), at: moment) { _ in publicKey }
+        #expect(throws: CurlewError.self) {
+            try verifier.verify(MessageSignature.Message(response), content: nil, at: moment) { _ in publicKey }
         }
+    }
+
+    @Test("content is accepted if a signature covers its digest")
+    func content() throws {
+        let content = Array("birds".utf8)
+        let signed = try signer([.method, .contentDigest]).signed(request, content: content, at: moment)
+        #expect(signed.headerFields[DigestField.name]?.hasPrefix("sha-256=:") == true)
+        #expect(try outcome(signed, required: [.method, .contentDigest], content: content) == "sig1")
+        let other = "the content is not what its digest says"
+        #expect(try outcome(signed, required: [.method, .contentDigest], content: content + [0]) == other)
+        #expect(try outcome(signed, content: content + [0]) == other)
+        // A stale digest of the request is replaced.
+        #expect(try signer([.method, .contentDigest]).signed(signed.unsigned, content: content, at: moment) == signed)
+    }
+
+    @Test("content whose digest is missing, not covered or unknown is refused")
+    func uncovered() throws {
+        let content = Array("birds".utf8)
+        let uncovered = "a signature does not cover \"content-digest\""
+        let plain = try signer().signed(request, content: content, at: moment)
+        #expect(plain.headerFields[DigestField.name] == nil)
+        #expect(try outcome(plain, content: content) == uncovered)
+        var digested = request
+        digested.headerFields[DigestField.name] = try DigestField.value(of: content)
+        #expect(try outcome(signer().signed(digested, at: moment), content: content) == uncovered)
+        let member = MessageSignature.Component.contentDigest.member("sha-256")
+        #expect(try outcome(signer([.method, member]).signed(digested, at: moment), content: content) == uncovered)
+        digested.headerFields[DigestField.name] = "md5=:AAAA:"
+        let unknown = try signer([.method, .contentDigest]).signed(digested, at: moment)
+        #expect(
+            try outcome(unknown, content: content)
+                == "the field Content-Digest has no digest by an algorithm that is known")
+        #expect(try outcome(unknown, required: [.contentDigest]).hasSuffix("there is none to compare"))
+    }
+
+    @Test("a wish that covers less than the signer, or is for another application, is not fulfilled")
+    func signingOracle() throws {
+        let own = try signer([.method, .authority, .targetURI], tag: "app")
+        let texts = [
+            "s=(\"@method\");nonce=\"x\";tag=\"app\"", "s=();tag=\"app\"",
+            "s=(\"@method\" \"@authority\" \"@target-uri\");tag=\"other\"",
+            "s=(\"@method\" \"@authority\" \"@target-uri\");keyid=\"other\"",
+        ]
+        for text in texts {
+            let wanted = try #require(try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text]).first)
+            let error = #expect(throws: CurlewError.self, "\(text)") { try own.fulfilling(wanted) }
+            #expect(error?.code == .invalidRequest)
+        }
+        let more = "s=(\"@path\" \"@target-uri\" \"@authority\" \"@method\");nonce=\"x\""
+        let wanted = try #require(try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: more]).first)
+        let input = try own.fulfilling(wanted).signed(request, at: moment).headerFields[SignatureMembers.inputName]
+        #expect(input?.contains("nonce=\"x\";tag=\"app\"") == true)
+    }
+
+    @Test("a signature of more than 64 components is refused before a field is read")
+    func manyComponents() throws {
+        let names = (0..<65).map { "\"x-a\";key=\"k\($0)\"" }
+        var message = request
+        message.headerFields[.init("x-a")!] = (0..<65).map { "k\($0)=1" }.joined(separator: ",")
+        message.headerFields[SignatureMembers.inputName] =
+            "sig1=(\"@method\" \(names.joined(separator: " ")));created=1700000000;keyid=\"k\""
+        message.headerFields[SignatureMembers.signatureName] = "sig1=:AAAA:"
+        #expect(try outcome(message) == "a signature has a component twice, one that is none, or more than 64")
+        let components = (0..<65).map { MessageSignature.Component.field(.init("x-a")!).member("k\($0)") }
+        #expect(throws: CurlewError.self) { try signer(components) }
+        #expect(throws: Never.self) { try signer(Array(components.prefix(64))).signed(message.unsigned, at: moment) }
+    }
+
+    @Test("a component that is not printable ASCII is refused, and not written into a field")
+    func unwritable() {
+        for text in ["a\nb", "é", "a\u{7F}"] {
+            let component = MessageSignature.Component.field(.contentType).member(text)
+            #expect(throws: CurlewError.self) { try signer([component]) }
+            #expect(throws: CurlewError.self) { try MessageSignature.Wanted(components: [component]) }
+        }
+    }
+
+    @Test("query and fields are in no text that is made of a message")
+    func messageTexts() {
+        let request = HTTPRequest(
+            method: .get, scheme: "https", authority: "a", path: "/?token=SECRET", headerFields: [.cookie: "SECRET"])
+        SecretCheck.expectNone(of: ["SECRET"], in: MessageSignature.Message(request, trailers: [.cookie: "SECRET"]))
     }
 
     @Test("settings without meaning are refused")
     func settings() throws {
         for label in ["", "A", "a b", "1", "a=1", "a;b", "é"] {
-            #expect(throws: CredentialsError.self) { try signer(label: label) }
+            #expect(throws: CurlewError.self) { try signer(label: label) }
         }
-        #expect(throws: CredentialsError.self) { try signer([.method, .method]) }
-        #expect(throws: CredentialsError.self) { try signer(validity: .zero) }
-        #expect(throws: CredentialsError.self) { try signer(tag: "a\nb") }
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) { try signer([.method, .method]) }
+        #expect(throws: CurlewError.self) { try signer(validity: .zero) }
+        #expect(throws: CurlewError.self) { try signer(tag: "a\nb") }
+        #expect(throws: CurlewError.self) {
             try MessageSignature.Signer(key: key, algorithm: .ed25519, components: [.method])
         }
         let unfit = try signer([.field(.contentType)])
-        #expect(throws: CredentialsError.self) { try unfit.signed(request, at: moment) }
+        #expect(throws: CurlewError.self) { try unfit.signed(request, at: moment) }
     }
 
     @Test(
@@ -208,7 +295,7 @@ struct VerifierTests {
             "a=(), a=()",
         ])
     func wishes(_ text: String) {
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text])
         }
     }
@@ -217,7 +304,7 @@ struct VerifierTests {
     func wishCount() throws {
         #expect(try MessageSignature.Wanted.all(in: [:]).isEmpty)
         let many = (0..<17).map { "a\($0)=(\"@method\")" }.joined(separator: ", ")
-        #expect(throws: CredentialsError.self) {
+        #expect(throws: CurlewError.self) {
             try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: many])
         }
     }
@@ -227,5 +314,15 @@ struct VerifierTests {
         SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: try signer())
         SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: publicKey)
         SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: key)
+    }
+}
+
+extension HTTPRequest {
+    /// The request without signatures.
+    fileprivate var unsigned: HTTPRequest {
+        var request = self
+        request.headerFields[SignatureMembers.inputName] = nil
+        request.headerFields[SignatureMembers.signatureName] = nil
+        return request
     }
 }

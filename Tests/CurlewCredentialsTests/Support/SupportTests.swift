@@ -1,3 +1,4 @@
+import Curlew
 import Foundation
 import Testing
 
@@ -35,9 +36,11 @@ struct SupportTests {
             #expect(time.date == date)
             let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
             #expect(
-                [time.year, time.month, time.day, time.hour, time.minute, time.second] == [
-                    parts.year, parts.month, parts.day, parts.hour, parts.minute, parts.second,
-                ])
+                time
+                    == CalendarTime(
+                        year: try #require(parts.year), month: try #require(parts.month), day: try #require(parts.day),
+                        hour: try #require(parts.hour), minute: try #require(parts.minute),
+                        second: try #require(parts.second)))
         }
     }
 
@@ -63,6 +66,9 @@ struct SupportTests {
     @Test("the text of a peer keeps to one line and to its limit")
     func peerText() {
         #expect(PeerText.escaped("a\r\nb\u{1B}[31m\u{202E}é", limit: 100) == "a\\r\\nb\\u{1B}[31m\\u{202E}é")
-        #expect(PeerText.escaped("abcdef", limit: 3) == "abc…")
+        #expect(PeerText.escaped("abcdef", limit: 3) == "ab…")
+        #expect(PeerText.escaped("abc", limit: 3) == "abc")
+        #expect(PeerText.escaped("ab\n\n", limit: 5) == "ab\\n…")
+        #expect(PeerText.escaped("\n", limit: 1) == "…")
     }
 }
