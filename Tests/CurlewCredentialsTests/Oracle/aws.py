@@ -153,7 +153,7 @@ def special_case(index):
         pairs = [f"{name}={quoted(word(0, 3))}" for name in random.choices(["a", "b", "A", "a%20b", "%C3%A9"], k=6)]
         target += "?" + "&".join(pairs + random.choices(pairs, k=2))
     elif kind == "plus":
-        text = "&".join(f"{quoted(word(1, 4))}+x={quoted(word(0, 3))}+{quoted(word(0, 3))}+" for _ in range(3))
+        text = "&".join(f"{quoted(word(1, 4))}+{number}={quoted(word(0, 3))}+{quoted(word(0, 3))}+" for number in range(3))
         target, read = f"{target}?{text}", f"{target}?{text.replace('+', '%20')}"
     elif kind == "slash":
         text = "".join(f"/{quoted(word(1, 4, 0))}%2{random.choice('fF')}{quoted(word(1, 4, 0))}" for _ in range(2))
