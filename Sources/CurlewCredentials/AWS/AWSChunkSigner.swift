@@ -50,7 +50,7 @@ public struct AWSChunkSigner: Sendable {
 
     /// Takes the next bytes of the payload.
     /// - Returns: The chunks that are full; mostly the bytes wait for more.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for more bytes than the payload
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for more bytes than the payload
     ///   has.
     public mutating func append(_ bytes: some Collection<UInt8>) throws(CurlewError) -> [UInt8] {
         guard !isFinished, Int64(bytes.count) <= missing else {
@@ -69,7 +69,7 @@ public struct AWSChunkSigner: Sendable {
     }
 
     /// The last bytes: the chunk that is not full, and the empty one.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if bytes are missing, or the end
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if bytes are missing, or the end
     ///   has been made already.
     public mutating func finish() throws(CurlewError) -> [UInt8] {
         guard !isFinished, missing == 0 else {
@@ -105,7 +105,7 @@ extension AWSSignature {
     ///   - chunkSize: The size of every chunk but the last one: from 8 KiB to 16 MiB.
     ///   - credential: The key that signs.
     ///   - moment: The time of the signature by the server's clock.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for another size, and as
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for another size, and as
     ///   ``signed(_:payload:credential:at:)``.
     public func signedInChunks(
         _ request: HTTPRequest, length: Int64, chunkSize: Int = 64 << 10, credential: AWSCredential, at moment: Date

@@ -44,5 +44,5 @@ extension AWSSignature {
 }
 
 extension HTTPField.Name {
-    fileprivate static let amznErrorType = Self("X-Amzn-ErrorType")!
+    static let amznErrorType = Self("X-Amzn-ErrorType")!
 }

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 extension AWSCredential {
     /// The credential that the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and
     /// `AWS_CREDENTIAL_EXPIRATION` of an environment hold; nil without an access key.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an access key without a secret.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an access key without a secret.
     init?(environment: [String: String]) throws(CurlewError) {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         guard let accessKey = value("AWS_ACCESS_KEY_ID") else { return nil }
@@ -24,7 +24,7 @@ extension AWSCredential {
 
     /// The credential of a profile in a shared credentials file; nil if the file has no such profile, or the profile no
     /// access key.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential``.
     init?(sharedFile bytes: [UInt8], profile: String) throws(CurlewError) {
         let file = try AWSProfileFile(bytes)
         guard let accessKey = try file.text(of: "aws_access_key_id", in: profile) else { return nil }
@@ -56,7 +56,7 @@ struct AWSRoleAnswer: Decodable {
         case expiration = "Expiration"
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an error, and for an answer that
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an error, and for an answer that
     ///   lacks a part.
     var credential: AWSCredential {
         get throws(CurlewError) {
@@ -83,7 +83,7 @@ struct AWSContainerEndpoint: Hashable {
     let authorizationFile: String?
 
     /// nil if the environment names no endpoint.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an endpoint that is neither
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an endpoint that is neither
     ///   HTTPS, nor on this machine, nor one of the addresses of ECS and EKS.
     init?(environment: [String: String]) throws(CurlewError) {
         if let path = environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {

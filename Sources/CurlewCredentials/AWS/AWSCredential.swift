@@ -23,7 +23,7 @@ public struct AWSCredential: Sendable, Hashable {
     ///   - secretKey: The secret, of at least one byte.
     ///   - sessionToken: The token of a temporary key: printable ASCII without spaces. An empty one is none.
     ///   - expiration: The end of a temporary key.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential``.
     public init(
         accessKey: String, secretKey: String, sessionToken: String? = nil, expiration: Date? = nil
     ) throws(CurlewError) {

@@ -22,8 +22,8 @@ struct AWSProfileFile {
     /// The profiles by the bytes of their names, each with its values by the bytes of theirs.
     let profiles: [[UInt8]: [[UInt8]: Value]]
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` or
-    ///   ``ErrorCode/invalidCredential``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` or
+    ///   ``Curlew/ErrorCode/invalidCredential``.
     init(_ bytes: [UInt8]) throws(CurlewError) {
         guard bytes.count <= Self.sizeLimit else {
             throw CurlewError(.invalidCredential, "an AWS credentials file has more than \(Self.sizeLimit) bytes")
@@ -64,7 +64,7 @@ struct AWSProfileFile {
     }
 
     /// The value of a name in a profile; nil if either is missing.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a nested value.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a nested value.
     func text(of name: String, in profile: String) throws(CurlewError) -> String? {
         switch profiles[Array(profile.utf8)]?[Array(name.utf8)] {
         case nil: return nil

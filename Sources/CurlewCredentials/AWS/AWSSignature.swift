@@ -34,7 +34,7 @@ public struct AWSSignature: Sendable, Hashable {
     ///   - region: The region.
     ///   - pathRule: The rule by which the path is signed; nil takes ``PathRule/asRequested`` for the services of S3,
     ///     and ``PathRule/normalized`` for others.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a name that is empty or holds a
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a name that is empty or holds a
     ///   slash, a comma, a space or a character beyond ASCII.
     public init(service: String, region: String, pathRule: PathRule? = nil) throws(CurlewError) {
         for name in [service, region]
@@ -69,7 +69,7 @@ public struct AWSSignature: Sendable, Hashable {
     ///   - payload: The payload, as the signature covers it.
     ///   - credential: The key that signs.
     ///   - moment: The time of the signature by the server's clock.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a request without a host.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a request without a host.
     public func signed(
         _ request: HTTPRequest, payload: Payload, credential: AWSCredential, at moment: Date
     ) throws(CurlewError) -> HTTPRequest {
@@ -109,8 +109,8 @@ public struct AWSSignature: Sendable, Hashable {
     ///   - credential: The key that signs.
     ///   - moment: The beginning of the validity by the server's clock.
     ///   - validity: The time that the URL is valid, in whole seconds, from 1 s to ``longestValidity``.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a request without a host, and
-    ///   with ``ErrorCode/invalidRequest`` for another validity.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a request without a host, and
+    ///   with ``Curlew/ErrorCode/invalidRequest`` for another validity.
     public func presigned(
         _ request: HTTPRequest, credential: AWSCredential, at moment: Date, validity: Duration
     ) throws(CurlewError) -> HTTPRequest {
@@ -200,7 +200,7 @@ extension AWSSignature {
         public static func bytes(_ bytes: [UInt8]) -> Payload { Payload(kind: .bytes(bytes)) }
 
         /// A payload by its SHA-256 of 32 bytes.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for another length.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for another length.
         public static func sha256(_ hash: [UInt8]) throws(CurlewError) -> Payload {
             guard hash.count == 32 else {
                 throw CurlewError(.invalidRequest, "a SHA-256 has 32 bytes, not \(hash.count)")

@@ -41,7 +41,7 @@ public struct Netrc: Sendable {
     static let wordLimit = 4 << 10
 
     /// Reads the bytes of a file.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a file above 128 KiB, a line above 16
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a file above 128 KiB, a line above 16
     ///   KiB or a word above 4 KiB, for a quote without its end, a byte zero, and for a login or password that is not UTF-8.
     public init(_ bytes: [UInt8]) throws(CurlewError) {
         guard bytes.count <= Self.sizeLimit else {
@@ -101,6 +101,10 @@ public struct Netrc: Sendable {
     ///   - user: The user who is asked for, compared as bytes; nil for any. An entry with another login is passed over,
     ///     and so is an entry of that user without a password.
     public func login(for host: String, user: String? = nil) -> Login? {
+        login(for: host, user: user, usesDefaultEntry: true)
+    }
+
+    func login(for host: String, user: String? = nil, usesDefaultEntry: Bool) -> Login? {
         var wanted = Array(host.utf8)
         if wanted.first == UInt8(ascii: "["), wanted.last == UInt8(ascii: "]") {
             wanted = Array(wanted.dropFirst().dropLast())
@@ -110,7 +114,7 @@ public struct Netrc: Sendable {
             let isHost = entry.host.map { host in
                 host.lazy.map(\.lowercasedASCII).elementsEqual(wanted.lazy.map(\.lowercasedASCII))
             }
-            guard isHost ?? true else { continue }
+            guard isHost ?? usesDefaultEntry else { continue }
             if let user, let own = entry.user {
                 guard own == user, entry.password != nil else { continue }
             } else if entry.user == nil, entry.password == nil {
@@ -128,8 +132,8 @@ extension Netrc {
     /// Reads a file that no other user of the machine may read or write.
     ///
     /// The call blocks; it is for the beginning of a program, or a thread of its own.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/credentialFileExposed`` for a file that others may read,
-    ///   that others may write, or that belongs to another user; with ``ErrorCode/invalidCredential`` for a
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed`` for a file that others may read,
+    ///   that others may write, or that belongs to another user; with ``Curlew/ErrorCode/invalidCredential`` for a
     ///   file that cannot be read, or holds no netrc.
     public init(contentsOf path: String) throws(CurlewError) {
         try self.init(SecretFile.read(path, limit: Self.sizeLimit))

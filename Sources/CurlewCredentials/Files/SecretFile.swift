@@ -4,9 +4,10 @@ internal import Glibc
 /// Files of secrets: read whole, with a bound, and only if no other user may read or change them.
 enum SecretFile {
     /// Reads a file. The rights are those of the file that is open, whatever its name leads to afterwards.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/credentialFileExposed``,
-    ///   ``ErrorCode/invalidCredential`` or ``ErrorCode/invalidCredential``.
-    static func read(_ path: String, limit: Int) throws(CurlewError) -> [UInt8] {
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed``,
+    ///   ``Curlew/ErrorCode/invalidCredential`` or ``Curlew/ErrorCode/invalidCredential``.
+    /// - Parameter isShared: True for a file that the system gives the process, whose rights are the system's.
+    static func read(_ path: String, limit: Int, isShared: Bool = false) throws(CurlewError) -> [UInt8] {
         // A pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw failure(path, "cannot be opened", errno) }
@@ -16,10 +17,10 @@ enum SecretFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw CurlewError(.invalidCredential, "\(path) is no regular file")
         }
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+        guard isShared || status.st_uid == geteuid() || status.st_uid == 0 else {
             throw CurlewError(.credentialFileExposed, "\(path) belongs to another user")
         }
-        guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else {
+        guard isShared || status.st_mode & (S_IRWXG | S_IRWXO) == 0 else {
             throw CurlewError(
                 .credentialFileExposed, "other users may use \(path); take the rights away with chmod go= \(path)")
         }
@@ -38,11 +39,21 @@ enum SecretFile {
         throw CurlewError(.invalidCredential, "\(path) has more than \(limit) bytes")
     }
 
+    /// Reads a file on another thread than the caller's, which may be an event loop.
+    @concurrent
+    static func readElsewhere(_ path: String, limit: Int, isShared: Bool = false) async throws -> [UInt8] {
+        try read(path, limit: limit, isShared: isShared)
+    }
+
+    /// Writes a file on another thread than the caller's.
+    @concurrent
+    static func writeElsewhere(_ bytes: [UInt8], to path: String) async throws { try write(bytes, to: path) }
+
     /// Writes a file that its owner alone may use, in place of the old content and all at once.
     ///
     /// The bytes go to a file of another name first, so that a reader finds the old content or the new one. A process
     /// that is killed leaves at worst that file.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/fileFailed``.
     static func write(_ bytes: [UInt8], to path: String) throws(CurlewError) {
         let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
         let descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

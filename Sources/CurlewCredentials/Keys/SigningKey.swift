@@ -15,14 +15,14 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - pem: The text, at most 64 KiB.
     ///   - passphrase: The passphrase of an encrypted key.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for text that holds no private key, a
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for text that holds no private key, a
     ///   wrong passphrase, a key of another kind, or an RSA key below 2048 bits.
     public init(pem: String, passphrase: String? = nil) throws(CurlewError) {
         material = .key(try KeyMaterial.privateKey(pem: pem, passphrase: passphrase))
     }
 
     /// Takes a shared secret for HMAC, of at least 16 bytes.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a shorter secret.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a shorter secret.
     public init(sharedSecret: [UInt8]) throws(CurlewError) {
         material = .secret(try Self.checked(sharedSecret))
     }
@@ -88,12 +88,12 @@ public struct VerificationKey: Sendable {
     private let material: Material
 
     /// Reads a public key in PEM (`BEGIN PUBLIC KEY`).
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential``, as
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential``, as
     ///   ``SigningKey/init(pem:passphrase:)``.
     public init(pem: String) throws(CurlewError) { material = .key(try KeyMaterial.publicKey(pem: pem)) }
 
     /// Takes a shared secret for HMAC, of at least 16 bytes.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a shorter secret.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a shorter secret.
     public init(sharedSecret: [UInt8]) throws(CurlewError) {
         material = .secret(try SigningKey.checked(sharedSecret))
     }

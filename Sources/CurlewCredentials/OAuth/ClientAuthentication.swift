@@ -56,7 +56,7 @@ extension OAuth {
         ///   - keyID: The name by which the server finds the public key.
         ///   - audience: The party that the assertion is for, mostly the issuer's URL; nil takes the URL of the
         ///     endpoint.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for a key of another kind.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a key of another kind.
         public static func privateKey(
             _ key: SigningKey, keyID: String? = nil, audience: String? = nil
         ) throws(CurlewError) -> ClientAuthentication {

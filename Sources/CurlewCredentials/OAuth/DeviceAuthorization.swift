@@ -27,7 +27,7 @@ extension OAuth {
             case interval
         }
 
-        /// - Throws: `DecodingError`, and ``CurlewError`` with ``ErrorCode/invalidToken`` for
+        /// - Throws: `DecodingError`, and ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for
         ///   values that are none.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)

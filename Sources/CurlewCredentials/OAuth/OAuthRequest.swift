@@ -19,7 +19,7 @@ extension OAuth {
         }
 
         /// The same request with one parameter more, such as `audience`, which some servers take.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a parameter of the request or of the client's
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a parameter of the request or of the client's
         ///   authentication: the server refuses a request that has one twice (RFC 6749 §3.2). `resource` and `audience` may
         ///   occur several times.
         public func adding(_ name: String, _ value: String) throws(CurlewError) -> Request {
@@ -48,7 +48,7 @@ extension OAuth {
         var isExchange: Bool { kind == "token exchange" }
 
         /// A token for the client itself (RFC 6749 §4.4).
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a scope that is none.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a scope that is none.
         public static func clientCredentials(scopes: [String] = []) throws(CurlewError) -> Request {
             Request(
                 "client_credentials",

@@ -27,7 +27,7 @@ extension OAuth {
         ///   - scopes: The scopes that were granted, if they are not those that were asked for.
         ///   - issuedType: The type of a token that an exchange has brought.
         ///   - isBearer: True if requests may carry the token as Bearer.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidToken`` for a token that no field may
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for a token that no field may
         ///   carry.
         public init(
             accessToken: String, refreshToken: String? = nil, expiration: Date? = nil, scopes: [String]? = nil,
@@ -57,7 +57,7 @@ extension OAuth {
         }
 
         /// Reads what a store has kept.
-        /// - Throws: `DecodingError`, or ``CurlewError`` as the other initializer.
+        /// - Throws: `DecodingError`, or ``Curlew/CurlewError`` as the other initializer.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             try self.init(

@@ -26,7 +26,7 @@ extension OAuth {
         }
 
         /// Takes a verifier that was kept while the user's browser was away.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that is no verifier.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for text that is no verifier.
         public init(verifier: String) throws(CurlewError) {
             guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(\.isUnreserved) else {
                 throw CurlewError(.invalidRequest, "a code verifier has 43 to 128 letters, digits and -._~")

@@ -27,7 +27,7 @@ extension OAuth {
         /// - Parameters:
         ///   - request: The request that the server has answered.
         ///   - moment: The time when the request was sent, from which the lifetime of the token counts.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidToken`` for an answer without a token, for a token of another
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for an answer without a token, for a token of another
         ///   type than Bearer, and for an exchange that brought a token of another type than was asked for.
         func token(for request: Request, requestedAt moment: Date) throws(CurlewError) -> Token {
             guard let accessToken else {
@@ -46,7 +46,8 @@ extension OAuth {
                     throw CurlewError(.invalidToken, "the token endpoint did not tell the type of the token")
                 }
                 guard request.requestedType?.hasSameBytes(as: issuedType) ?? true else {
-                    throw CurlewError(.invalidToken, "the token endpoint gave a token of another type than was asked for")
+                    throw CurlewError(
+                        .invalidToken, "the token endpoint gave a token of a type that was not asked for")
                 }
             }
             return try Token(

@@ -5,13 +5,15 @@ internal import HTTPTypes
 enum DigestField {
     static let name = HTTPField.Name("Content-Digest")!
 
-    static func value(of content: [UInt8], by algorithm: ContentDigest.Algorithm = .sha256) throws(CurlewError) -> String {
+    static func value(of content: [UInt8], by algorithm: ContentDigest.Algorithm = .sha256) throws(CurlewError)
+        -> String
+    {
         try ContentDigest(algorithm, of: content).fieldValue
     }
 
     /// True if the strongest digest that is known is the content's; nil without a digest that is known.
     ///
-    /// - Throws: ``CurlewError`` with ``ErrorCode/signatureRejected`` for a field that breaks its
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/signatureRejected`` for a field that breaks its
     ///   rules, or has a digest twice.
     static func matches(_ fields: HTTPFields, _ content: [UInt8]) throws(CurlewError) -> Bool? {
         let values = fields[fields: name].map { $0.withUnsafeBytesOfValue { Array($0) } }
@@ -33,7 +35,7 @@ enum DigestField {
 
 extension ContentDigest {
     /// The digest of content in memory.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/engineFailed`` if OpenSSL fails.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/engineFailed`` if OpenSSL fails.
     public init(_ algorithm: ContentDigest.Algorithm = .sha256, of content: [UInt8]) throws(CurlewError) {
         let bytes = algorithm == .sha512 ? try Hashing.sha512(content) : try Hashing.sha256(content)
         guard let digest = ContentDigest(algorithm, bytes: bytes) else {

@@ -75,7 +75,7 @@ public enum MessageSignature {
 extension MessageSignature.Parameters {
     /// The parameters in the order in which they are written.
     ///
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text beyond printable ASCII.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for text beyond printable ASCII.
     func structured() throws(CurlewError) -> [StructuredField.Parameter] {
         for text in [nonce, algorithm, keyID, tag] where text?.isPrintableASCII == false {
             throw CurlewError(.invalidRequest, "a parameter of a signature has a character beyond printable ASCII")

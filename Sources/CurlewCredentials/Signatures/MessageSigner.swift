@@ -39,8 +39,8 @@ extension MessageSignature {
         ///   - namesAlgorithm: True if signatures name their algorithm. False by default: the server knows it by the
         ///     key.
         ///   - makesNonces: True if signatures get a random nonce each.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidCredential`` for an algorithm that is not the
-        ///   key's, and with ``ErrorCode/invalidRequest`` for other values without meaning.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an algorithm that is not the
+        ///   key's, and with ``Curlew/ErrorCode/invalidRequest`` for other values without meaning.
         public init(
             key: SigningKey, algorithm: Algorithm? = nil, keyID: String? = nil, components: [Component],
             label: String = "sig1", validity: Duration? = nil, tag: String? = nil, namesAlgorithm: Bool = false,
@@ -89,7 +89,7 @@ extension MessageSignature {
         ///   - content: The content, if ``Component/contentDigest`` is covered; nil if the request has the field already.
         ///   - trailers: The fields that follow its content.
         ///   - moment: The time of the signature.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a component that the
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a component that the
         ///   request does not have, and for a label that is taken.
         public func signed(
             _ request: HTTPRequest, content: [UInt8]? = nil, trailers: HTTPFields = [:], at moment: Date
@@ -142,7 +142,7 @@ extension MessageSignature.Signer {
     ///
     /// The server may ask for more than this signer covers, and for less of nothing: a signature of few components could be
     /// used for another request.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for another key, algorithm or tag than this signer has,
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for another key, algorithm or tag than this signer has,
     ///   and for a signature that does not cover all of its ``components``.
     public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CurlewError) -> Self {
         let isOwnKey = wanted.keyID.map { keyID?.hasSameBytes(as: $0) == true }

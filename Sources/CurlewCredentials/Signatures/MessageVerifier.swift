@@ -40,7 +40,7 @@ extension MessageSignature {
         ///   - required: The components that a signature has to cover, at least one.
         ///   - algorithms: The algorithms that are accepted; all but `rsa-v1_5-sha256` by default.
         ///   - longestAge: The longest time since a signature was made.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` without components or
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` without components or
         ///   algorithms: a signature of nothing proves nothing.
         public init(
             required: [Component],
@@ -82,9 +82,9 @@ extension MessageSignature.Verifier {
     ///   - content: The content as it came, before content codings are undone; nil if it is not to be used.
     ///   - moment: The time.
     ///   - key: Finds the key of a signature by its parameters; nil refuses the signature.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if ``MessageSignature/Component/contentDigest`` is required
-    ///   and there is no content to compare; with ``ErrorCode/signatureMissing`` for a message without a signature
-    ///   of the label and tag, and with ``ErrorCode/signatureRejected`` for the first reason why none is
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if ``MessageSignature/Component/contentDigest`` is required
+    ///   and there is no content to compare; with ``Curlew/ErrorCode/signatureMissing`` for a message without a signature
+    ///   of the label and tag, and with ``Curlew/ErrorCode/signatureRejected`` for the first reason why none is
     ///   accepted.
     public func verify(
         _ message: MessageSignature.Message, content: [UInt8]?, at moment: Date,

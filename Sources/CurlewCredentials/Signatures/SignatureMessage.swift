@@ -75,7 +75,7 @@ extension MessageSignature {
 
 extension MessageSignature.Message {
     /// The text that is signed (RFC 9421 §2.5).
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for more than 64 components, and for one that the message
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for more than 64 components, and for one that the message
     ///   does not have, that occurs twice, that has a parameter without meaning, or whose value is not ASCII.
     func signatureBase(of signature: StructuredField.InnerList) throws(CurlewError) -> [UInt8] {
         guard signature.items.count <= MessageSignature.Component.limit else {

@@ -21,7 +21,7 @@ extension MessageSignature {
         /// Its tag.
         public let tag: String?
 
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a label or a text that no
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a label or a text that no
         ///   signature may have.
         public init(
             label: String = "sig1", components: [Component], hasCreated: Bool = true, hasExpires: Bool = false,
@@ -66,7 +66,7 @@ extension MessageSignature {
         static let limit = 16
 
         /// The signatures that a message asks for.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a field that breaks its
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a field that breaks its
         ///   rules, has a label twice, or asks for more than 16 signatures.
         public static func all(in fields: HTTPFields) throws(CurlewError) -> [Wanted] {
             guard let dictionary = StructuredField.dictionary(of: fieldName, in: fields) else {

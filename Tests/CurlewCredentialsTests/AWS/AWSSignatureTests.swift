@@ -176,7 +176,8 @@ struct AWSSignatureTests {
         #expect(first.headerFields[.amzContentSHA256] == "UNSIGNED-PAYLOAD")
         let second = try iam.signed(first, payload: .bytes([1]), credential: credential, at: moment)
         #expect(second.headerFields[.amzContentSHA256] == nil)
-        #expect(second == (try iam.signed(request(.post, "/"), payload: .bytes([1]), credential: credential, at: moment)))
+        #expect(
+            second == (try iam.signed(request(.post, "/"), payload: .bytes([1]), credential: credential, at: moment)))
     }
 
     @Test("a signature in fields and one in the query replace each other")

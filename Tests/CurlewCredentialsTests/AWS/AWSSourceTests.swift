@@ -134,7 +134,8 @@ struct AWSSourceTests {
         SecretCheck.expectNone(of: ["SECRET", "83, 69, 67"], in: signer)
         SecretCheck.expectNone(of: ["SECRET", "83, 69, 67"], in: AWSSignature.Payload.bytes(Array("SECRET".utf8)))
         let answer = #"{"AccessKeyId": "ASIA", "SecretAccessKey": "SECRET", "Token": "SECRET"}"#
-        SecretCheck.expectNone(of: ["SECRET"], in: try JSONDecoder().decode(AWSRoleAnswer.self, from: Data(answer.utf8)))
+        SecretCheck.expectNone(
+            of: ["SECRET"], in: try JSONDecoder().decode(AWSRoleAnswer.self, from: Data(answer.utf8)))
         let endpoint = try AWSContainerEndpoint(environment: [
             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/SECRET", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "SECRET",
         ])

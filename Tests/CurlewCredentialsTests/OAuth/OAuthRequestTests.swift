@@ -71,7 +71,8 @@ struct OAuthRequestTests {
 
     @Test("a parameter that the request has already, or the client's authentication adds, is refused")
     func repeatedParameters() throws {
-        let request = try OAuth.Request.clientCredentials().adding("x", "1").adding("resource", "a").adding("resource", "b")
+        let request = try OAuth.Request.clientCredentials().adding("x", "1").adding("resource", "a").adding(
+            "resource", "b")
         for name in ["grant_type", "scope", "client_id", "client_secret", "client_assertion", "x", ""] {
             let error = #expect(throws: CurlewError.self, "\(name)") { try request.adding(name, "SECRET") }
             #expect(error?.code == .invalidRequest)

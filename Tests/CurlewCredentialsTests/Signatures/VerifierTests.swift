@@ -184,7 +184,9 @@ struct VerifierTests {
         var other = request
         other.path = "/b"
         #expect(throws: CurlewError.self) {
-            try verifier.verify(MessageSignature.Message(response, to: other), content: nil, at: moment) { _ in publicKey }
+            try verifier.verify(MessageSignature.Message(response, to: other), content: nil, at: moment) { _ in
+                publicKey
+            }
         }
         #expect(throws: CurlewError.self) {
             try verifier.verify(MessageSignature.Message(response), content: nil, at: moment) { _ in publicKey }
@@ -233,7 +235,8 @@ struct VerifierTests {
             "s=(\"@method\" \"@authority\" \"@target-uri\");keyid=\"other\"",
         ]
         for text in texts {
-            let wanted = try #require(try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text]).first)
+            let wanted = try #require(
+                try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text]).first)
             let error = #expect(throws: CurlewError.self, "\(text)") { try own.fulfilling(wanted) }
             #expect(error?.code == .invalidRequest)
         }

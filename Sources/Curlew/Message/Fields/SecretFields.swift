@@ -166,7 +166,7 @@ extension CurlewRequest {
     }
 
     /// Notes that a secret field is for the origin that the request goes to: a link that knows the origin of its secrets does.
-    mutating func grantSecret(_ name: HTTPField.Name) {
+    package mutating func grantSecret(_ name: HTTPField.Name) {
         let origin = uri.origin
         var granted = options.grantedSecrets ?? GrantedSecrets(origin: origin)
         if granted.origin != origin { granted = GrantedSecrets(origin: origin) }
