@@ -317,6 +317,7 @@ let package = Package(
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
                 "SeededNumbers",
             ],
             exclude: ["Oracle"],

@@ -57,6 +57,13 @@ extension OAuth.Failure {
         static let authorizationPending = Code("authorization_pending")
         static let slowDown = Code("slow_down")
 
+        /// The names that requests of this module may meet.
+        static let registered: Set<Code> = [
+            .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
+            .invalidTarget, .accessDenied, .expiredToken, .serverError, .temporarilyUnavailable, .authorizationPending,
+            .slowDown,
+        ]
+
         public var description: String { name }
     }
 }
@@ -86,15 +93,17 @@ extension OAuth {
         ///
         /// RFC 6749 allows printable ASCII alone. In names that is kept to. Explanations of large servers have ends of
         /// line and letters of other languages, so they are escaped instead.
-        /// - Parameter secrets: Values of the request; an explanation that repeats one of them is left out.
+        /// - Parameter secrets: Values of the request; an explanation that repeats one of them is left out. A value below 4
+        ///   bytes is no secret, and a name of the registry tells none.
         func failure(masking secrets: [String]) -> Failure? {
             guard !error.isEmpty, error.utf8.count <= 128, error.utf8.allSatisfy(\.isErrorByte) else { return nil }
             let isRepeating = { (text: String) in
-                secrets.contains { !$0.isEmpty && Array(text.utf8).contains(Array($0.utf8)) }
+                secrets.contains { $0.utf8.count >= 4 && Array(text.utf8).contains(Array($0.utf8)) }
             }
-            guard !isRepeating(error) else { return nil }
+            let code = Failure.Code(error)
+            guard Failure.Code.registered.contains(code) || !isRepeating(error) else { return nil }
             return Failure(
-                code: Failure.Code(error),
+                code: code,
                 explanation: explanation.flatMap { isRepeating($0) ? nil : PeerText.escaped($0, limit: 1024) },
                 page: page.flatMap { Self.isPage($0) && !isRepeating($0) ? $0 : nil })
         }

@@ -174,6 +174,7 @@ struct AWSSigningTests {
     @Test("a body in signed chunks is framed while it is read, and sent again by a retry", arguments: [true, false])
     func chunks(_ isReplayable: Bool) async throws {
         let server = try await MockServer.start { request in
+            _ = try await request.body.collect()
             let status: HTTPResponse.Status = request.exchangeIndex == 0 && isReplayable ? .serviceUnavailable : .ok
             return MockResponse(status: status, fields: [.retryAfter: "0"])
         }

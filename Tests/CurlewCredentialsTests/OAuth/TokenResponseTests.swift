@@ -197,5 +197,7 @@ struct TokenResponseTests {
         let expired = #"{"error":"invalid_grant","error_description":"SECRETJWT expired"}"#
         #expect(try self.failure(expired, masking: form.secrets)?.explanation == nil)
         #expect(try self.failure(#"{"error":"SECRET"}"#, masking: ["SECRET"]) == nil)
+        // A parameter such as an audience is often a word of the server's own.
+        #expect(try self.failure(#"{"error":"invalid_client"}"#, masking: ["client", "i"])?.code == .invalidClient)
     }
 }
