@@ -15,7 +15,7 @@ internal import HTTPTypes
 /// ```swift
 /// let signature = try AWSSignature(service: "s3", region: "eu-central-1")
 /// let link = try AWSSigning(signature, for: "https://s3.eu-central-1.amazonaws.com", credentials: .standard)
-/// let s3 = try HTTPSession(baseURL: "https://s3.eu-central-1.amazonaws.com/", chain: .bare) {
+/// let s3 = try HTTPSession(baseURL: "https://s3.eu-central-1.amazonaws.com/") {
 ///     StandardChain()
 ///     link
 /// }

@@ -10,7 +10,7 @@ internal import HTTPTypes
 ///
 /// ```swift
 /// let netrc = try Netrc(contentsOf: "/home/me/.netrc")
-/// let api = try HTTPSession(chain: .bare) {
+/// let api = try HTTPSession {
 ///     StandardChain()
 ///     NetrcAuthentication(netrc)
 /// }

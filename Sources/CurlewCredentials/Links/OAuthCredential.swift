@@ -11,6 +11,7 @@ internal import HTTPTypes
 /// - One renewal serves all requests that wait for it, and its error is that of each of them.
 /// - A refresh token is used where there is one. If the server refuses it (`invalid_grant`), a client that acts for itself asks
 ///   anew; for a user the token is removed from the store, and the error is ``Curlew/ErrorCode/tokenRefused``: the user has to log in.
+/// - The link stands behind ``Curlew/StandardChain``, so that each attempt has the newest token.
 /// - Only requests to the given origin get the token. A request with an `Authorization` field of its own is left alone.
 ///
 /// ```swift
@@ -18,7 +19,10 @@ internal import HTTPTypes
 /// let endpoint = try OAuth.Endpoint("https://as.example.com/token", client: client)
 /// let credential = try OAuthCredential.clientCredentials(
 ///     for: "https://api.example.com", endpoint, scopes: ["birds"])
-/// let api = try HTTPSession(baseURL: "https://api.example.com/") { credential }
+/// let api = try HTTPSession(baseURL: "https://api.example.com/") {
+///     StandardChain()
+///     credential
+/// }
 /// ```
 /// Copies share the token.
 public struct OAuthCredential: CurlewMiddleware {

@@ -41,7 +41,7 @@ struct AWSSigningTests {
         var link = try AWSSigning(signature, for: origins, credentials: source ?? .fixed(credential), now: now)
         link.bodyRule = rule
         let signing = link
-        return try HTTPSession(configuration: configuration, chain: .bare) {
+        return try HTTPSession(configuration: configuration) {
             StandardChain()
             signing
         }

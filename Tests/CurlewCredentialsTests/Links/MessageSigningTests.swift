@@ -46,7 +46,7 @@ struct MessageSigningTests {
                         return seconds
                     })
             })
-        let session = try HTTPSession(chain: .bare) {
+        let session = try HTTPSession {
             StandardChain()
             signing
         }
@@ -99,7 +99,7 @@ struct MessageSigningTests {
         let verification = try MessageVerification(
             MessageSignature.Verifier(required: components), for: server.url(), now: { moment },
             key: { [publicKey] in $0.keyID == "k" ? publicKey : nil })
-        let session = try HTTPSession(chain: .bare) {
+        let session = try HTTPSession {
             StandardChain()
             verification
         }

@@ -46,15 +46,15 @@ struct SecretRunTests {
         let netrc = NetrcAuthentication(try Netrc(Array("machine 127.0.0.1 login u password SECRETPASSWORD".utf8)))
         let chain = StandardChain.Options(logger: logger)
         let sessions = [
-            try HTTPSession(chain: .bare) {
+            try HTTPSession {
                 oauth
                 StandardChain(chain)
             },
-            try HTTPSession(chain: .bare) {
+            try HTTPSession {
                 StandardChain(chain)
                 aws
             },
-            try HTTPSession(chain: .bare) {
+            try HTTPSession {
                 StandardChain(chain)
                 netrc
             },

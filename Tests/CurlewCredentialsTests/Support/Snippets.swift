@@ -10,7 +10,10 @@ enum CredentialSnippets {
         let endpoint = try OAuth.Endpoint("https://as.example.com/token", client: client)
         let credential = try OAuthCredential.clientCredentials(
             for: "https://api.example.com", endpoint, scopes: ["birds"])
-        return try HTTPSession(baseURL: "https://api.example.com/") { credential }
+        return try HTTPSession(baseURL: "https://api.example.com/") {
+            StandardChain()
+            credential
+        }
     }
 
     static func user(_ endpoint: OAuth.Endpoint, code: String, proofKey: OAuth.ProofKey) async throws -> HTTPSession {
@@ -19,7 +22,10 @@ enum CredentialSnippets {
             .authorizationCode(code, redirectURI: "http://127.0.0.1:8080/", proofKey: proofKey))
         try await store.save(token)
         let credential = try OAuthCredential.refreshing(for: "https://api.example.com", endpoint, store: store)
-        return try HTTPSession(baseURL: "https://api.example.com/") { credential }
+        return try HTTPSession(baseURL: "https://api.example.com/") {
+            StandardChain()
+            credential
+        }
     }
 
     static func device(_ endpoint: OAuth.Endpoint) async throws -> OAuth.Token {
@@ -41,7 +47,7 @@ enum CredentialSnippets {
         let signature = try AWSSignature(service: "s3", region: "eu-central-1")
         let signing = try AWSSigning(
             signature, for: "https://s3.eu-central-1.amazonaws.com", credentials: .standard)
-        return try HTTPSession(baseURL: "https://s3.eu-central-1.amazonaws.com/", chain: .bare) {
+        return try HTTPSession(baseURL: "https://s3.eu-central-1.amazonaws.com/") {
             StandardChain()
             signing
         }
@@ -63,7 +69,7 @@ enum CredentialSnippets {
         let verification = try MessageVerification(verifier, for: "https://api.example.com") { parameters in
             keys[parameters.keyID ?? ""]
         }
-        return try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
+        return try HTTPSession(baseURL: "https://api.example.com/") {
             StandardChain()
             signing
             verification
@@ -86,7 +92,7 @@ enum CredentialSnippets {
 
     static func logins() throws -> HTTPSession {
         let netrc = try Netrc(contentsOf: "/home/me/.netrc")
-        return try HTTPSession(chain: .bare) {
+        return try HTTPSession {
             StandardChain()
             NetrcAuthentication(netrc)
         }
