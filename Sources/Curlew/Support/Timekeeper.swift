@@ -29,5 +29,7 @@ package struct Timekeeper: Sendable {
     private static let longestSleep = Duration.seconds(1_000_000_000)
 
     /// - Throws: `CancellationError` as soon as the task is cancelled.
-    package func sleep(for duration: Duration) async throws { try await clock.sleep(for: min(duration, Self.longestSleep)) }
+    package func sleep(for duration: Duration) async throws {
+        try await clock.sleep(for: min(duration, Self.longestSleep))
+    }
 }
