@@ -2,7 +2,7 @@ import Testing
 
 @Suite("The code in the documentation")
 struct DocumentationTests {
-    /// Its lines without indentation and without the empty ones.
+    /// The lines of a text without indentation and without empty ones.
     private func lines(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").map { line in
             let start = line.firstIndex { $0 != " " } ?? line.endIndex
@@ -76,7 +76,6 @@ struct DocumentationTests {
         "the articles for users of other clients show code that compiles",
         arguments: [
             "ComingFromAlamofire", "ComingFromAsyncHTTPClient", "ComingFromURLSession", "ProductionChecklist",
-            "WhichLinkGoesWhere",
         ])
     func comparisons(_ name: String) throws {
         try expectBlocks(
@@ -146,7 +145,7 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/Credentials.md", in: "Tests/CurlewCredentialsTests/Support/Snippets.swift")
     }
 
-    @Test("the article on gateways shows code that is run")
+    @Test("the article on gateways shows code that runs")
     func gateways() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/Gateways.md", in: "Examples/Sources/Gateway/GatewayService.swift",
@@ -166,7 +165,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "the articles on where requests go, and as whom, show code that compiles",
+        "the articles on routes and authentication show code that compiles",
         arguments: ["AddressPolicies", "Connections", "Proxies", "Authenticating"])
     func connections(_ name: String) throws {
         try expectBlocks(

@@ -15,8 +15,11 @@ struct WrongCallsTests {
 
     @Test("a correct call has no message")
     func correct() throws {
-        let call = WrongCall(#"_ = try await api.get("users/\(text)", as: User.self)"#, "")
-        #expect(try WrongCall.compile([call]) == [[]])
+        let calls = [
+            WrongCall(#"_ = try await api.get("users/\(text)", as: User.self)"#, ""),
+            WrongCall(#"_ = try await api.call(pair, "octo", "hello")"#, ""),
+        ]
+        #expect(try WrongCall.compile(calls) == [[], []])
     }
 }
 
@@ -59,7 +62,7 @@ private struct WrongCall: Sendable {
             #"_ = try await api.get("users/\(path: text)")"#,
             "'appendInterpolation(path:)' is unavailable: a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
         ),
-        // What comes out: `as: User.self`, `as: .text`.
+        // The result: `as: User.self`, `as: .text`.
         WrongCall(
             #"_ = try await api.get("users/7", as: Plain.self)"#,
             "instance method 'get(_:parameters:encoding:query:as:fields:credential:timeout:options:)' requires that 'Plain' conform to 'Decodable'"
@@ -79,7 +82,7 @@ private struct WrongCall: Sendable {
             #"let done: Bool = try await api.delete("users/7", as: .nothing)"#,
             "cannot convert value of type '()' to specified type 'Bool'"),
         WrongCall(#"_ = try await api.head("users", as: .text)"#, "extra argument 'as' in call"),
-        // What goes in: `.json(user)`, `parameters: .encoding(user)`.
+        // The content: `.json(user)`, `parameters: .encoding(user)`.
         WrongCall(
             #"_ = try await api.post("users", user)"#,
             "cannot convert value of type 'User' to expected argument type 'CurlewRequest.Content'"),
@@ -101,7 +104,7 @@ private struct WrongCall: Sendable {
         WrongCall(
             #"_ = try await api.patch("users", .file(text), parameters: ["a": 1])"#,
             "'patch(_:_:parameters:as:)' \(oneContent)"),
-        // The other arguments: `fields:`, `.seconds(5)`, `.sha256(text)`, a tuple for an endpoint of two values.
+        // The other arguments: `fields:`, `.seconds(5)`, `.sha256(text)`.
         WrongCall(#"_ = try await api.get("users", headers: ["A": "b"])"#, "extra argument 'headers' in call"),
         WrongCall(
             #"_ = try await api.get("users", timeout: 5)"#,
@@ -112,9 +115,6 @@ private struct WrongCall: Sendable {
         WrongCall(
             #"_ = try await api.call(endpoint, "7")"#,
             "cannot convert value of type 'String' to expected argument type 'Int'"),
-        WrongCall(
-            #"_ = try await api.call(pair, "octo", "hello")"#,
-            "cannot convert value of type 'String' to expected argument type '(String, String)'"),
         WrongCall(
             #"_ = try await api.upload("users", from: .text(text))"#, "extraneous argument label 'from:' in call"),
         WrongCall(

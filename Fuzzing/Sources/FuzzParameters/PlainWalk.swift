@@ -1,6 +1,6 @@
 @testable internal import Curlew
 
-/// The pairs of a tree, found by plain recursion over texts.
+/// The pairs of a tree, found by simple recursion over texts.
 enum PlainWalk {
     static func pairs(of tree: ParameterValue, _ style: RequestParameters.Style) -> [PlainPair] {
         guard case .dictionary(let dictionary) = tree else { return [] }

@@ -1,16 +1,16 @@
 /// A change of the state of a ``CircuitBreaker``.
 public struct CircuitTransition: Sendable, Hashable {
-    /// The name of the group: an origin such as `https://api.example.com:443`, a tag, or what a closure named.
+    /// The name of the group: an origin such as `https://api.example.com:443`, a tag, or the result of a closure.
     public let group: String
     public let from: State
     public let to: State
-    /// The calls of the window that led to it; of the probes, if it was half-open.
+    /// The number of calls in the window that caused the change, or of probes if the circuit was half-open.
     public let calls: Int
-    /// Those of them that failed.
+    /// The number of these calls that failed.
     public let failures: Int
-    /// Those of them that were slow.
+    /// The number of these calls that were slow.
     public let slowCalls: Int
-    /// The time until requests are sent again, if it is open now; else zero.
+    /// The time until requests are sent again, if the circuit is now open; else zero.
     public let wait: Duration
 
     package init(
@@ -35,9 +35,9 @@ extension CircuitTransition {
 
         /// Requests are sent.
         public static let closed = State(rawValue: "closed")
-        /// Nothing is sent.
+        /// Requests are refused without being sent.
         public static let open = State(rawValue: "open")
-        /// A few requests are sent, to find out whether the server is well again.
+        /// A few requests are sent to find out if the server has recovered.
         public static let halfOpen = State(rawValue: "half-open")
 
         public var description: String { rawValue }

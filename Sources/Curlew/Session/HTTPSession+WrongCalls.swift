@@ -1,4 +1,4 @@
-// Overloads that explain calls which cannot be written, where the compiler's own message would mislead.
+// Overloads that explain calls which cannot be written. The compiler's own message would mislead.
 extension HTTPSession {
     @available(
         *, unavailable,

@@ -1,10 +1,10 @@
 #if CURLEW_THREAD_SANITIZER
 internal import Glibc
 
-/// A pthread mutex, which ThreadSanitizer can follow. It cannot see into the futex code of `Synchronization.Mutex`, and would
-/// report races that do not exist. `make test-thread` defines the condition.
+/// A pthread mutex for builds with ThreadSanitizer. It cannot follow the futex code of `Synchronization.Mutex`, and
+/// would report races that do not exist. `make test-thread` defines the condition.
 ///
-/// `@unchecked Sendable`: the mutex lives at one address from `init` to `deinit` and is made to be shared.
+/// `@unchecked Sendable`: the mutex has a fixed address from `init` to `deinit`, and is made for sharing.
 struct Lock: ~Copyable, @unchecked Sendable {
     private let storage = MutexStorage.make()
 
@@ -60,15 +60,15 @@ struct Lock: ~Copyable, Sendable {
 
 /// The result of work under a lock.
 ///
-/// `@unchecked Sendable`: it goes back to the caller of `withLock` on the same thread. `Mutex` asks for more, as it guards a value
-/// that the result might share; this lock guards none.
+/// `@unchecked Sendable`: the result is returned to the caller of `withLock` on the same thread. `Mutex` requires
+/// `Sendable` because it protects a value that the result might share; this lock protects none.
 private struct LockResult<Value>: @unchecked Sendable {
     let value: Value
 }
 #endif
 
-/// A point that one thread passes before it resumes another, and the other passes after it was resumed. It does nothing but in
-/// builds for ThreadSanitizer, which cannot see that the runtime orders the two.
+/// A point that one thread passes before it resumes another, and that the other passes after it was resumed. It has an
+/// effect only in builds for ThreadSanitizer, which cannot recognize that the runtime orders both threads.
 struct Ordering: ~Copyable, Sendable {
     #if CURLEW_THREAD_SANITIZER
     private let lock = Lock()
@@ -80,9 +80,9 @@ struct Ordering: ~Copyable, Sendable {
     #endif
 }
 
-/// A value that only one thread at a time can reach.
+/// A value that only one thread at a time can access.
 ///
-/// `@unchecked Sendable`: the value is touched under the lock alone.
+/// `@unchecked Sendable`: the lock protects the value.
 package final class Guarded<Value>: @unchecked Sendable {
     private let lock = Lock()
     @exclusivity(unchecked) private var value: Value

@@ -11,7 +11,7 @@ struct SuspendedTime: Sendable {
         self.since = nil
     }
 
-    /// What has gathered up to `now`.
+    /// The sum up to `now`.
     func total(at now: Instant) -> Duration {
         var whole = self
         whole.end(at: now)

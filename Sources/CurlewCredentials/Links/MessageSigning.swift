@@ -48,12 +48,14 @@ public struct MessageSigning: CurlewMiddleware {
             if signer.coversContent {
                 let hash = try await request.body.sha256(
                     hint: "leave out Component.contentDigest, or send bytes or a file")
-                signed.fields[DigestField.name] = ContentDigest(.sha256, bytes: hash)?.fieldValue
+                signed.fields[.contentDigest] = ContentDigest(.sha256, bytes: hash)?.fieldValue
             }
             if signer.components.contains(.field(.contentLength)), let length = try request.body.lengthNow() {
                 signed.fields[.contentLength] = "\(length)"
             }
             signed.fields = try signer.signed(signed.head, trailers: request.trailers, at: now()).headerFields
+            // The names of the two fields count as secret, so another origin than the session's needs a grant.
+            for name in [SignatureMembers.inputName, SignatureMembers.signatureName] { signed.grantSecret(name) }
             return signed
         } catch let error as CurlewError {
             throw error.adding(request)

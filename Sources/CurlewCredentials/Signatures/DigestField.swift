@@ -3,8 +3,6 @@ internal import HTTPTypes
 
 /// The field Content-Digest (RFC 9530 §2), by which a signature covers content.
 enum DigestField {
-    static let name = HTTPField.Name("Content-Digest")!
-
     static func value(of content: [UInt8], by algorithm: ContentDigest.Algorithm = .sha256) throws(CurlewError)
         -> String
     {
@@ -16,7 +14,7 @@ enum DigestField {
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/signatureRejected`` for a field that breaks its
     ///   rules, or has a digest twice.
     static func matches(_ fields: HTTPFields, _ content: [UInt8]) throws(CurlewError) -> Bool? {
-        let values = fields[fields: name].map { $0.withUnsafeBytesOfValue { Array($0) } }
+        let values = fields[fields: .contentDigest].map { $0.withUnsafeBytesOfValue { Array($0) } }
         guard !values.isEmpty else { return nil }
         guard let dictionary = StructuredField.dictionary(Array(values.joined(separator: [.comma, .space]))),
             dictionary.repeatedKeys.isEmpty

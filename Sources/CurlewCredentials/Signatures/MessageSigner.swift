@@ -96,7 +96,7 @@ extension MessageSignature {
         ) throws(CurlewError) -> HTTPRequest {
             var request = request
             if let content, coversContent {
-                request.headerFields[DigestField.name] = try ContentDigest(.sha256, of: content).fieldValue
+                request.headerFields[.contentDigest] = try ContentDigest(.sha256, of: content).fieldValue
             }
             var generator = SystemRandomNumberGenerator()
             let members = try sign(Message(request, trailers: trailers), at: moment, using: &generator)

@@ -31,7 +31,7 @@ extension MessageSignature {
         /// The query of a request with its question mark.
         public static let query = Component(derived: "@query")
         /// The digest of the content (RFC 9530): the field Content-Digest.
-        public static let contentDigest = Component.field(DigestField.name)
+        public static let contentDigest = Component.field(HTTPField.Name.contentDigest)
         /// The status code of a response.
         public static let status = Component(derived: "@status")
 
@@ -78,7 +78,7 @@ extension MessageSignature {
 
         /// True if the component is the whole field Content-Digest of the message itself.
         var isContentDigest: Bool {
-            name.hasSameBytes(as: DigestField.name.canonicalName)
+            name.hasSameBytes(as: HTTPField.Name.contentDigest.canonicalName)
                 && !item.parameters.contains { ["key", "tr", "req"].contains($0.key) }
         }
 

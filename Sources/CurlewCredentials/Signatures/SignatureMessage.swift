@@ -157,7 +157,7 @@ extension MessageSignature.Message {
 
     /// Host and port as the field Host carries them: without user information and without the scheme's own port.
     private func authority(of request: HTTPRequest) -> [UInt8]? {
-        guard let text = request.authority ?? request.headerFields[HTTPField.Name("Host")!] else { return nil }
+        guard let text = request.authority ?? request.headerFields[.host] else { return nil }
         let bytes = Array(text.utf8)
         let host = bytes[(bytes.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0)...]
         let port = Array((request.scheme?.lowercasedASCII == "https" ? ":443" : ":80").utf8)

@@ -89,7 +89,7 @@ struct AWSSigningTests {
         let session = try session([url], configuration: configuration, now: { moment })
         _ = try await session.get(.raw(url))
         let received = try #require(await server.takeRequest())
-        let host = try #require(received.fields[HTTPField.Name("Host")!])
+        let host = try #require(received.fields[.host])
         #expect(try isRight(received, host, payload: .empty, at: moment))
     }
 

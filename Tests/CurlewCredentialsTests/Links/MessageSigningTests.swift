@@ -82,6 +82,17 @@ struct MessageSigningTests {
         #expect(server.requestCount == 0)
     }
 
+    @Test("a signature reaches its origin from a session with the base of another origin")
+    func otherBase() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let signing = try MessageSigning(signer([.method]), for: server.url())
+        let session = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) { signing }
+        _ = try await session.get(.raw(server.url()))
+        let fields = try #require(await server.takeRequest()).fields
+        #expect(fields[SignatureMembers.inputName] != nil)
+        #expect(fields[SignatureMembers.signatureName] != nil)
+    }
+
     @Test("a signed response is accepted for its own request and with its own body alone")
     func verification() async throws {
         let content = Array("birds".utf8)
@@ -91,7 +102,7 @@ struct MessageSigningTests {
             // The signature is that of the response to /right.
             let head = HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/right")
             var response = HTTPResponse(
-                status: .ok, headerFields: [DigestField.name: try ContentDigest(of: content).fieldValue])
+                status: .ok, headerFields: [.contentDigest: try ContentDigest(of: content).fieldValue])
             if request.target != "/unsigned" { response = try signer.signed(response, to: head, at: moment) }
             return MockResponse(
                 fields: response.headerFields, body: .bytes(request.target == "/right?changed" ? [1] : content))

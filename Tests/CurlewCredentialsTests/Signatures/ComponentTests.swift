@@ -162,7 +162,7 @@ struct ComponentTests {
 
     @Test("the order of parameters does not make two components of one")
     func identity() {
-        let name = HTTPField.Name("Content-Digest")!
+        let name = HTTPField.Name.contentDigest
         #expect(
             MessageSignature.Component.field(name).member("a").ofRequest
                 == MessageSignature.Component.field(name).ofRequest.member("a"))
@@ -175,7 +175,7 @@ struct ComponentTests {
         let content = Array("{\"hello\": \"world\"}".utf8)
         let value = try DigestField.value(of: content)
         #expect(value == "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:")
-        let fields = { (text: String) -> HTTPFields in [DigestField.name: text] }
+        let fields = { (text: String) -> HTTPFields in [.contentDigest: text] }
         #expect(try DigestField.matches(fields(value), content) == true)
         #expect(try DigestField.matches(fields(value), content + [0]) == false)
         let strong = try DigestField.value(of: content, by: .sha512)

@@ -191,7 +191,7 @@ struct RFC9421Tests {
         #expect(wanted.label == "sig1")
         #expect(
             wanted.components == [
-                .method, .targetURI, .authority, .field(DigestField.name), .field(.cacheControl),
+                .method, .targetURI, .authority, .field(.contentDigest), .field(.cacheControl),
             ])
         #expect(wanted.hasCreated)
         #expect(wanted.tag == "app-123")

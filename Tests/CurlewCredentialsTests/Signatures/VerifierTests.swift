@@ -197,7 +197,7 @@ struct VerifierTests {
     func content() throws {
         let content = Array("birds".utf8)
         let signed = try signer([.method, .contentDigest]).signed(request, content: content, at: moment)
-        #expect(signed.headerFields[DigestField.name]?.hasPrefix("sha-256=:") == true)
+        #expect(signed.headerFields[.contentDigest]?.hasPrefix("sha-256=:") == true)
         #expect(try outcome(signed, required: [.method, .contentDigest], content: content) == "sig1")
         let other = "the content is not what its digest says"
         #expect(try outcome(signed, required: [.method, .contentDigest], content: content + [0]) == other)
@@ -211,14 +211,14 @@ struct VerifierTests {
         let content = Array("birds".utf8)
         let uncovered = "a signature does not cover \"content-digest\""
         let plain = try signer().signed(request, content: content, at: moment)
-        #expect(plain.headerFields[DigestField.name] == nil)
+        #expect(plain.headerFields[.contentDigest] == nil)
         #expect(try outcome(plain, content: content) == uncovered)
         var digested = request
-        digested.headerFields[DigestField.name] = try DigestField.value(of: content)
+        digested.headerFields[.contentDigest] = try DigestField.value(of: content)
         #expect(try outcome(signer().signed(digested, at: moment), content: content) == uncovered)
         let member = MessageSignature.Component.contentDigest.member("sha-256")
         #expect(try outcome(signer([.method, member]).signed(digested, at: moment), content: content) == uncovered)
-        digested.headerFields[DigestField.name] = "md5=:AAAA:"
+        digested.headerFields[.contentDigest] = "md5=:AAAA:"
         let unknown = try signer([.method, .contentDigest]).signed(digested, at: moment)
         #expect(
             try outcome(unknown, content: content)

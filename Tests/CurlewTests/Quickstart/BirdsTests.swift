@@ -10,7 +10,7 @@ struct BirdsTests {
         server.enqueue(MockResponse(status: .notFound))
         let birds = Birds(api: try HTTPSession(baseURL: server.url()))
         #expect(try await birds.bird(7) == nil)
-        #expect(await server.takeRequest()?.path == "/birds/7")
+        #expect(await server.takeRequest()?.target == "/birds/7")
     }
 
     @Test("every request names the client")

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The processor time that this thread spends on `work`: what else keeps the machine busy does not count.
+/// The processor time that this thread spends on `work`, independent of other load on the machine.
 func processorTime(of work: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var time = timespec()

@@ -1,49 +1,49 @@
 internal import CLibcurl
 
 extension TaskMetrics {
-    /// What one attempt at an exchange took.
+    /// The timings and byte counts of one attempt at an exchange.
     public struct Attempt: Sendable, Hashable {
-        /// Waiting for its turn in the session.
+        /// The time in the session's queue.
         public internal(set) var queued: Duration = .zero
-        /// Waiting for a connection (``Timeouts/connectionWait``): from the end of ``queued`` until one was there or begun to be
-        /// made. Next to nothing where one was free or could be opened.
+        /// The wait for a connection (``Timeouts/connectionWait``): from the end of ``queued`` until a connection was
+        /// available or begun. Nearly zero if one was free or could be opened.
         public internal(set) var waited: Duration = .zero
-        /// Finding the address; nil on a kept connection.
+        /// The time of the name look-up; nil on a kept connection.
         public internal(set) var nameLookup: Duration?
-        /// Making the TCP connection; nil on a kept connection.
+        /// The time of the TCP connection; nil on a kept connection.
         public internal(set) var connect: Duration?
-        /// Shaking hands; nil without TLS and on a kept connection.
+        /// The time of the TLS handshake; nil without TLS and on a kept connection.
         public internal(set) var tls: Duration?
-        /// From the start to the first byte of the answer; nil if none came.
+        /// The time from the start to the first byte of the response; nil without a response.
         public internal(set) var firstByte: Duration?
-        /// From the start to the end, waiting in the session not included.
+        /// The time from the start to the end, without the time in the session's queue.
         public internal(set) var total: Duration = .zero
-        /// Bytes of the request's head.
+        /// The bytes of the request's head.
         public internal(set) var sentFieldBytes: Int64 = 0
-        /// Bytes of the request's body.
+        /// The bytes of the request's body.
         public internal(set) var sentBodyBytes: Int64 = 0
-        /// Bytes of the response's heads.
+        /// The bytes of the response's heads.
         public internal(set) var receivedHeadBytes: Int64 = 0
-        /// Bytes of the response's body, before content decoding.
+        /// The bytes of the response's body, before content decoding.
         public internal(set) var receivedBodyBytes: Int64 = 0
-        /// The address that was connected to, without brackets; nil if there was no connection.
+        /// The remote address, without brackets; nil without a connection.
         public internal(set) var remoteAddress: String?
-        /// The port that was connected to.
+        /// The remote port.
         public internal(set) var remotePort = 0
-        /// True if it went through a proxy.
+        /// True if the attempt used a proxy.
         public internal(set) var isProxied = false
-        /// True if an open connection served.
+        /// True if the attempt used an open connection.
         public internal(set) var isReused = false
-        /// The version of HTTP, once the head had come.
+        /// The version of HTTP; nil before the head of the response.
         public internal(set) var version: HTTPProtocolVersion?
-        /// The version of TLS, if it was used.
+        /// The version of TLS; nil without TLS.
         public internal(set) var tlsVersion: SecurityPolicy.TLSVersion?
-        /// What the TLS connection is made of, if it was used.
+        /// The security of the TLS connection; nil without TLS.
         public internal(set) var security: ConnectionSecurity?
 
         init() {}
 
-        /// The times that an attempt waited before it had a connection.
+        /// The waits of an attempt before it had a connection.
         struct Waits {
             var queued: Duration
             var waited: Duration
@@ -58,20 +58,20 @@ extension TaskMetrics {
 }
 
 extension TaskMetrics.Attempt {
-    /// The figures of an attempt that has had no connection.
+    /// Makes the metrics of an attempt without a connection.
     init(ofUnconnected waits: Waits) {
         self.init(waits)
         total = waits.waited + waits.connecting
     }
 
-    /// The figures of an attempt that libcurl itself repeats on another connection.
+    /// Makes the metrics of an attempt that libcurl itself repeats on another connection.
     init(ofRepeated attempt: borrowing Attempt, _ waits: Waits, total: Duration) {
         self.init(waits)
         self.total = total
         isReused = attempt.isReused
     }
 
-    /// - Parameter delay: The time until libcurl was given the exchange.
+    /// - Parameter delay: The time until libcurl got the exchange.
     fileprivate mutating func readTimes(_ easy: EasyHandle, _ connection: Connection?, after delay: Duration) {
         if !isReused, let dialled = connection?.dialled {
             nameLookup = dialled.nameLookUp
@@ -86,7 +86,7 @@ extension TaskMetrics.Attempt {
 }
 
 extension TaskMetrics.Attempt {
-    /// The figures of an attempt that a handle is done with.
+    /// Makes the metrics of an attempt that its handle has ended.
     init(_ attempt: borrowing Attempt, _ request: PreparedRequest, _ easy: EasyHandle, _ waits: Waits) {
         self.init(waits)
         isReused = attempt.isReused

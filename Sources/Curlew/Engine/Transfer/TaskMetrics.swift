@@ -1,22 +1,24 @@
 public import FoundationEssentials
 
-/// What a task took, an attempt each: more than one if a kept connection proved to be dead.
+/// The timings and byte counts of a task, one entry per attempt. A task has several attempts if a reused connection
+/// proved to be dead.
 public struct TaskMetrics: Sendable, Hashable {
-    /// The attempts, first to last. Empty as long as none has ended.
+    /// The attempts, in order. Empty until the first has ended.
     public internal(set) var attempts: [Attempt] = []
-    /// When it was started, by the clock on the wall; nil if it was not.
+    /// The wall-clock time of the start; nil before it.
     public internal(set) var start: Date?
-    /// From the start to the end, or up to now: waiting in the session's queue, all attempts, and the reading of the body.
+    /// The time from the start to the end, or so far: waiting in the session's queue, all attempts, and reading the
+    /// body.
     public internal(set) var duration: Duration = .zero
-    /// For how long of it the task was suspended.
+    /// The part of the duration for which the task was suspended.
     public internal(set) var suspended: Duration = .zero
 
-    /// When it ended, or up to when these figures go.
+    /// The time of the end, or of this measurement.
     public var end: Date? { start?.addingTimeInterval(duration / .seconds(1)) }
     /// The last attempt.
     public var last: Attempt? { attempts.last }
-    /// Bytes of the request's body, all attempts together.
+    /// The bytes of the request's body, over all attempts.
     public var sentBodyBytes: Int64 { attempts.reduce(0) { $0 + $1.sentBodyBytes } }
-    /// Bytes of the response's body, before content decoding, all attempts together.
+    /// The bytes of the response's body before content decoding, over all attempts.
     public var receivedBodyBytes: Int64 { attempts.reduce(0) { $0 + $1.receivedBodyBytes } }
 }

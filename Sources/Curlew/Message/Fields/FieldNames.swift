@@ -2,13 +2,13 @@ public import HTTPTypes
 
 /// Names of fields that HTTP clients use and that swift-http-types lacks.
 ///
-/// A program may declare the same name in an extension of its own: within its module, its declaration is used.
+/// A program may declare the same name in its own extension; within its module, that declaration is used.
 extension HTTPField.Name {
-    /// Accept-Patch: the media types that a resource takes in PATCH requests (RFC 5789 §3.1).
+    /// Accept-Patch: the media types that a resource accepts in PATCH requests (RFC 5789 §3.1).
     public static let acceptPatch = Self("Accept-Patch")!
-    /// Accept-Query: the media types that a resource takes in QUERY requests (RFC 10008 §3).
+    /// Accept-Query: the media types that a resource accepts in QUERY requests (RFC 10008 §3).
     public static let acceptQuery = Self("Accept-Query")!
-    /// Cache-Status: what the caches on the way did (RFC 9211).
+    /// Cache-Status: the decisions of the caches that handled the response (RFC 9211).
     public static let cacheStatus = Self("Cache-Status")!
     /// Content-Digest: digests of the content of a message (RFC 9530 §2).
     public static let contentDigest = Self("Content-Digest")!

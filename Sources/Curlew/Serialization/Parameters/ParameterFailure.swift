@@ -1,4 +1,4 @@
-/// A failure to write parameters, and its place in them. Each level on the way out adds its own part of the path.
+/// A failure to write parameters, with its position. Each enclosing level adds its own part of the path.
 struct ParameterFailure: Error {
     enum Component {
         case key(String)
@@ -8,7 +8,7 @@ struct ParameterFailure: Error {
 
     let reason: String
     let underlying: (any Error)?
-    /// The innermost first.
+    /// The path, the innermost component first.
     private var components: [Component] = []
 
     init(_ reason: String, underlying: (any Error)? = nil) {
@@ -24,7 +24,7 @@ struct ParameterFailure: Error {
         return copy
     }
 
-    /// The same as the error that callers see.
+    /// The failure as the error for callers.
     var error: CurlewError {
         let place = components.isEmpty ? "the whole of the parameters" : "the parameter \(path)"
         return CurlewError(.encodingFailed, "\(place) \(reason)", underlying: underlying)
@@ -32,7 +32,7 @@ struct ParameterFailure: Error {
 
     private var path: String { Self.path(components.reversed()) }
 
-    /// `user.tags[3]`. Keys lose their control characters, and the whole is cut at 200 characters.
+    /// The path as text: `user.tags[3]`. Control characters of keys are removed, and the text is cut at 200 characters.
     static func path(_ components: some Sequence<Component>) -> String {
         var text = ""
         for component in components {
@@ -41,7 +41,7 @@ struct ParameterFailure: Error {
             case .index(let index): text += "[\(index)]"
             case .member: text += "{}"
             }
-            // Deep paths are those of runaway recursion; their end says nothing more.
+            // Deep paths come from endless recursion, so the rest of the path is not useful.
             if text.count > 200 { return text.prefix(200) + "…" }
         }
         return text

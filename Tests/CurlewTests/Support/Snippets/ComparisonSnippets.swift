@@ -21,9 +21,10 @@ enum ComparisonSnippets {
     private func renewed() throws -> HTTPSession {
         let auth = try HTTPSession(baseURL: "https://auth.example.com/")
         let api = try HTTPSession(baseURL: "https://api.example.com/") {
+            StandardChain()
             try CredentialRenewal(
                 for: "https://api.example.com",
-                apply: { (login: Login, request) in request.fields[.authorization] = "Bearer \(login.token)" },
+                bearer: { (login: Login) in login.token },
                 renew: { _ in try await auth.post("token", .form(["grant_type": "refresh"]), as: Login.self) })
         }
         return api
@@ -40,8 +41,10 @@ enum ComparisonSnippets {
         print(user)
     }
 
-    private func download(_ api: HTTPSession) async throws {
-        let file = try await api.download("big.iso", to: .folder("/srv/inbox"), tokenFile: "/srv/inbox/big.token")
+    private func download(_ api: HTTPSession, _ published: String) async throws {
+        let file = try await api.download(
+            "big.iso", to: .file("/srv/inbox/big.iso"), integrity: .sha256(published), tokenFile: "/srv/inbox/big.token"
+        )
         print(file.path, file.size)
     }
 
