@@ -1,14 +1,14 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// A request in the form that its signature is over.
+/// A request in the canonical form that its signature covers.
 struct AWSCanonicalRequest {
-    /// The names of the signed fields, in lower case, in order, with semicolons between them.
+    /// The names of the signed fields in lower case, sorted, and separated by semicolons.
     let signedNames: String
     private let method: String
     private let path: String
     private let query: String
-    /// Lines of names and values.
+    /// The lines with the names and values of the fields.
     private let fields: [UInt8]
 
     init(_ request: HTTPRequest, _ pathRule: AWSSignature.PathRule) throws(CurlewError) {
@@ -29,8 +29,8 @@ struct AWSCanonicalRequest {
         Array("\(method)\n\(path)\n\(query)\n".utf8) + fields + Array("\n\(signedNames)\n\(payload)".utf8)
     }
 
-    /// The parameters, each encoded anew, in the order of their names and then of their values. A plus counts as a
-    /// space, as S3 and AWS's libraries for Go have it; a canonical query has no plus.
+    /// The parameters, each encoded again, sorted by name and then by value. A plus counts as a space, as in S3 and in
+    /// AWS's libraries for Go; a canonical query contains no plus.
     private static func canonicalQuery(_ query: ArraySlice<UInt8>) -> String {
         let pairs = query.split(separator: .ampersand).map { pair in
             let end = pair.firstIndex(of: .equals) ?? pair.endIndex
@@ -45,7 +45,7 @@ struct AWSCanonicalRequest {
 
     // MARK: Fields
 
-    /// Fields that intermediaries, or Curlew itself, change on the way.
+    /// Fields that intermediaries or Curlew may change.
     private static let unsignedNames: Set<String> = [
         "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
         "te", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
@@ -64,12 +64,12 @@ struct AWSCanonicalRequest {
         return values.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
     }
 
-    /// The value without spaces around it, and with one space for several.
+    /// The value without surrounding spaces. Several spaces are replaced by one.
     private static func folded(_ value: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         Array(value.split(whereSeparator: \.isBlank).joined(separator: [.space]))
     }
 
-    /// The authority as HTTP/1.1 sends it in Host: without user information and without the default port.
+    /// The authority as in the Host field of HTTP/1.1: without user information and without the default port.
     private static func host(of request: HTTPRequest) throws(CurlewError) -> [UInt8] {
         let authority = Array((request.authority ?? "").utf8)
         let host = Array(authority[(authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0)...])
@@ -83,8 +83,8 @@ struct AWSCanonicalRequest {
 
 /// The forms of a path in canonical requests.
 private enum AWSCanonicalPath {
-    /// Each character encoded once, whether the request has it encoded or not, and an encoded slash as a slash: S3 reads
-    /// the name of an object so before it checks the signature.
+    /// The path with each character encoded once, even if the request has it encoded already. An encoded slash becomes
+    /// a slash: S3 decodes the name of an object in this way before it checks the signature.
     static func encodedOnce(_ path: ArraySlice<UInt8>) -> String {
         path.isEmpty ? "/" : PercentEncoding.encode(PercentEncoding.decode(path, plusIsSpace: false), keeping: "/")
     }

@@ -2,10 +2,10 @@ public import Curlew
 public import FoundationEssentials
 public import HTTPTypes
 
-/// A payload in signed chunks (`aws-chunked` with `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`): its bytes go out while it is
-/// read, and each chunk has a signature of its own that covers the one before it.
+/// A payload in signed chunks (`aws-chunked` with `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`): its bytes are sent while it is
+/// read, and each chunk has its own signature, which covers the previous one.
 ///
-/// The length of the payload has to be known. Bytes beyond it, or too few, are errors.
+/// The length of the payload must be known. More or fewer bytes are an error.
 ///
 /// ```swift
 /// var (request, signer) = try signature.signedInChunks(request, length: 66_560, credential: credential, at: Date())
@@ -13,7 +13,7 @@ public import HTTPTypes
 /// send(try signer.finish())
 /// ```
 public struct AWSChunkSigner: Sendable {
-    /// The size of every chunk but the last one, in bytes.
+    /// The size of every chunk except the last one, in bytes.
     public let chunkSize: Int
     private let scope: AWSScope
     private let key: SecretBytes
@@ -30,11 +30,11 @@ public struct AWSChunkSigner: Sendable {
         self.chunkSize = chunkSize
     }
 
-    /// The sizes of chunks that are allowed: S3 takes 8 KiB at least.
+    /// The allowed sizes of chunks. S3 requires at least 8 KiB.
     static let chunkSizes = 8 << 10...16 << 20
 
-    /// The number of bytes that a payload has in chunks, which is the value of Content-Length. nil for sizes without
-    /// meaning, or a number above 64 bits.
+    /// The number of bytes of a payload in chunks, which is the value of Content-Length. It is nil for invalid sizes,
+    /// and for a number beyond 64 bits.
     public static func contentLength(of length: Int64, chunkSize: Int) -> Int64? {
         guard length >= 0, chunkSizes.contains(chunkSize) else { return nil }
         let (whole, rest) = length.quotientAndRemainder(dividingBy: Int64(chunkSize))
@@ -43,15 +43,15 @@ public struct AWSChunkSigner: Sendable {
         return isTooLong || isTooLongWithRest ? nil : sum
     }
 
-    /// `SIZE;chunk-signature=` with 64 digits, the bytes, and two ends of line.
+    /// The length of a chunk with its frame: `SIZE;chunk-signature=` with 64 digits, the bytes, and two line ends.
     private static func framed(_ size: Int) -> Int64 {
         Int64(String(size, radix: 16).utf8.count + 17 + 64 + 2 + size + 2)
     }
 
-    /// Takes the next bytes of the payload.
-    /// - Returns: The chunks that are full; mostly the bytes wait for more.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for more bytes than the payload
-    ///   has.
+    /// Adds the next bytes of the payload.
+    /// - Returns: The complete chunks. The result is often empty, as bytes of an incomplete chunk wait for more.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for more bytes than the length of the
+    ///   payload.
     public mutating func append(_ bytes: some Collection<UInt8>) throws(CurlewError) -> [UInt8] {
         guard !isFinished, Int64(bytes.count) <= missing else {
             throw CurlewError(.invalidRequest, "a payload in signed chunks has more bytes than its length")
@@ -68,9 +68,9 @@ public struct AWSChunkSigner: Sendable {
         return framed
     }
 
-    /// The last bytes: the chunk that is not full, and the empty one.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if bytes are missing, or the end
-    ///   has been made already.
+    /// The last bytes: the incomplete chunk, and the empty chunk.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if bytes are missing, or after the
+    ///   end.
     public mutating func finish() throws(CurlewError) -> [UInt8] {
         guard !isFinished, missing == 0 else {
             throw CurlewError(.invalidRequest, "a payload in signed chunks has fewer bytes than its length")
@@ -97,16 +97,16 @@ extension AWSChunkSigner: CustomStringConvertible, CustomDebugStringConvertible,
 extension AWSSignature {
     /// The request with its signature, and the signer of its chunks.
     ///
-    /// Set are Content-Encoding (`aws-chunked` before other codings), Content-Length and
+    /// The function sets Content-Encoding (`aws-chunked` before other codings), Content-Length and
     /// `X-Amz-Decoded-Content-Length`.
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path.
     ///   - length: The number of bytes of the payload.
-    ///   - chunkSize: The size of every chunk but the last one: from 8 KiB to 16 MiB.
+    ///   - chunkSize: The size of every chunk except the last one: from 8 KiB to 16 MiB.
     ///   - credential: The key that signs.
     ///   - moment: The time of the signature by the server's clock.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for another size, and as
-    ///   ``signed(_:payload:credential:at:)``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a size out of bounds, and the
+    ///   errors of ``signed(_:payload:credential:at:)``.
     public func signedInChunks(
         _ request: HTTPRequest, length: Int64, chunkSize: Int = 64 << 10, credential: AWSCredential, at moment: Date
     ) throws(CurlewError) -> (request: HTTPRequest, signer: AWSChunkSigner) {

@@ -3,19 +3,20 @@ public import FoundationEssentials
 public import HTTPTypes
 
 extension AWSSignature {
-    /// The difference between the server's clock and this machine's, learned from a response that refuses a signature
-    /// for its time.
+    /// The difference between the server's clock and this machine's, from a response that refuses a signature because
+    /// of its time.
     ///
-    /// Some errors are about the clock by their names. Others, such as `SignatureDoesNotMatch`, may be: for them the
-    /// clocks have to differ by at least four minutes. Add the result to the time of the next signature.
+    /// The codes of some errors name the clock as the cause. Other errors, such as `SignatureDoesNotMatch`, may have
+    /// this cause; for them the clocks must differ by at least four minutes. Add the result to the time of the next
+    /// signature.
     /// - Parameters:
     ///   - response: The response; its field Date has the server's time.
-    ///   - errorCode: The code of the error in the body, such as `RequestTimeTooSkewed`; nil takes that of the field
+    ///   - errorCode: The code of the error in the body, such as `RequestTimeTooSkewed`; nil uses the field
     ///     `X-Amzn-ErrorType`.
-    ///   - moment: This machine's time when the response came.
-    ///   - limit: The largest difference that is believed, 24 hours by default. A signature of a far future could be
-    ///     kept and used then.
-    /// - Returns: nil for a response that does not speak of the clock, or a difference beyond the limit.
+    ///   - moment: This machine's time when the response arrived.
+    ///   - limit: The largest accepted difference, 24 hours by default. With a larger one, a server could collect
+    ///     signatures that are valid in the far future.
+    /// - Returns: nil if the response does not concern the clock, or if the difference exceeds the limit.
     public static func clockOffset(
         from response: HTTPResponse, errorCode: String? = nil, at moment: Date, limit: Duration = .seconds(86_400)
     ) -> Duration? {
@@ -30,7 +31,7 @@ extension AWSSignature {
         return .seconds(seconds)
     }
 
-    /// The name of an error without a namespace before it and a URL behind it: `com.amazonaws#Name:http://…`.
+    /// The name of an error without a namespace before it and a URL after it: `com.amazonaws#Name:http://…`.
     private static func name(_ code: String) -> String {
         let name = Array(code.utf8.prefix { $0 != .colon })
         let start = name.lastIndex(of: .numberSign).map { $0 + 1 } ?? 0

@@ -2,8 +2,8 @@ internal import Curlew
 internal import FoundationEssentials
 
 extension AWSCredential {
-    /// The credential that the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and
-    /// `AWS_CREDENTIAL_EXPIRATION` of an environment hold; nil without an access key.
+    /// The credential in the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and
+    /// `AWS_CREDENTIAL_EXPIRATION` of an environment; nil without an access key.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an access key without a secret.
     init?(environment: [String: String]) throws(CurlewError) {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
@@ -22,8 +22,8 @@ extension AWSCredential {
             sessionToken: value("AWS_SECURITY_TOKEN") ?? value("AWS_SESSION_TOKEN"), expiration: expiration)
     }
 
-    /// The credential of a profile in a shared credentials file; nil if the file has no such profile, or the profile no
-    /// access key.
+    /// The credential of a profile in a shared credentials file; nil if the file lacks the profile, or the profile
+    /// lacks an access key.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential``.
     init?(sharedFile bytes: [UInt8], profile: String) throws(CurlewError) {
         let file = try AWSProfileFile(bytes)
@@ -37,9 +37,9 @@ extension AWSCredential {
     }
 }
 
-/// An answer of the endpoint of a container, or of an instance's metadata service, with the credential of a role.
+/// A response with the credential of a role, from a container's endpoint or an instance's metadata service.
 struct AWSRoleAnswer: Decodable {
-    /// Present in answers of the metadata service: `Success`, or the name of an error.
+    /// The result in responses of the metadata service: `Success`, or the name of an error.
     let code: String?
     let message: String?
     let accessKey: String?
@@ -56,8 +56,8 @@ struct AWSRoleAnswer: Decodable {
         case expiration = "Expiration"
     }
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an error, and for an answer that
-    ///   lacks a part.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an error, and for an incomplete
+    ///   response.
     var credential: AWSCredential {
         get throws(CurlewError) {
             guard let accessKey, let secretKey, let token, let expiration else {
@@ -73,16 +73,16 @@ struct AWSRoleAnswer: Decodable {
     }
 }
 
-/// The endpoint that gives a container the credential of its role, as the environment names it.
+/// The endpoint, named by the environment, from which a container gets the credential of its role.
 struct AWSContainerEndpoint: Hashable {
-    /// Scheme, authority, path and query.
+    /// The URI: scheme, authority, path and query.
     let uri: String
-    /// The value of Authorization; nil if there is none or a file has it.
+    /// The value of the field Authorization; nil without one, and if a file contains it.
     let authorization: String?
-    /// The file with the value of Authorization, which is read anew for each request.
+    /// The file with the value of the field Authorization. It is read for each request.
     let authorizationFile: String?
 
-    /// nil if the environment names no endpoint.
+    /// - Returns: nil if the environment names no endpoint.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an endpoint that is neither
     ///   HTTPS, nor on this machine, nor one of the addresses of ECS and EKS.
     init?(environment: [String: String]) throws(CurlewError) {

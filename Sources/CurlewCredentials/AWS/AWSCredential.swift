@@ -3,26 +3,26 @@ public import FoundationEssentials
 
 /// The access key of an AWS account or role, with its secret.
 ///
-/// Secret and session token are in no description, and the value cannot be encoded.
+/// Descriptions contain neither the secret nor the session token, and the value cannot be encoded.
 ///
 /// ```swift
 /// let credential = try AWSCredential(accessKey: "AKIDEXAMPLE", secretKey: secret)
 /// ```
 public struct AWSCredential: Sendable, Hashable {
-    /// The identifier of the key, which requests carry.
+    /// The identifier of the key. Requests contain it.
     public let accessKey: String
-    /// The token that goes with a temporary key.
+    /// The token of a temporary key.
     public let sessionToken: String?
-    /// The end of a temporary key; nil for a key without an end.
+    /// The time at which a temporary key expires; nil for a key that does not expire.
     public let expiration: Date?
-    /// The secret, after the letters that every signing key begins with.
+    /// The secret, with the prefix `AWS4` of every signing key.
     let secret: SecretBytes
 
     /// - Parameters:
     ///   - accessKey: The identifier of the key: printable ASCII without space, slash and comma.
     ///   - secretKey: The secret, of at least one byte.
-    ///   - sessionToken: The token of a temporary key: printable ASCII without spaces. An empty one is none.
-    ///   - expiration: The end of a temporary key.
+    ///   - sessionToken: The token of a temporary key: printable ASCII without spaces. An empty token counts as nil.
+    ///   - expiration: The time at which a temporary key expires.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential``.
     public init(
         accessKey: String, secretKey: String, sessionToken: String? = nil, expiration: Date? = nil
@@ -41,7 +41,7 @@ public struct AWSCredential: Sendable, Hashable {
         secret = SecretBytes("AWS4\(secretKey)".utf8)
     }
 
-    /// True if the key ends before a moment.
+    /// True if the key has expired at a moment.
     public func isExpired(at moment: Date) -> Bool { expiration.map { $0 <= moment } ?? false }
 }
 

@@ -1,12 +1,12 @@
 internal import Curlew
 
-/// A shared credentials file: profiles in brackets with names and values, as botocore reads them.
+/// A shared credentials file: profiles in brackets with names and values, by the rules of botocore.
 ///
-/// - Lines that begin with `#` or `;` are comments. A `#` behind a value belongs to the value.
-/// - A line that is indented more than the one before it goes on with its value.
+/// - Lines that begin with `#` or `;` are comments. A `#` after a value belongs to the value.
+/// - A line with a larger indent than the previous line continues its value.
 /// - The values of the section `DEFAULT` are part of all profiles.
-/// - A profile or a name that occurs twice, a line without `=` or `:`, and bytes that are not UTF-8 are errors of the
-///   file.
+/// - A profile or a name that occurs twice, a line without `=` or `:`, and bytes that are not UTF-8 make the file
+///   invalid.
 struct AWSProfileFile {
     /// A value, or the names and values in the indented lines below an empty value.
     enum Value: Hashable {
@@ -16,14 +16,13 @@ struct AWSProfileFile {
 
     private typealias Section = [[UInt8]: [String]]
 
-    /// The most bytes of a file: 1 MiB.
+    /// The largest size of a file: 1 MiB.
     static let sizeLimit = 1 << 20
 
-    /// The profiles by the bytes of their names, each with its values by the bytes of theirs.
+    /// The profiles by name, and the values of each profile by name. Names are compared as bytes.
     let profiles: [[UInt8]: [[UInt8]: Value]]
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` or
-    ///   ``Curlew/ErrorCode/invalidCredential``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an invalid file.
     init(_ bytes: [UInt8]) throws(CurlewError) {
         guard bytes.count <= Self.sizeLimit else {
             throw CurlewError(.invalidCredential, "an AWS credentials file has more than \(Self.sizeLimit) bytes")
@@ -139,10 +138,10 @@ extension AWSProfileFile {
 }
 
 extension Unicode.Scalar {
-    /// White space as the language of botocore has it.
+    /// True for white space by the rules of Python, the language of botocore.
     fileprivate var isBlankOfPython: Bool { properties.isWhitespace || (0x1C...0x1F).contains(value) }
 
-    /// An end of line as the language of botocore splits text into lines.
+    /// True for a line end by the rules of Python.
     fileprivate var isLineEnd: Bool {
         switch value {
         case 0x0A...0x0D, 0x1C...0x1E, 0x85, 0x2028, 0x2029: true

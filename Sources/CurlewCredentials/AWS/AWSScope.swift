@@ -13,7 +13,7 @@ struct AWSScope: Hashable, Sendable {
         service = signature.service
     }
 
-    /// `20150830/us-east-1/iam/aws4_request`
+    /// The text of the scope: `20150830/us-east-1/iam/aws4_request`.
     var text: String { "\(time.compactDay)/\(region)/\(service)/aws4_request" }
 
     func signingKey(of credential: AWSCredential) throws(CurlewError) -> SecretBytes {
@@ -37,7 +37,7 @@ struct AWSScope: Hashable, Sendable {
 
     /// The signature of a chunk.
     /// - Parameters:
-    ///   - previous: The signature of the chunk before it, or of the request.
+    ///   - previous: The signature of the previous chunk, or of the request.
     ///   - key: The signing key.
     func sign(chunk: [UInt8], after previous: String, key: SecretBytes) throws(CurlewError) -> String {
         let hash = try Hashing.sha256(chunk).hexadecimal
@@ -49,6 +49,6 @@ struct AWSScope: Hashable, Sendable {
         }
     }
 
-    /// The SHA-256 of no bytes.
+    /// The SHA-256 of an empty payload.
     private static let emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 }

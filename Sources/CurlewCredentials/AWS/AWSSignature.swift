@@ -2,21 +2,23 @@ public import Curlew
 public import FoundationEssentials
 public import HTTPTypes
 
-/// The signature of requests to AWS and to servers that speak S3: Signature Version 4 (`AWS4-HMAC-SHA256`).
+/// The signature of requests to AWS and to servers with the S3 protocol: Signature Version 4 (`AWS4-HMAC-SHA256`).
 ///
-/// Every function is pure: the moment is an argument. A signature is valid for minutes, so each attempt of a request is
-/// signed anew.
+/// Every function is pure: the moment is an argument. A signature is valid for minutes, so each attempt of a request
+/// needs a new one.
 ///
-/// - All fields of the request are signed but those that intermediaries change: Connection, Expect, User-Agent,
-///   Transfer-Encoding and others that belong to one connection, and those of tracing.
-/// - The field Host is signed as Authority or an own field Host gives it, without the default port of the scheme.
-/// - For S3 the path is signed as it is requested, and an encoded slash as a slash; other services sign the path encoded once
-///   more and without dot segments.
-/// - A plus in the query is signed as a space, for every service. Servers differ in how they read it: write `%20` or `%2B`.
-/// - The service `s3express` takes the token of a session in a field of its own, `X-Amz-S3session-Token`.
+/// - All fields of the request are signed, except fields that intermediaries change: Connection, Expect, User-Agent,
+///   Transfer-Encoding, other fields of a single connection, and fields for tracing.
+/// - The field Host is signed with the request's own Host field or else its authority, without the default port of the
+///   scheme.
+/// - For S3 the path is signed as requested, and an encoded slash counts as a slash. For other services the path is
+///   encoded once more, and dot segments are removed.
+/// - A plus in the query is signed as a space, for every service. Servers interpret it differently, so write `%20` or
+///   `%2B`.
+/// - The service `s3express` has its own field for the token of a session, `X-Amz-S3session-Token`.
 ///
 /// ```swift
-/// let signature = AWSSignature(service: "s3", region: "eu-central-1")
+/// let signature = try AWSSignature(service: "s3", region: "eu-central-1")
 /// let signed = try signature.signed(request, payload: .bytes(body), credential: credential, at: Date())
 /// ```
 public struct AWSSignature: Sendable, Hashable {
@@ -32,9 +34,9 @@ public struct AWSSignature: Sendable, Hashable {
     /// - Parameters:
     ///   - service: The service's name in signatures.
     ///   - region: The region.
-    ///   - pathRule: The rule by which the path is signed; nil takes ``PathRule/asRequested`` for the services of S3,
+    ///   - pathRule: The rule by which the path is signed; nil selects ``PathRule/asRequested`` for the services of S3,
     ///     and ``PathRule/normalized`` for others.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a name that is empty or holds a
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a name that is empty or contains a
     ///   slash, a comma, a space or a character beyond ASCII.
     public init(service: String, region: String, pathRule: PathRule? = nil) throws(CurlewError) {
         for name in [service, region]
@@ -51,22 +53,23 @@ public struct AWSSignature: Sendable, Hashable {
 
     /// The rule by which the path of a request is signed.
     public enum PathRule: Sendable, Hashable {
-        /// S3: each character is percent-encoded once, and dot segments and empty segments stay.
+        /// The rule of S3: each character is percent-encoded once. Dot segments and empty segments are kept.
         case asRequested
-        /// Other services: dot segments and empty segments are removed, and the path is percent-encoded once more.
+        /// The rule of other services: dot segments and empty segments are removed, and the path is percent-encoded
+        /// once more.
         case normalized
     }
 
-    /// The name of the field, and of the parameter, that has the token of the credential.
+    /// The name of the field and of the parameter for the token of the credential.
     private var tokenName: HTTPField.Name {
         service.hasSameBytes(as: "s3express") ? .amzS3SessionToken : .amzSecurityToken
     }
 
-    /// The request with `Authorization`, `X-Amz-Date`, and where they are needed `X-Amz-Security-Token` and
-    /// `X-Amz-Content-SHA256`. An earlier signature is removed, whether it is in fields or in the query.
+    /// The request with `Authorization`, `X-Amz-Date`, and if necessary `X-Amz-Security-Token` and
+    /// `X-Amz-Content-SHA256`. An earlier signature is removed from the fields and from the query.
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path.
-    ///   - payload: The payload, as the signature covers it.
+    ///   - payload: The payload, in the form that the signature covers.
     ///   - credential: The key that signs.
     ///   - moment: The time of the signature by the server's clock.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a request without a host.
@@ -76,7 +79,7 @@ public struct AWSSignature: Sendable, Hashable {
         try sign(request, payload: payload, credential: credential, at: moment).request
     }
 
-    /// The signed request, and its signature, which the first chunk of a payload in chunks follows.
+    /// The signed request, its signature and its scope. The first chunk of a payload in chunks covers the signature.
     func sign(
         _ request: HTTPRequest, payload: Payload, credential: AWSCredential, at moment: Date
     ) throws(CurlewError) -> (request: HTTPRequest, signature: String, scope: AWSScope) {
@@ -100,17 +103,17 @@ public struct AWSSignature: Sendable, Hashable {
     /// The longest validity of a presigned URL: seven days.
     public static let longestValidity: Duration = .seconds(604_800)
 
-    /// The request with the signature in its query, for a URL that others may use for some time.
+    /// The request with the signature in its query, for a URL that is valid without a credential for some time.
     ///
-    /// The fields of the request have to be sent along as they are here. The payload is not signed for S3, and is empty
-    /// for others.
+    /// The user of the URL must send the fields of the request unchanged. For S3 the payload is not signed; for other
+    /// services it must be empty.
     /// - Parameters:
     ///   - request: The request, with scheme, authority and path.
     ///   - credential: The key that signs.
     ///   - moment: The beginning of the validity by the server's clock.
-    ///   - validity: The time that the URL is valid, in whole seconds, from 1 s to ``longestValidity``.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a request without a host, and
-    ///   with ``Curlew/ErrorCode/invalidRequest`` for another validity.
+    ///   - validity: The time for which the URL is valid, in whole seconds, from 1 s to ``longestValidity``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a request without a host, and for
+    ///   a validity out of bounds.
     public func presigned(
         _ request: HTTPRequest, credential: AWSCredential, at moment: Date, validity: Duration
     ) throws(CurlewError) -> HTTPRequest {
@@ -167,7 +170,7 @@ public struct AWSSignature: Sendable, Hashable {
         "X-Amz-Security-Token", "X-Amz-S3session-Token", "X-Amz-Signature",
     ]
 
-    /// Removes what a payload in signed chunks has set.
+    /// Removes the fields that a payload in signed chunks has set.
     private static func removeChunks(_ fields: inout HTTPFields) {
         guard fields[.amzDecodedContentLength] != nil else { return }
         fields[.amzDecodedContentLength] = nil
@@ -176,7 +179,7 @@ public struct AWSSignature: Sendable, Hashable {
         fields[.contentLength] = nil
     }
 
-    /// The content codings but `aws-chunked`.
+    /// The content codings except `aws-chunked`.
     static func otherCodings(_ fields: HTTPFields) -> [String] {
         (fields[.contentEncoding] ?? "").utf8.split(separator: .comma)
             .map { String(decoding: $0.trimmingBlanks, as: UTF8.self) }
@@ -185,7 +188,7 @@ public struct AWSSignature: Sendable, Hashable {
 }
 
 extension AWSSignature {
-    /// The payload of a request, as its signature covers it.
+    /// The payload of a request, in the form that its signature covers.
     public struct Payload: Sendable, Hashable {
         private enum Kind: Hashable {
             case bytes([UInt8])
@@ -200,7 +203,7 @@ extension AWSSignature {
         public static func bytes(_ bytes: [UInt8]) -> Payload { Payload(kind: .bytes(bytes)) }
 
         /// A payload by its SHA-256 of 32 bytes.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for another length.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a different length.
         public static func sha256(_ hash: [UInt8]) throws(CurlewError) -> Payload {
             guard hash.count == 32 else {
                 throw CurlewError(.invalidRequest, "a SHA-256 has 32 bytes, not \(hash.count)")
@@ -208,15 +211,15 @@ extension AWSSignature {
             return Payload(kind: .hash(hash))
         }
 
-        /// No payload.
+        /// An empty payload.
         public static let empty = Payload(kind: .bytes([]))
-        /// A payload that the signature does not cover: `UNSIGNED-PAYLOAD`. TLS alone protects it, so it is for `https`
+        /// A payload that the signature does not cover: `UNSIGNED-PAYLOAD`. Only TLS protects it, so it is for `https`
         /// only.
         public static let unsigned = Payload(kind: .unsigned)
         /// A payload in signed chunks, which ``AWSChunkSigner`` makes.
         static let chunks = Payload(kind: .chunks)
 
-        /// True if the request has to tell how its payload is signed, whatever the service.
+        /// True if the request must state how its payload is signed, for every service.
         var isNamed: Bool { kind == .unsigned || kind == .chunks }
 
         /// True for a payload in signed chunks.
@@ -236,7 +239,7 @@ extension AWSSignature {
     }
 }
 
-/// The bytes of a payload are in no text.
+/// Descriptions contain no bytes of a payload.
 extension AWSSignature.Payload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String {
         switch kind {

@@ -1,15 +1,15 @@
 public import Curlew
 
-/// Logins and passwords by host, as the file `.netrc` has them, read as curl reads it.
+/// Logins and passwords by host, from a file `.netrc` that is parsed by the rules of curl.
 ///
 /// - An entry begins with `machine` and a host, or with `default` for every host, and has `login` and `password` in any
-///   order. Keywords count in any case, and words that are none are passed over.
-/// - The first entry that fits is used, so `default` hides the entries behind it.
-/// - A word in quotes may hold spaces, and `\"`, `\\`, `\n`, `\r` and `\t`.
+///   order. The case of keywords is ignored, and unknown words are skipped.
+/// - The first matching entry is used, so `default` hides the entries after it.
+/// - A word in quotes may contain spaces, and `\"`, `\\`, `\n`, `\r` and `\t`.
 /// - A line that begins with `#` is a comment; elsewhere a `#` belongs to its word.
-/// - A macro (`macdef`) lasts up to an empty line, and is left out.
+/// - A macro (`macdef`) ends at an empty line, and is ignored.
 ///
-/// Passwords are in no description.
+/// Descriptions contain no passwords.
 ///
 /// ```swift
 /// let netrc = try Netrc(contentsOf: "/home/me/.netrc")
@@ -18,14 +18,14 @@ public import Curlew
 public struct Netrc: Sendable {
     /// A login of a file.
     public struct Login: Sendable, Hashable {
-        /// The user; empty where the file has a password alone.
+        /// The user; empty if the file has only a password.
         public let user: String
-        /// The password; empty where the file has a login alone.
+        /// The password; empty if the file has only a login.
         public let password: String
     }
 
     private struct Entry {
-        /// nil for the entry of every host.
+        /// The host; nil for the entry `default`.
         let host: [UInt8]?
         var user: [UInt8]?
         var password: [UInt8]?
@@ -33,16 +33,17 @@ public struct Netrc: Sendable {
 
     private var entries: [Entry] = []
 
-    /// The most bytes of a file: 128 KiB.
+    /// The largest size of a file: 128 KiB.
     static let sizeLimit = 128 << 10
-    /// The most bytes of a line: 16 KiB.
+    /// The largest size of a line: 16 KiB.
     static let lineLimit = 16 << 10
-    /// The most bytes of a word: 4 KiB.
+    /// The largest size of a word: 4 KiB.
     static let wordLimit = 4 << 10
 
-    /// Reads the bytes of a file.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a file above 128 KiB, a line above 16
-    ///   KiB or a word above 4 KiB, for a quote without its end, a byte zero, and for a login or password that is not UTF-8.
+    /// Parses the bytes of a file.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a file larger than 128 KiB, a
+    ///   line longer than 16 KiB or a word longer than 4 KiB; for an unterminated quote, a zero byte, and a login or
+    ///   password that is not UTF-8.
     public init(_ bytes: [UInt8]) throws(CurlewError) {
         guard bytes.count <= Self.sizeLimit else {
             throw CurlewError(.invalidCredential, "a netrc file has more than \(Self.sizeLimit) bytes")
@@ -86,7 +87,8 @@ public struct Netrc: Sendable {
         }
     }
 
-    /// The bytes of a word, which have to be UTF-8: in the place of others a server would get a changed password.
+    /// The bytes of a word. They must be UTF-8: other bytes would be replaced, and the server would get a different
+    /// password.
     private static func text(_ word: NetrcWords.Word?) throws(CurlewError) -> [UInt8]? {
         guard let word else { return nil }
         guard String(validating: word.bytes, as: UTF8.self) != nil else {
@@ -97,9 +99,9 @@ public struct Netrc: Sendable {
 
     /// The login for a host; nil if the file has none.
     /// - Parameters:
-    ///   - host: The host of a URI; the case of its letters does not count, and an IPv6 address may have brackets.
-    ///   - user: The user who is asked for, compared as bytes; nil for any. An entry with another login is passed over,
-    ///     and so is an entry of that user without a password.
+    ///   - host: The host of a URI. Its case is ignored, and an IPv6 address may have brackets.
+    ///   - user: The requested user, compared as bytes; nil for any user. An entry with another login is skipped, and
+    ///     so is an entry of the user without a password.
     public func login(for host: String, user: String? = nil) -> Login? {
         login(for: host, user: user, usesDefaultEntry: true)
     }
@@ -131,10 +133,10 @@ public struct Netrc: Sendable {
 extension Netrc {
     /// Reads a file that no other user of the machine may read or write.
     ///
-    /// The call blocks; it is for the beginning of a program, or a thread of its own.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed`` for a file that others may read,
-    ///   that others may write, or that belongs to another user; with ``Curlew/ErrorCode/invalidCredential`` for a
-    ///   file that cannot be read, or holds no netrc.
+    /// The call blocks its thread. Call it at the start of a program, or on a separate thread.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed`` for a file that other users may
+    ///   read or write, or that belongs to another user; with ``Curlew/ErrorCode/invalidCredential`` for a file that
+    ///   cannot be read, or that is not a netrc file.
     public init(contentsOf path: String) throws(CurlewError) {
         try self.init(SecretFile.read(path, limit: Self.sizeLimit))
     }
@@ -158,7 +160,7 @@ private struct NetrcWords {
         let bytes: [UInt8]
         let isQuoted: Bool
 
-        /// nil for other words, and for a word in quotes.
+        /// The keyword; nil for other words, and for a word in quotes.
         var keyword: Keyword? {
             isQuoted ? nil : Keyword.allCases.first { bytes.map(\.lowercasedASCII).elementsEqual($0.rawValue.utf8) }
         }
@@ -212,7 +214,7 @@ private struct NetrcWords {
         throw CurlewError(.invalidCredential, "a netrc file has a quote without its end")
     }
 
-    /// Passes the name and the lines of a macro, up to an empty line.
+    /// Skips the name and the lines of a macro, up to an empty line.
     mutating func skipMacro() {
         var isAtLineStart = false
         while let byte = rest.popFirst() {

@@ -1,12 +1,14 @@
 internal import Curlew
 internal import Glibc
 
-/// Files of secrets: read whole, with a bound, and only if no other user may read or change them.
+/// Access to files with secrets. A file is read completely, within a limit, and only if no other user may read or
+/// change it.
 enum SecretFile {
-    /// Reads a file. The rights are those of the file that is open, whatever its name leads to afterwards.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed``,
-    ///   ``Curlew/ErrorCode/invalidCredential`` or ``Curlew/ErrorCode/invalidCredential``.
-    /// - Parameter isShared: True for a file that the system gives the process, whose rights are the system's.
+    /// Reads a file. The permissions of the open file are checked, so a later change of the path has no effect.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed`` or
+    ///   ``Curlew/ErrorCode/invalidCredential``.
+    /// - Parameter isShared: True for a file that the system provides to the process, with permissions that the system
+    ///   chooses.
     static func read(_ path: String, limit: Int, isShared: Bool = false) throws(CurlewError) -> [UInt8] {
         // A pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -39,20 +41,20 @@ enum SecretFile {
         throw CurlewError(.invalidCredential, "\(path) has more than \(limit) bytes")
     }
 
-    /// Reads a file on another thread than the caller's, which may be an event loop.
+    /// Reads a file on another thread, as the caller's thread may be an event loop.
     @concurrent
     static func readElsewhere(_ path: String, limit: Int, isShared: Bool = false) async throws -> [UInt8] {
         try read(path, limit: limit, isShared: isShared)
     }
 
-    /// Writes a file on another thread than the caller's.
+    /// Writes a file on another thread.
     @concurrent
     static func writeElsewhere(_ bytes: [UInt8], to path: String) async throws { try write(bytes, to: path) }
 
-    /// Writes a file that its owner alone may use, in place of the old content and all at once.
+    /// Replaces a file atomically. Only the owner may use the new file.
     ///
-    /// The bytes go to a file of another name first, so that a reader finds the old content or the new one. A process
-    /// that is killed leaves at worst that file.
+    /// The bytes are written to a temporary file first, so a reader finds the old content or the new content. A process
+    /// that is killed may leave the temporary file.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/fileFailed``.
     static func write(_ bytes: [UInt8], to path: String) throws(CurlewError) {
         let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
@@ -68,7 +70,7 @@ enum SecretFile {
         }
     }
 
-    /// Zero, or the number of an error.
+    /// Writes the bytes, and returns zero or the number of an error.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

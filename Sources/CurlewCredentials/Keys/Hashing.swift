@@ -17,7 +17,7 @@ enum Hashing {
         return Array(hash.prefix(Int(length)))
     }
 
-    /// The code of RFC 2104 with SHA-256.
+    /// The HMAC (RFC 2104) with SHA-256.
     static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) throws(CurlewError) -> [UInt8] {
         OpenSSLLibrary.start()
         var code = [UInt8](repeating: 0, count: 32)

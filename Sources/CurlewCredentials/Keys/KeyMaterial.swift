@@ -1,15 +1,15 @@
 internal import COpenSSL
 internal import Curlew
 
-/// A key as OpenSSL holds it.
+/// A key in OpenSSL's form.
 ///
-/// `@unchecked Sendable`: a key is never changed once it is read, and OpenSSL guards the values that it derives from
+/// `@unchecked Sendable`: a key does not change after it was read, and OpenSSL protects the values that it derives from
 /// it.
 final class KeyMaterial: @unchecked Sendable {
-    /// The kinds of keys that sign here.
+    /// The supported kinds of keys.
     enum Kind: Hashable, Sendable {
         case rsa(bits: Int)
-        /// An RSA key that is for RSASSA-PSS alone.
+        /// An RSA key for RSASSA-PSS only.
         case rsaPSS(bits: Int)
         case p256
         case p384
@@ -19,7 +19,7 @@ final class KeyMaterial: @unchecked Sendable {
     let raw: OpaquePointer
     let kind: Kind
 
-    /// Takes over a reference.
+    /// Takes the ownership of a reference.
     private init(owning raw: OpaquePointer) throws(CurlewError) {
         guard let kind = Self.kind(of: raw) else {
             EVP_PKEY_free(raw)
@@ -41,7 +41,7 @@ final class KeyMaterial: @unchecked Sendable {
     deinit { EVP_PKEY_free(raw) }
 
     private static let sizes = 2048...16_384
-    /// The most bytes of a PEM text: 64 KiB.
+    /// The largest size of a PEM text: 64 KiB.
     private static let sizeLimit = 64 << 10
 
     private static func kind(of key: OpaquePointer) -> Kind? {
@@ -95,7 +95,8 @@ final class KeyMaterial: @unchecked Sendable {
         return try KeyMaterial(owning: key)
     }
 
-    /// Answers with the passphrase, or with none. Without an answer OpenSSL would ask the terminal.
+    /// The callback that returns the passphrase, or an error without one. Without a callback, OpenSSL would ask at the
+    /// terminal.
     private static let givePassphrase:
         @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
             space, size, _, context in

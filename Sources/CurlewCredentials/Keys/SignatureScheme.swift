@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Curlew
 
-/// A signature algorithm that a key carries out.
+/// A signature algorithm.
 enum SignatureScheme: String, CaseIterable, Sendable {
     case rsaPSSSHA512 = "rsa-pss-sha512"
     case rsaSHA256 = "rsa-v1_5-sha256"
@@ -10,7 +10,7 @@ enum SignatureScheme: String, CaseIterable, Sendable {
     case ecdsaP384SHA384 = "ecdsa-p384-sha384"
     case ed25519 = "ed25519"
 
-    /// The schemes that a kind of key can carry out; the one that is used unless another is asked for comes first.
+    /// The schemes of a kind of key; the default one comes first.
     static func schemes(of kind: KeyMaterial.Kind) -> [SignatureScheme] {
         switch kind {
         case .rsa: [.rsaPSSSHA512, .rsaSHA256]
@@ -21,7 +21,7 @@ enum SignatureScheme: String, CaseIterable, Sendable {
         }
     }
 
-    /// The hash function; nil where the algorithm has its own.
+    /// The hash function; nil if the algorithm has its own.
     private var function: OpaquePointer? {
         switch self {
         case .rsaPSSSHA512: EVP_sha512()
@@ -57,7 +57,7 @@ enum SignatureScheme: String, CaseIterable, Sendable {
         return raw
     }
 
-    /// True if the signature is the message's. A signature of the wrong length is a wrong one.
+    /// True if the signature matches the message. A signature of a wrong length does not match.
     func verify(
         _ signature: [UInt8], of message: [UInt8], with key: KeyMaterial
     ) throws(CurlewError) -> Bool {
@@ -95,8 +95,8 @@ enum SignatureScheme: String, CaseIterable, Sendable {
     }
 }
 
-/// The two forms of an ECDSA signature: DER, as OpenSSL has it, and two numbers of fixed length (RFC 7518 §3.4, RFC
-/// 9421 §3.3.4).
+/// The two forms of an ECDSA signature: DER, as in OpenSSL, and two numbers of fixed length (RFC 7518 §3.4, RFC 9421
+/// §3.3.4).
 enum ECDSASignature {
     static func raw(der: [UInt8], coordinateLength: Int) -> [UInt8]? {
         let signature = der.withUnsafeBufferPointer { buffer in

@@ -1,8 +1,8 @@
 public import Curlew
 
-/// A key that signs: a private key of RSA, P-256, P-384 or Ed25519, or a shared secret.
+/// A key for signing: a private key of RSA, P-256, P-384 or Ed25519, or a shared secret.
 ///
-/// The key is in no description and cannot be encoded.
+/// Descriptions do not contain the key, and it cannot be encoded.
 public struct SigningKey: Sendable {
     private enum Material {
         case key(KeyMaterial)
@@ -15,13 +15,13 @@ public struct SigningKey: Sendable {
     /// - Parameters:
     ///   - pem: The text, at most 64 KiB.
     ///   - passphrase: The passphrase of an encrypted key.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for text that holds no private key, a
-    ///   wrong passphrase, a key of another kind, or an RSA key below 2048 bits.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for text without a private key, a
+    ///   wrong passphrase, a key of another kind, or an RSA key shorter than 2048 bits.
     public init(pem: String, passphrase: String? = nil) throws(CurlewError) {
         material = .key(try KeyMaterial.privateKey(pem: pem, passphrase: passphrase))
     }
 
-    /// Takes a shared secret for HMAC, of at least 16 bytes.
+    /// Makes a key from a shared secret for HMAC, of at least 16 bytes.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a shorter secret.
     public init(sharedSecret: [UInt8]) throws(CurlewError) {
         material = .secret(try Self.checked(sharedSecret))
@@ -34,7 +34,7 @@ public struct SigningKey: Sendable {
         return SecretBytes(secret)
     }
 
-    /// The key by which the signatures of this one are verified.
+    /// The key that verifies the signatures of this key.
     public var verificationKey: VerificationKey {
         get throws(CurlewError) {
             switch material {
@@ -44,7 +44,7 @@ public struct SigningKey: Sendable {
         }
     }
 
-    /// The schemes that the key can carry out, the usual one first.
+    /// The schemes of the key; the default one comes first.
     var schemes: [SignatureScheme] {
         switch material {
         case .secret: [.hmacSHA256]
@@ -78,7 +78,7 @@ extension SigningKey: CustomStringConvertible, CustomDebugStringConvertible, Cus
     public var customMirror: Mirror { Mirror(self, children: ["kind": kindText]) }
 }
 
-/// A key that verifies signatures: a public key of RSA, P-256, P-384 or Ed25519, or a shared secret.
+/// A key for verifying signatures: a public key of RSA, P-256, P-384 or Ed25519, or a shared secret.
 public struct VerificationKey: Sendable {
     private enum Material {
         case key(KeyMaterial)
@@ -88,11 +88,11 @@ public struct VerificationKey: Sendable {
     private let material: Material
 
     /// Reads a public key in PEM (`BEGIN PUBLIC KEY`).
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential``, as
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential``, for the reasons of
     ///   ``SigningKey/init(pem:passphrase:)``.
     public init(pem: String) throws(CurlewError) { material = .key(try KeyMaterial.publicKey(pem: pem)) }
 
-    /// Takes a shared secret for HMAC, of at least 16 bytes.
+    /// Makes a key from a shared secret for HMAC, of at least 16 bytes.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a shorter secret.
     public init(sharedSecret: [UInt8]) throws(CurlewError) {
         material = .secret(try SigningKey.checked(sharedSecret))
@@ -116,7 +116,7 @@ public struct VerificationKey: Sendable {
         }
     }
 
-    /// True if the signature is the message's. The key has to be fit for the scheme.
+    /// True if the signature matches the message. The key must support the scheme.
     func verify(
         _ signature: [UInt8], of message: [UInt8], by scheme: SignatureScheme
     ) throws(CurlewError) -> Bool {

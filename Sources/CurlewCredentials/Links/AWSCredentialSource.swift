@@ -4,8 +4,8 @@ internal import Glibc
 
 /// A source of AWS credentials: a fixed one, the environment, the shared file, or an endpoint of the machine.
 ///
-/// ``AWSSigning`` asks the source when it needs a credential: at first, before the old one ends, and when a server says that
-/// it has ended.
+/// ``AWSSigning`` asks the source when it needs a credential: for the first request, before the old credential expires,
+/// and when a server reports that it has expired.
 ///
 /// ```swift
 /// let source = AWSCredentialSource.first(of: [.environment(), .sharedFile(profile: "build"), .container()])
@@ -20,19 +20,19 @@ public struct AWSCredentialSource: Sendable {
     public static func fixed(_ credential: AWSCredential) -> AWSCredentialSource { AWSCredentialSource { credential } }
 
     /// The variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN` and `AWS_CREDENTIAL_EXPIRATION`.
-    /// - Parameter variables: The environment; nil takes the process's own, each time anew.
+    /// - Parameter variables: The environment; nil uses the environment of the process at the time of each search.
     public static func environment(_ variables: [String: String]? = nil) -> AWSCredentialSource {
         AWSCredentialSource { try AWSCredential(environment: variables ?? ProcessEnvironment.variables) }
     }
 
     /// A profile of the shared credentials file.
     ///
-    /// The file is read anew for each credential. It has at most 1 MiB, and no other user may read or write it
-    /// (``Curlew/ErrorCode/credentialFileExposed``). A file that is not there is a source without a credential.
+    /// The file is read for each credential. It has at most 1 MiB, and no other user may read or write it
+    /// (``Curlew/ErrorCode/credentialFileExposed``). If the file does not exist, the source has no credential.
     /// - Parameters:
-    ///   - path: The path; nil takes `AWS_SHARED_CREDENTIALS_FILE`, or else `~/.aws/credentials`.
-    ///   - profile: The profile; nil takes `AWS_PROFILE`, or else `default`.
-    ///   - variables: The environment; nil takes the process's own.
+    ///   - path: The path; nil uses `AWS_SHARED_CREDENTIALS_FILE`, or else `~/.aws/credentials`.
+    ///   - profile: The profile; nil uses `AWS_PROFILE`, or else `default`.
+    ///   - variables: The environment; nil uses the environment of the process.
     public static func sharedFile(
         _ path: String? = nil, profile: String? = nil, environment variables: [String: String]? = nil
     ) -> AWSCredentialSource {
@@ -51,9 +51,9 @@ public struct AWSCredentialSource: Sendable {
     /// The endpoint of a container in ECS or EKS, which `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or
     /// `AWS_CONTAINER_CREDENTIALS_FULL_URI` names.
     ///
-    /// The endpoint has to be HTTPS, on this machine, or one of the addresses of ECS and EKS. The request goes through no
-    /// proxy, follows no redirect, and takes 5 seconds at most.
-    /// - Parameter variables: The environment; nil takes the process's own.
+    /// The endpoint must use HTTPS, be on this machine, or be one of the addresses of ECS and EKS. The request uses no
+    /// proxy, follows no redirect, and takes at most 5 seconds.
+    /// - Parameter variables: The environment; nil uses the environment of the process.
     public static func container(environment variables: [String: String]? = nil) -> AWSCredentialSource {
         AWSCredentialSource {
             let variables = variables ?? ProcessEnvironment.variables
@@ -64,8 +64,8 @@ public struct AWSCredentialSource: Sendable {
 
     /// The metadata service of an EC2 instance, by version 2 of its protocol.
     ///
-    /// The source is in no other one: the service's address, 169.254.169.254, is what address policies exist to refuse. The
-    /// requests go through no proxy, follow no redirect, and take 5 seconds at most.
+    /// No other source includes this source, because address policies exist to forbid the service's address,
+    /// 169.254.169.254. The requests use no proxy, follow no redirect, and take at most 5 seconds.
     /// - Parameter endpoint: The URL of the service without a path.
     public static func instanceMetadata(
         endpoint: String = "http://169.254.169.254"
@@ -73,7 +73,7 @@ public struct AWSCredentialSource: Sendable {
         AWSCredentialSource { try await MetadataClient().credential(ofInstanceAt: endpoint) }
     }
 
-    /// The first credential that one of several sources has.
+    /// A source that searches several sources, and returns the first credential.
     public static func first(of sources: [AWSCredentialSource]) -> AWSCredentialSource {
         AWSCredentialSource {
             for source in sources {
@@ -83,7 +83,7 @@ public struct AWSCredentialSource: Sendable {
         }
     }
 
-    /// The environment, the shared file, and the endpoint of a container.
+    /// The usual source: the environment, the shared file, and the endpoint of a container, in this order.
     public static var standard: AWSCredentialSource { .first(of: [.environment(), .sharedFile(), .container()]) }
 
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialUnavailable`` if the source has none.

@@ -2,15 +2,16 @@ public import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// Signs requests to AWS, and to servers that speak S3, by Signature Version 4.
+/// A link that signs requests to AWS, and to servers with the S3 protocol, by Signature Version 4.
 ///
-/// - The link stands behind ``Curlew/StandardChain``, so that every attempt is signed anew: after a retry, a redirect and a renewal.
-/// - Only requests to the given origins are signed. A request with an `Authorization` field of its own is left alone.
-/// - A credential is asked for once for all requests, and anew from five minutes before its end on. A request that is refused
-///   because its credential has ended is signed once more with a new one.
-/// - A request that is refused because of its time is signed once more by the server's clock, and later requests too. A
-///   difference of more than 24 hours is not believed.
-/// - Nothing is sent again whose body can be read only once.
+/// - Place the link behind ``Curlew/StandardChain``, so that every attempt gets a new signature, also after a retry, a
+///   redirect and a renewal.
+/// - Only requests to the given origins are signed. A request with its own `Authorization` field is not changed.
+/// - One credential serves all requests, and is renewed five minutes before it expires. A request that is refused
+///   because of an expired credential is signed once more with a new credential.
+/// - A request that is refused because of its time is signed once more by the server's clock, which later requests use
+///   too. A difference of more than 24 hours is ignored.
+/// - A request whose body can be read only once is not sent again.
 ///
 /// ```swift
 /// let signature = try AWSSignature(service: "s3", region: "eu-central-1")
@@ -22,7 +23,7 @@ internal import HTTPTypes
 /// ```
 /// Copies of the link share the credential and the time.
 public struct AWSSigning: CurlewMiddleware {
-    /// The way in which signatures cover the body of a request.
+    /// The rule by which a signature covers the body of a request.
     public struct BodyRule: Sendable, Hashable {
         enum Kind: Hashable {
             case hashed
@@ -32,21 +33,22 @@ public struct AWSSigning: CurlewMiddleware {
 
         let kind: Kind
 
-        /// The signature covers the hash of the body, which is read once for that before it is sent. A body that can be read
-        /// only once is ``Curlew/ErrorCode/bodyNotReplayable``.
+        /// The signature covers the hash of the body. The body is read for the hash before it is sent. A body that can
+        /// be read only once fails with ``Curlew/ErrorCode/bodyNotReplayable``.
         public static let hashed = BodyRule(kind: .hashed)
-        /// The signature does not cover the body. TLS alone protects it, so requests over `http` are refused
+        /// The signature does not cover the body. Only TLS protects it, so requests over `http` are refused
         /// (``Curlew/ErrorCode/invalidRequest``).
         public static let unsigned = BodyRule(kind: .unsigned)
-        /// The body is sent in chunks that are signed while it is read, as S3 has it. Its length has to be known
-        /// (``Curlew/ErrorCode/invalidRequest``). Requests without a body are signed as with ``hashed``.
+        /// The body is sent in signed chunks by the rules of S3. Each chunk is signed when it is read. The length of
+        /// the body must be known (else ``Curlew/ErrorCode/invalidRequest``). Requests without a body are signed as
+        /// with ``hashed``.
         /// - Parameter size: The size of a chunk in bytes: from 8 KiB to 16 MiB.
         public static func chunks(of size: ByteSize = .kibibytes(64)) -> BodyRule {
             BodyRule(kind: .chunks(size.bytes))
         }
     }
 
-    /// The way in which signatures cover the body of a request.
+    /// The rule by which a signature covers the body of a request.
     public var bodyRule = BodyRule.hashed
     /// The origins whose requests are signed.
     public let origins: Set<String>
@@ -79,7 +81,7 @@ public struct AWSSigning: CurlewMiddleware {
             renew: { _ in try await credentials.credential() })
     }
 
-    /// The time before its end in which a credential is not used any more.
+    /// The time before its expiration at which a credential is renewed.
     private static let window = Duration.seconds(300)
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -104,7 +106,7 @@ public struct AWSSigning: CurlewMiddleware {
         }
     }
 
-    /// Drops the credential: the source is asked for the next request. Copies of the link share this.
+    /// Discards the credential, so that the next request asks the source. Copies of the link share this.
     public func forget() { store.forget() }
 
     // MARK: Signing
@@ -164,9 +166,9 @@ public struct AWSSigning: CurlewMiddleware {
         case credential
     }
 
-    /// The reason of a refusal, if another signature helps, and the response with its body.
+    /// The reason of a refusal, if another signature can succeed, and the response with its body.
     ///
-    /// The body is read only where it could name such a reason: the clocks differ, or the credential is one that ends.
+    /// The body is read only if it can contain such a reason: if the clocks differ, or if the credential is temporary.
     private func refusal(
         of response: CurlewResponse, _ request: CurlewRequest, _ credential: AWSCredential
     ) async throws -> (Refusal?, CurlewResponse) {
@@ -178,7 +180,7 @@ public struct AWSSigning: CurlewMiddleware {
         var kept = response
         let body = try await response.body.collect(upTo: .mebibytes(1))
         kept.body = .bytes(body)
-        // The answer to HEAD has no code: its time alone tells.
+        // A response to HEAD has no code; only its time shows the reason.
         let code =
             response.fields[.amznErrorType] ?? AWSErrorCode.code(in: body)
             ?? (request.method == .head ? "AccessDenied" : nil)
@@ -190,7 +192,7 @@ public struct AWSSigning: CurlewMiddleware {
         return (.time(offset), kept)
     }
 
-    /// The least difference of clocks, in seconds, that a refusal may be about.
+    /// The smallest difference of clocks, in seconds, that can be the reason of a refusal.
     private static let skew: Int64 = 60
 }
 
@@ -216,7 +218,7 @@ enum AWSErrorCode {
         }
     }
 
-    /// True for the codes of a temporary credential that has ended.
+    /// True for the codes of an expired temporary credential.
     static func isExpired(_ code: String) -> Bool {
         ["ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"].contains {
             code.hasSameBytes(as: $0) || code.utf8.reversed().starts(with: "#\($0)".utf8.reversed())

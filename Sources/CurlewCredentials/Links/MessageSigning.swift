@@ -2,12 +2,12 @@ public import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// Signs requests by HTTP Message Signatures (RFC 9421).
+/// A link that signs requests by HTTP Message Signatures (RFC 9421).
 ///
-/// - The link stands behind ``Curlew/StandardChain``, so that every attempt is signed anew.
+/// - Place the link behind ``Curlew/StandardChain``, so that every attempt gets a new signature.
 /// - Only requests to the given origin are signed.
-/// - If the signer covers ``MessageSignature/Component/contentDigest``, the body is read once for its digest before it is sent.
-///   A body that can be read only once is ``Curlew/ErrorCode/bodyNotReplayable``.
+/// - If the signer covers ``MessageSignature/Component/contentDigest``, the body is read once for its digest before it
+///   is sent. A body that can be read only once fails with ``Curlew/ErrorCode/bodyNotReplayable``.
 /// - If the signer covers Content-Length, the link sets it.
 ///
 /// ```swift
@@ -63,13 +63,14 @@ public struct MessageSigning: CurlewMiddleware {
     }
 }
 
-/// Verifies the signatures of responses by HTTP Message Signatures (RFC 9421), and lets no other response pass.
+/// A link that verifies the signatures of responses by HTTP Message Signatures (RFC 9421), and rejects all other
+/// responses.
 ///
-/// - The link is the innermost one, behind ``MessageSigning``: it has to see the request as it is sent, and the content before its
-///   codings are undone.
-/// - If the verifier requires ``MessageSignature/Component/contentDigest``, the body is read whole, compared, and handed on from
-///   memory. Otherwise nothing is known of the body, and anyone on the way may have changed it.
-/// - Responses of other origins pass.
+/// - Place the link innermost, behind ``MessageSigning``: it must see the request as it is sent, and the content before
+///   its codings are decoded.
+/// - If the verifier requires ``MessageSignature/Component/contentDigest``, the body is read completely, compared with
+///   its digest, and returned from memory. Otherwise the body is not verified, and an intermediary may have changed it.
+/// - Responses of other origins are not verified.
 ///
 /// ```swift
 /// let verifier = try MessageSignature.Verifier(
@@ -87,11 +88,11 @@ public struct MessageVerification: CurlewMiddleware {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - verifier: The rules by which signatures are accepted.
+    ///   - verifier: The rules for accepting signatures.
     ///   - origin: A URL with the scheme, host and port of the server.
-    ///   - contentLimit: The most bytes of a body that is compared with its digest: 16 MiB. A larger one is
+    ///   - contentLimit: The largest body that is compared with its digest: 16 MiB. A larger body fails with
     ///     ``Curlew/ErrorCode/responseTooLarge``.
-    ///   - key: Finds the key of a signature by its parameters; nil refuses the signature.
+    ///   - key: Returns the key of a signature by its parameters, or nil to reject the signature.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidURL`` or ``Curlew/ErrorCode/unsupportedScheme``.
     public init(
         _ verifier: MessageSignature.Verifier, for origin: String, contentLimit: ByteSize = .mebibytes(16),
@@ -112,7 +113,8 @@ public struct MessageVerification: CurlewMiddleware {
         self.now = now
     }
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/signatureMissing`` or ``Curlew/ErrorCode/signatureRejected``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/signatureMissing`` or
+    ///   ``Curlew/ErrorCode/signatureRejected``.
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {

@@ -2,9 +2,9 @@ internal import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// A client of the endpoints that give a container or an instance the credential of its role.
+/// A client of the endpoints from which a container or an instance gets the credential of its role.
 struct MetadataClient {
-    /// The most bytes of an answer: 64 KiB.
+    /// The largest size of a response: 64 KiB.
     static let answerLimit = ByteSize.kibibytes(64)
 
     private let session: HTTPSession
@@ -28,7 +28,8 @@ struct MetadataClient {
         return try await answer(CurlewRequest(.get, endpoint.uri, fields: fields)).credential
     }
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an answer that is none.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a response without a
+    ///   credential.
     func credential(ofInstanceAt endpoint: String) async throws -> AWSCredential {
         let lifetime: HTTPFields = [.init("X-aws-ec2-metadata-token-ttl-seconds")!: "21600"]
         let token = try Self.token(

@@ -1,12 +1,13 @@
 public import Curlew
 internal import HTTPTypes
 
-/// Puts the logins of a netrc file into requests as Basic (RFC 7617).
+/// A link that adds the logins of a netrc file to requests, by the scheme Basic (RFC 7617).
 ///
-/// - A login goes to the host that its entry names, over `https` alone unless the host is this machine. The entry `default` is
-///   left out, as it would give its password to every host that a redirect names; ``usesDefaultEntry`` allows it.
-/// - The link stands behind ``Curlew/StandardChain``, so that each redirect gets the login of its own host.
-/// - A request with an `Authorization` field of its own is left alone.
+/// - A login is sent only to the host of its entry, and only over `https` unless the host is this machine. The entry
+///   `default` is ignored, because every host that a redirect names would get its password; ``usesDefaultEntry``
+///   enables it.
+/// - Place the link behind ``Curlew/StandardChain``, so that each redirect gets the login of its own host.
+/// - A request with its own `Authorization` field is not changed.
 ///
 /// ```swift
 /// let netrc = try Netrc(contentsOf: "/home/me/.netrc")
@@ -16,7 +17,7 @@ internal import HTTPTypes
 /// }
 /// ```
 public struct NetrcAuthentication: CurlewMiddleware {
-    /// True if the entry `default` counts for hosts without an entry.
+    /// True if the entry `default` applies to hosts without an entry. False by default.
     public var usesDefaultEntry = false
     private let netrc: Netrc
 

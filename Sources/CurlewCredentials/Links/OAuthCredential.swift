@@ -2,17 +2,19 @@ public import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// Puts an access token of OAuth 2 into requests as Bearer (RFC 6750), and renews it.
+/// A link that adds an access token of OAuth 2 to requests as Bearer (RFC 6750), and renews the token.
 ///
-/// - The token is asked for at the first request, and renewed before its end: a minute before, and up to half a minute sooner by
-///   chance, so that machines that began together do not ask together. A quarter of a short lifetime is the most of each.
-/// - A response with the status 401 renews the token too; the request is sent once more, if its body can be read again
+/// - The token is requested for the first request, and renewed one minute before it expires. A random time of up to
+///   half a minute makes the renewal earlier, so that machines that started together do not renew together. For a short
+///   lifetime, each of the two times is at most a quarter of it.
+/// - A response with the status 401 also renews the token. The request is sent once more, if its body can be read again
 ///   (``Curlew/ErrorCode/bodyNotReplayable``).
-/// - One renewal serves all requests that wait for it, and its error is that of each of them.
-/// - A refresh token is used where there is one. If the server refuses it (`invalid_grant`), a client that acts for itself asks
-///   anew; for a user the token is removed from the store, and the error is ``Curlew/ErrorCode/tokenRefused``: the user has to log in.
-/// - The link stands behind ``Curlew/StandardChain``, so that each attempt has the newest token.
-/// - Only requests to the given origin get the token. A request with an `Authorization` field of its own is left alone.
+/// - One renewal serves all requests that wait for it. If it fails, each of them gets its error.
+/// - A refresh token is used if there is one. If the server refuses it (`invalid_grant`), a client that acts for itself
+///   requests a new token. A user's token is removed from the store, and the error is
+///   ``Curlew/ErrorCode/tokenRefused``: the user must log in again.
+/// - Place the link behind ``Curlew/StandardChain``, so that each attempt has the newest token.
+/// - Only requests to the given origin get the token. A request with its own `Authorization` field is not changed.
 ///
 /// ```swift
 /// let client = OAuth.Client("s6BhdRkqt3", .basic(secret: secret))
@@ -29,15 +31,15 @@ public struct OAuthCredential: CurlewMiddleware {
     private let renewal: CredentialRenewal<OAuth.Token>
     private let store: any OAuth.TokenStore
 
-    /// The token of a client that acts for itself (RFC 6749 §4.4).
+    /// A link with the token of a client that acts for itself (RFC 6749 §4.4).
     /// - Parameters:
     ///   - origin: A URL with the scheme, host and port that the token is for.
-    ///   - endpoint: The endpoint that gives tokens.
+    ///   - endpoint: The token endpoint.
     ///   - scopes: The scopes of the token.
     ///   - adding: Further parameters of the request for the token, such as `audience`.
-    ///   - store: The place that keeps the token.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidURL``, ``Curlew/ErrorCode/unsupportedScheme``, or
-    ///   ``Curlew/ErrorCode/invalidRequest`` for a scope or a parameter that is none.
+    ///   - store: The store of the token.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidURL``, ``Curlew/ErrorCode/unsupportedScheme``,
+    ///   or ``Curlew/ErrorCode/invalidRequest`` for an invalid scope or parameter.
     public static func clientCredentials(
         for origin: String, _ endpoint: OAuth.Endpoint, scopes: [String] = [],
         adding parameters: [(name: String, value: String)] = [],
@@ -48,11 +50,11 @@ public struct OAuthCredential: CurlewMiddleware {
         return try OAuthCredential(for: origin, endpoint, grant: request, store: store)
     }
 
-    /// The token of a user who has logged in, renewed by its refresh token (RFC 6749 §6).
+    /// A link with the token of a logged-in user, which its refresh token renews (RFC 6749 §6).
     /// - Parameters:
     ///   - origin: A URL with the scheme, host and port that the token is for.
-    ///   - endpoint: The endpoint that gives tokens.
-    ///   - store: The place that keeps the token. A login saves it there; without a token requests fail with
+    ///   - endpoint: The token endpoint.
+    ///   - store: The store of the token. A login saves the token there. Without a token, requests fail with
     ///     ``Curlew/ErrorCode/credentialUnavailable``.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidURL`` or ``Curlew/ErrorCode/unsupportedScheme``.
     public static func refreshing(
@@ -68,7 +70,7 @@ public struct OAuthCredential: CurlewMiddleware {
     ) throws {
         self.store = store
         let source = OAuthTokenSource(endpoint: endpoint, grant: grant, store: store, rule: rule, now: now)
-        // The rule has the time before the end, so the window of the link has none.
+        // The rule already subtracts the time before the end, so the window of the link is zero.
         renewal = try CredentialRenewal(
             for: origin, window: .zero, clock: clock, lifetime: source.usableTime, apply: Self.apply,
             renew: source.renew)
@@ -84,8 +86,8 @@ public struct OAuthCredential: CurlewMiddleware {
         try await renewal.intercept(request, next: next)
     }
 
-    /// Drops the token, in the store too, as when a user logs out. To end it at the server as well, ``OAuth/Endpoint`` revokes
-    /// it. Copies share this.
+    /// Discards the token, also in the store, for example when a user logs out. To revoke the token at the server, use
+    /// ``OAuth/Endpoint/revoke(_:at:hint:)``. Copies share this.
     public func forget() async throws {
         try await store.save(nil)
         renewal.forget()
@@ -101,7 +103,7 @@ struct OAuthTokenSource: Sendable {
     let rule: TokenRenewal
     let now: @Sendable () -> Date
 
-    /// The time from now on in which a token is used; nil without an end.
+    /// The time for which a token is used from now on; nil for a token that does not expire.
     @Sendable
     func usableTime(_ token: OAuth.Token) -> Duration? {
         guard let end = token.expiration else { return nil }
@@ -109,7 +111,7 @@ struct OAuthTokenSource: Sendable {
         return rule.age(lifetime: .seconds(max(0, end.timeIntervalSince(now()))), using: &generator)
     }
 
-    /// The token that follows another one.
+    /// The token that replaces another token.
     @Sendable
     func renew(_ old: OAuth.Token?) async throws -> OAuth.Token {
         let stored = try await store.load()

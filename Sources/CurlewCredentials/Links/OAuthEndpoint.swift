@@ -3,13 +3,14 @@ internal import FoundationEssentials
 internal import HTTPTypes
 
 extension OAuth {
-    /// An endpoint of an authorization server, which a client asks for tokens.
+    /// The token endpoint of an authorization server.
     ///
-    /// - The URL is `https`; `http` is allowed on this machine alone (RFC 6749 §3.2).
-    /// - No redirect is followed, an answer has at most 256 KiB, and each request takes 30 seconds at most.
-    /// - A refusal is ``Curlew/ErrorCode/tokenRefused`` with an ``OAuth/Failure`` beneath, also where the server sends it with the
-    ///   status 200. Any other answer that holds no token is ``Curlew/ErrorCode/invalidToken``.
-    /// - Tokens, secrets and codes are in no error and no description.
+    /// - The URL must use `https`; `http` is only allowed for this machine (RFC 6749 §3.2).
+    /// - Redirects are not followed, a response has at most 256 KiB, and each request takes at most 30 seconds.
+    /// - A refusal fails with ``Curlew/ErrorCode/tokenRefused``, and the underlying error is an ``OAuth/Failure``, also
+    ///   if the server sends the refusal with the status 200. Any other response without a token fails with
+    ///   ``Curlew/ErrorCode/invalidToken``.
+    /// - Errors and descriptions contain no tokens, secrets or codes.
     ///
     /// ```swift
     /// let client = OAuth.Client("s6BhdRkqt3", .basic(secret: secret))
@@ -19,7 +20,7 @@ extension OAuth {
     public struct Endpoint: Sendable {
         /// The URL of the endpoint.
         public private(set) var url: String
-        /// The client that asks.
+        /// The client that requests tokens.
         public let client: Client
         /// The longest time of a request. 30 seconds.
         public var timeout: Duration = .seconds(30)
@@ -27,16 +28,16 @@ extension OAuth {
         private let now: @Sendable () -> Date
         private let clock: any Clock<Duration>
 
-        /// The most bytes of an answer: 256 KiB.
+        /// The largest size of a response: 256 KiB.
         static let answerLimit = ByteSize.kibibytes(256)
 
         /// - Parameters:
         ///   - url: The URL of the endpoint.
-        ///   - client: The client that asks.
+        ///   - client: The client that requests tokens.
         ///   - configuration: The settings of connections, such as a proxy.
-        ///   - clock: The clock that waits between the requests of a device.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidURL`` or ``Curlew/ErrorCode/unsupportedScheme``, also for `http` to
-        ///   another machine.
+        ///   - clock: The clock for the waits between the requests of a device.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidURL`` or
+        ///   ``Curlew/ErrorCode/unsupportedScheme``, also for `http` to another machine.
         public init(
             _ url: String, client: Client, configuration: SessionConfiguration = SessionConfiguration(),
             clock: any Clock<Duration> = ContinuousClock()
@@ -56,9 +57,9 @@ extension OAuth {
             session = try HTTPSession(configuration: configuration, chain: .bare)
         }
 
-        /// Asks for a token.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/tokenRefused``, ``Curlew/ErrorCode/invalidToken``, or the failure of the
-        ///   connection.
+        /// Requests a token.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/tokenRefused``, ``Curlew/ErrorCode/invalidToken``,
+        ///   or the error of the connection.
         public func token(_ request: OAuth.Request) async throws -> Token {
             let moment = now()
             let answer = try await send(request)
@@ -72,26 +73,27 @@ extension OAuth {
             }
         }
 
-        /// Ends a token at the server (RFC 7009).
+        /// Revokes a token at the server (RFC 7009).
         /// - Parameters:
         ///   - token: An access token or a refresh token.
         ///   - url: The URL of the server's endpoint for revocation.
         ///   - hint: The type of the token: `access_token` or `refresh_token`.
-        /// - Throws: As ``token(_:)``.
+        /// - Throws: The errors of ``token(_:)``.
         public func revoke(_ token: String, at url: String, hint: String? = nil) async throws {
             _ = try await at(url).send(.revocation(of: token, hint: hint))
         }
 
-        /// Asks for a token that a user allows on another device (RFC 8628). The URL of this endpoint is that of the server's
-        /// endpoint for tokens.
+        /// Requests a token that a user allows on another device (RFC 8628). The URL of this value is that of the
+        /// server's token endpoint.
         ///
-        /// The call waits until the user has decided, at most as long as the codes are valid.
+        /// The call waits until the user has decided, or until the codes expire.
         /// - Parameters:
         ///   - url: The URL of the server's endpoint for the authorization of devices.
         ///   - scopes: The scopes of the token.
         ///   - show: Shows the user the code and the page to enter it.
         /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/tokenRefused``, whose ``OAuth/Failure/code`` is
-        ///   ``OAuth/Failure/Code/accessDenied`` or ``OAuth/Failure/Code/expiredToken``; or as ``token(_:)``.
+        ///   ``OAuth/Failure/Code/accessDenied`` or ``OAuth/Failure/Code/expiredToken``; or the errors of
+        ///   ``token(_:)``.
         public func deviceToken(
             authorizedAt url: String, scopes: [String] = [],
             show: @Sendable (DeviceAuthorization) async throws -> Void
@@ -153,7 +155,7 @@ extension OAuth {
 
         // MARK: Sending
 
-        /// Sends a request, and returns the bytes of a successful answer.
+        /// Sends a request, and returns the bytes of a successful response.
         private func send(_ request: OAuth.Request) async throws -> (bytes: [UInt8], request: CurlewRequest) {
             var generator = SystemRandomNumberGenerator()
             let form = try client.form(of: request, endpoint: url, at: now(), using: &generator)

@@ -28,7 +28,7 @@ struct SignedChunks: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), signer: signer) }
 }
 
-/// Chunks that are made when they are asked for.
+/// Chunks that are made when they are read.
 struct DeferredChunks: AsyncSequence, Sendable {
     let make: @Sendable () async throws -> SignedChunks
 
@@ -50,9 +50,10 @@ struct DeferredChunks: AsyncSequence, Sendable {
 }
 
 extension CurlewRequest.Body {
-    /// The SHA-256 of a body, which is read for it from its first byte on.
-    /// - Parameter hint: The way out, for the error.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/bodyNotReplayable`` for a body that can be read only once.
+    /// The SHA-256 of a body, which is read from its beginning for this.
+    /// - Parameter hint: The alternatives, for the text of the error.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/bodyNotReplayable`` for a body that can be read only
+    ///   once.
     func sha256(hint: String) async throws -> [UInt8] {
         guard isReplayable else {
             throw CurlewError(

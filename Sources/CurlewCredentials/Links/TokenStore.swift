@@ -3,13 +3,13 @@ internal import FoundationEssentials
 internal import Glibc
 
 extension OAuth {
-    /// A place that keeps a token between requests, and perhaps between processes.
+    /// A store of a token between requests, and perhaps between processes.
     ///
-    /// What a store keeps is secret. Calls do not overlap unless several credentials share the store.
+    /// The content of a store is secret. Calls do not overlap unless several credentials share the store.
     public protocol TokenStore: Sendable {
-        /// The token that was kept last; nil if there is none.
+        /// The stored token; nil without one.
         func load() async throws -> OAuth.Token?
-        /// Keeps a token in the place of the old one; nil removes it.
+        /// Replaces the stored token; nil removes it.
         func save(_ token: OAuth.Token?) async throws
     }
 
@@ -17,7 +17,7 @@ extension OAuth {
     public actor MemoryTokenStore: TokenStore {
         private var token: OAuth.Token?
 
-        /// - Parameter token: The token that is there at first.
+        /// - Parameter token: The initial token.
         public init(_ token: OAuth.Token? = nil) { self.token = token }
 
         public func load() -> OAuth.Token? { token }
@@ -25,22 +25,22 @@ extension OAuth {
         public func save(_ token: OAuth.Token?) { self.token = token }
     }
 
-    /// A store in a file that its owner alone may read and write (mode 0600).
+    /// A store in a file that only its owner may read and write (mode 0600).
     ///
-    /// The file is replaced as a whole, so that other processes read the old token or the new one. One that other users may
-    /// read or write is ``Curlew/ErrorCode/credentialFileExposed``.
+    /// The file is replaced atomically, so other processes read the old token or the new token. A file that other users
+    /// may read or write fails with ``Curlew/ErrorCode/credentialFileExposed``.
     public struct FileTokenStore: TokenStore {
-        /// The path of the file. Its folder has to be there.
+        /// The path of the file. Its folder must exist.
         public let path: String
 
-        /// The most bytes of a file: 256 KiB.
+        /// The largest size of a file: 256 KiB.
         static let sizeLimit = 256 << 10
 
         /// - Parameter path: The path of the file.
         public init(_ path: String) { self.path = path }
 
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed``, or with ``Curlew/ErrorCode/invalidCredential`` for a file
-        ///   that cannot be read, or holds no token.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed``, or with
+        ///   ``Curlew/ErrorCode/invalidCredential`` for a file that cannot be read, or that contains no token.
         public func load() async throws -> OAuth.Token? {
             guard access(path, F_OK) == 0 else { return nil }
             let bytes = try await SecretFile.readElsewhere(path, limit: Self.sizeLimit)

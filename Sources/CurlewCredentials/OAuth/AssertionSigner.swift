@@ -1,10 +1,11 @@
 internal import Curlew
 internal import FoundationEssentials
 
-/// The signer of assertions by which a client authenticates (RFC 7523 §3): JSON Web Tokens by RS256 or ES256 (RFC 7515,
-/// RFC 7518).
+/// A signer of the assertions with which a client authenticates (RFC 7523 §3): JSON Web Tokens by RS256 or ES256 (RFC
+/// 7515, RFC 7518).
 struct AssertionSigner: Sendable {
-    /// The time that an assertion is valid. It is used at once, so little is enough; clocks may differ a bit.
+    /// The validity of an assertion in seconds. It is used immediately, so a short time suffices; clocks may differ
+    /// slightly.
     static let lifetime: Int64 = 300
 
     private let key: SigningKey
@@ -46,7 +47,7 @@ struct AssertionSigner: Sendable {
     }
 }
 
-/// Strings of JSON, written.
+/// The encoding of strings in JSON.
 enum JSONText {
     static func quoted(_ text: String) -> String {
         var quoted = String.UnicodeScalarView()

@@ -3,9 +3,9 @@ internal import FoundationEssentials
 internal import HTTPTypes
 
 extension OAuth {
-    /// A client as an authorization server knows it: its identifier, and the way in which it authenticates.
+    /// A client of an authorization server: its identifier and its authentication.
     ///
-    /// Secrets and keys are in no description.
+    /// Descriptions contain no secrets and no keys.
     ///
     /// ```swift
     /// let client = try OAuth.Client("s6BhdRkqt3", .privateKey(SigningKey(pem: pem), keyID: "2026"))
@@ -13,20 +13,19 @@ extension OAuth {
     public struct Client: Sendable {
         /// The identifier.
         public let identifier: String
-        /// The way in which the client authenticates.
+        /// The authentication of the client.
         public let authentication: ClientAuthentication
 
         /// - Parameters:
         ///   - identifier: The identifier that the server has given the client.
-        ///   - authentication: The way in which the client authenticates; ``ClientAuthentication/none`` for a public
-        ///     client.
+        ///   - authentication: The authentication of the client; ``ClientAuthentication/none`` for a public client.
         public init(_ identifier: String, _ authentication: ClientAuthentication = .none) {
             self.identifier = identifier
             self.authentication = authentication
         }
     }
 
-    /// The way in which a client authenticates at the token endpoint (RFC 6749 §2.3, RFC 7523 §2.2).
+    /// The authentication of a client at the token endpoint (RFC 6749 §2.3, RFC 7523 §2.2).
     public struct ClientAuthentication: Sendable {
         fileprivate enum Kind: Sendable {
             case none
@@ -40,7 +39,7 @@ extension OAuth {
         /// A public client: only its identifier is sent.
         public static let none = ClientAuthentication(kind: .none)
 
-        /// `client_secret_basic`: identifier and secret in the field Authorization. Servers have to support this way.
+        /// `client_secret_basic`: identifier and secret in the field Authorization. Every server must support it.
         public static func basic(secret: String) -> ClientAuthentication {
             ClientAuthentication(kind: .basic(secret: secret))
         }
@@ -54,8 +53,7 @@ extension OAuth {
         /// - Parameters:
         ///   - key: The private key.
         ///   - keyID: The name by which the server finds the public key.
-        ///   - audience: The party that the assertion is for, mostly the issuer's URL; nil takes the URL of the
-        ///     endpoint.
+        ///   - audience: The recipient of the assertion, usually the issuer's URL; nil uses the URL of the endpoint.
         /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a key of another kind.
         public static func privateKey(
             _ key: SigningKey, keyID: String? = nil, audience: String? = nil
@@ -64,11 +62,11 @@ extension OAuth {
         }
     }
 
-    /// A form with the fields of the request that carries it.
+    /// A form with the fields of its request.
     struct FormRequest {
         var fields: HTTPFields
         var body: [UInt8]
-        /// The values that have to stay secret, which an answer of the server could repeat.
+        /// The secret values, which a response of the server could repeat.
         var secrets: [String]
     }
 }
@@ -77,9 +75,9 @@ extension OAuth.Client {
     /// The form of a request, with the client's authentication.
     /// - Parameters:
     ///   - request: The request.
-    ///   - endpoint: The URL that it goes to.
+    ///   - endpoint: The URL of the endpoint.
     ///   - moment: The time of an assertion.
-    ///   - generator: The source of the name of an assertion.
+    ///   - generator: The source of the identifier of an assertion.
     func form(
         of request: OAuth.Request, endpoint: String, at moment: Date, using generator: inout some RandomNumberGenerator
     ) throws(CurlewError) -> OAuth.FormRequest {

@@ -8,9 +8,9 @@ extension OAuth {
         public let userCode: String
         /// The page on which the user enters it: a URI of http or https.
         public let verificationURI: String
-        /// The page with the code in it, for a QR code; nil if the server has none.
+        /// The page with the code in its URI, for a QR code; nil if the server sends none.
         public let completeVerificationURI: String?
-        /// The time that the codes are valid.
+        /// The validity of the codes.
         public let lifetime: Duration
         /// The shortest time between two requests for the token.
         let interval: Duration
@@ -20,15 +20,15 @@ extension OAuth {
             case deviceCode = "device_code"
             case userCode = "user_code"
             case verificationURI = "verification_uri"
-            /// The name in drafts of the RFC, which a large server still has.
+            /// The name in drafts of the RFC, which a large server still uses.
             case oldVerificationURI = "verification_url"
             case completeVerificationURI = "verification_uri_complete"
             case lifetime = "expires_in"
             case interval
         }
 
-        /// - Throws: `DecodingError`, and ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for
-        ///   values that are none.
+        /// - Throws: `DecodingError`, and ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for invalid
+        ///   values.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             let deviceCode = try container.decode(String.self, forKey: .deviceCode)

@@ -1,17 +1,17 @@
 internal import Curlew
 
-/// The machine of a device that asks for its token until the user has decided (RFC 8628 §3.5).
+/// The state machine of a device that requests its token until the user has decided (RFC 8628 §3.5).
 ///
-/// Its owner carries out the actions and tells the time since the codes came.
+/// The owner performs the actions, and passes the time since the codes arrived.
 struct DevicePolling: Hashable, Sendable {
     enum Event: Hashable, Sendable {
-        /// The codes have come.
+        /// The codes have arrived.
         case started
-        /// The wait is over.
+        /// The wait has ended.
         case waited
-        /// The server has given a token.
+        /// The server has issued a token.
         case granted
-        /// The server has refused.
+        /// The server has refused the request.
         case refused(OAuth.Failure.Code)
         /// The server has not answered in time, or the connection was lost.
         case unanswered
@@ -21,7 +21,7 @@ struct DevicePolling: Hashable, Sendable {
         case wait(Duration)
         case poll
         case succeed
-        /// The user has refused, or the server wants no more requests.
+        /// The user has refused, or the server accepts no more requests.
         case fail(OAuth.Failure.Code)
     }
 
@@ -45,8 +45,8 @@ struct DevicePolling: Hashable, Sendable {
         self.init(interval: authorization.interval, lifetime: authorization.lifetime)
     }
 
-    /// The action that an event leads to; nil for an event that does not belong to the state, and after the end.
-    /// - Parameter elapsed: The time since the codes came.
+    /// The action after an event; nil for an event that does not match the state, and after the end.
+    /// - Parameter elapsed: The time since the codes arrived.
     mutating func handle(_ event: Event, elapsed: Duration) -> Action? {
         switch (state, event) {
         case (.idle, .started): return wait(elapsed)
@@ -68,7 +68,7 @@ struct DevicePolling: Hashable, Sendable {
         }
     }
 
-    /// A wait that would end after the codes is the end.
+    /// The next wait, or the end if the codes expire before the end of the wait.
     private mutating func wait(_ elapsed: Duration) -> Action {
         guard elapsed < lifetime, interval < lifetime - elapsed else { return end(.fail(.expiredToken)) }
         state = .waiting

@@ -25,39 +25,39 @@ extension OAuth.Failure: CustomStringConvertible {
 }
 
 extension OAuth.Failure {
-    /// The kind of a refusal by its name in the registry of OAuth. Servers have others of their own.
+    /// The kind of a refusal by its name in the registry of OAuth. Servers may have their own.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as the server wrote it: printable ASCII without quote and backslash.
+        /// The name that the server has sent: printable ASCII without quote and backslash.
         public let name: String
 
         init(_ name: String) { self.name = name }
 
         /// A request that lacks a parameter, or has one twice.
         public static let invalidRequest = Code("invalid_request")
-        /// A client that is not known, or could not be authenticated.
+        /// An unknown client, or a client that could not be authenticated.
         public static let invalidClient = Code("invalid_client")
-        /// A refresh token, a code or an assertion that is wrong, used up or revoked: the user has to log in anew.
+        /// A refresh token, a code or an assertion that is wrong, used or revoked: the user must log in again.
         public static let invalidGrant = Code("invalid_grant")
         /// A client that may not make requests of this kind.
         public static let unauthorizedClient = Code("unauthorized_client")
         /// A kind of request that the server does not know.
         public static let unsupportedGrantType = Code("unsupported_grant_type")
-        /// A scope that is not known, or more than was granted before.
+        /// An unknown scope, or a larger scope than granted before.
         public static let invalidScope = Code("invalid_scope")
-        /// A service that no token is given for (RFC 8693 §2.2.2).
+        /// A service for which the server issues no token (RFC 8693 §2.2.2).
         public static let invalidTarget = Code("invalid_target")
-        /// A user who has refused a device (RFC 8628 §3.5).
+        /// A refusal of the device by its user (RFC 8628 §3.5).
         public static let accessDenied = Code("access_denied")
-        /// The code of a device that no user has allowed in time (RFC 8628 §3.5).
+        /// An expired code of a device, which no user has allowed in time (RFC 8628 §3.5).
         public static let expiredToken = Code("expired_token")
         /// A failure of the server.
         public static let serverError = Code("server_error")
-        /// A server that has too much to do, or is being maintained.
+        /// A server that is overloaded or in maintenance.
         public static let temporarilyUnavailable = Code("temporarily_unavailable")
         static let authorizationPending = Code("authorization_pending")
         static let slowDown = Code("slow_down")
 
-        /// The names that requests of this module may meet.
+        /// The names that requests of this module may receive.
         static let registered: Set<Code> = [
             .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
             .invalidTarget, .accessDenied, .expiredToken, .serverError, .temporarilyUnavailable, .authorizationPending,
@@ -69,7 +69,7 @@ extension OAuth.Failure {
 }
 
 extension OAuth {
-    /// A refusal as it is in JSON.
+    /// The JSON of a refusal.
     struct FailureResponse: Decodable {
         private let error: String
         private let explanation: String?
@@ -84,17 +84,17 @@ extension OAuth {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             error = try container.decode(String.self, forKey: .error)
-            // Of members that are optional a wrong type is as none.
+            // An optional member of a wrong type is ignored.
             explanation = try? container.decode(String.self, forKey: .explanation)
             page = try? container.decode(String.self, forKey: .page)
         }
 
-        /// The refusal; nil if its name is none.
+        /// The refusal; nil if its name is invalid.
         ///
-        /// RFC 6749 allows printable ASCII alone. In names that is kept to. Explanations of large servers have ends of
-        /// line and letters of other languages, so they are escaped instead.
-        /// - Parameter secrets: Values of the request; an explanation that repeats one of them is left out. A value below 4
-        ///   bytes is no secret, and a name of the registry tells none.
+        /// RFC 6749 only allows printable ASCII. Names must obey this rule. Explanations of large servers contain line
+        /// ends and letters of other languages, so they are escaped instead.
+        /// - Parameter secrets: The secret values of the request. An explanation that repeats one of them is removed.
+        ///   Values shorter than 4 bytes and names of the registry are not searched for.
         func failure(masking secrets: [String]) -> Failure? {
             guard !error.isEmpty, error.utf8.count <= 128, error.utf8.allSatisfy(\.isErrorByte) else { return nil }
             let isRepeating = { (text: String) in

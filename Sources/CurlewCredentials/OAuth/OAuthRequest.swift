@@ -1,13 +1,13 @@
 public import Curlew
 
 extension OAuth {
-    /// A request to an authorization server: its parameters without those that authenticate the client.
+    /// A request to an authorization server: its parameters without those of the client's authentication.
     ///
-    /// The values are in no description.
+    /// Descriptions contain no values.
     public struct Request: Sendable {
         /// The kind of request in one word: `client_credentials`.
         let kind: String
-        /// Names and values in the order in which they are sent.
+        /// The names and values in the order of sending.
         private(set) var parameters: [(name: String, value: String)]
 
         /// The values of ``adding(_:_:)``, any of which may be secret.
@@ -18,10 +18,10 @@ extension OAuth {
             self.parameters = parameters.compactMap { name, value in value.map { (name, $0) } }
         }
 
-        /// The same request with one parameter more, such as `audience`, which some servers take.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a parameter of the request or of the client's
-        ///   authentication: the server refuses a request that has one twice (RFC 6749 §3.2). `resource` and `audience` may
-        ///   occur several times.
+        /// The same request with one more parameter, such as `audience`, which some servers accept.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a parameter of the request or
+        ///   of the client's authentication: the server refuses a request that contains a parameter twice (RFC 6749
+        ///   §3.2). `resource` and `audience` may occur several times.
         public func adding(_ name: String, _ value: String) throws(CurlewError) -> Request {
             let mayRepeat = ["resource", "audience"].contains { $0.hasSameBytes(as: name) }
             let isTaken = (Self.reservedNames + parameters.map(\.name)).contains { $0.hasSameBytes(as: name) }
@@ -40,36 +40,36 @@ extension OAuth {
 
         private func value(of name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-        /// The scopes that are asked for, with spaces between them.
+        /// The requested scopes, separated by spaces.
         var scope: String? { value(of: "scope") }
-        /// The type of the token that an exchange asks for.
+        /// The requested type of token of an exchange.
         var requestedType: String? { value(of: "requested_token_type") }
         /// True for an exchange of tokens.
         var isExchange: Bool { kind == "token exchange" }
 
-        /// A token for the client itself (RFC 6749 §4.4).
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a scope that is none.
+        /// A request for a token for the client itself (RFC 6749 §4.4).
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for an invalid scope.
         public static func clientCredentials(scopes: [String] = []) throws(CurlewError) -> Request {
             Request(
                 "client_credentials",
                 [("grant_type", "client_credentials"), ("scope", try scopeText(scopes))])
         }
 
-        /// A new token for a refresh token (RFC 6749 §6).
+        /// A request for a new token by a refresh token (RFC 6749 §6).
         /// - Parameters:
         ///   - token: The refresh token.
-        ///   - scopes: A part of the scopes that the token has; none keeps all.
-        /// - Throws: As ``clientCredentials(scopes:)``.
+        ///   - scopes: A part of the token's scopes; an empty list keeps all.
+        /// - Throws: The errors of ``clientCredentials(scopes:)``.
         public static func refresh(_ token: String, scopes: [String] = []) throws(CurlewError) -> Request {
             Request(
                 "refresh_token",
                 [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", try scopeText(scopes))])
         }
 
-        /// The token for the code that a user's browser has brought (RFC 6749 §4.1.3, RFC 7636 §4.5).
+        /// A request for a token by the code from a user's browser (RFC 6749 §4.1.3, RFC 7636 §4.5).
         /// - Parameters:
         ///   - code: The code.
-        ///   - redirectURI: The URI that the browser came back to, exactly as it was in the request for authorization.
+        ///   - redirectURI: The URI to which the browser returned, exactly as in the request for authorization.
         ///   - proofKey: The key whose challenge was in the request for authorization.
         public static func authorizationCode(_ code: String, redirectURI: String?, proofKey: ProofKey) -> Request {
             Request(
@@ -80,13 +80,13 @@ extension OAuth {
                 ])
         }
 
-        /// The codes by which a user allows a device without a browser (RFC 8628 §3.1).
-        /// - Throws: As ``clientCredentials(scopes:)``.
+        /// A request for the codes with which a user allows a device without a browser (RFC 8628 §3.1).
+        /// - Throws: The errors of ``clientCredentials(scopes:)``.
         public static func deviceAuthorization(scopes: [String] = []) throws(CurlewError) -> Request {
             Request("device authorization", [("scope", try scopeText(scopes))])
         }
 
-        /// The token that a user has allowed a device (RFC 8628 §3.4).
+        /// A request for the token of a device that a user has allowed (RFC 8628 §3.4).
         static func deviceToken(_ authorization: DeviceAuthorization) -> Request {
             Request(
                 "device_code",
@@ -96,7 +96,7 @@ extension OAuth {
                 ])
         }
 
-        /// A token for another token (RFC 8693 §2.1).
+        /// A request that exchanges a token for another token (RFC 8693 §2.1).
         /// - Parameters:
         ///   - subject: The token of the party that the new token is for.
         ///   - actor: The token of the party that acts for it.
@@ -104,7 +104,7 @@ extension OAuth {
         ///   - audiences: Names of the services that the new token is for.
         ///   - scopes: The scopes of the new token.
         ///   - requestedType: The type of the new token.
-        /// - Throws: As ``clientCredentials(scopes:)``.
+        /// - Throws: The errors of ``clientCredentials(scopes:)``.
         public static func exchange(
             _ subject: TypedToken, actor: TypedToken? = nil, resources: [String] = [], audiences: [String] = [],
             scopes: [String] = [], requestedType: TokenType? = nil
@@ -120,15 +120,15 @@ extension OAuth {
                     ])
         }
 
-        /// The end of a token (RFC 7009 §2.1).
+        /// A request to revoke a token (RFC 7009 §2.1).
         /// - Parameters:
         ///   - token: An access token or a refresh token.
-        ///   - hint: The type of the token, by which the server finds it sooner: `access_token` or `refresh_token`.
+        ///   - hint: The type of the token, which helps the server to find it: `access_token` or `refresh_token`.
         public static func revocation(of token: String, hint: String? = nil) -> Request {
             Request("revocation", [("token", token), ("token_type_hint", hint)])
         }
 
-        /// The values that have to stay secret, which an answer of the server could repeat.
+        /// The secret values, which a response of the server could repeat.
         var secrets: [String] {
             let names = [
                 "refresh_token", "code", "code_verifier", "device_code", "subject_token", "actor_token", "token",
@@ -142,7 +142,7 @@ extension OAuth {
         /// The URI.
         public let identifier: String
 
-        /// - Parameter identifier: The URI, of this RFC or of the server's own.
+        /// - Parameter identifier: The URI, from the RFC or from the server.
         public init(_ identifier: String) { self.identifier = identifier }
 
         /// An access token.

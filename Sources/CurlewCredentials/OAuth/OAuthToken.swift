@@ -2,33 +2,34 @@ public import Curlew
 public import FoundationEssentials
 
 extension OAuth {
-    /// An access token that is sent as Bearer (RFC 6750), with the rest of the answer that brought it; or the token of
-    /// another type that an exchange has brought.
+    /// An access token that is sent as Bearer (RFC 6750), with the other values of its response; or a token of another
+    /// type from an exchange.
     ///
-    /// Tokens are in no description. The value can be encoded, for a store that keeps it; what is encoded is secret.
+    /// Descriptions contain no tokens. The value can be encoded for a store; the encoded form is secret.
     public struct Token: Sendable, Hashable, Codable {
-        /// The token that requests carry: printable ASCII without spaces, at most 64 KiB.
+        /// The token in requests: printable ASCII without spaces, at most 64 KiB.
         public let accessToken: String
-        /// The token by which a new one is had; nil if there is none.
+        /// The token for requesting a new access token; nil without one.
         public let refreshToken: String?
-        /// The end of the access token by this machine's clock; nil if the server has not given one.
+        /// The time at which the access token expires, by this machine's clock; nil if the server has not stated it.
         public let expiration: Date?
-        /// The scopes that the server has granted, or those that were asked for if it has named none; nil if neither did.
+        /// The granted scopes, or the requested scopes if the server has named none; nil without either.
         public let scopes: [String]?
-        /// The type of the token that an exchange has brought.
+        /// The type of a token from an exchange.
         public let issuedType: String?
-        /// True if requests may carry the token as Bearer. False for the token of an exchange that is no access token.
+        /// True if requests may contain the token as Bearer. False for a token from an exchange that is not an access
+        /// token.
         public let isBearer: Bool
 
         /// - Parameters:
-        ///   - accessToken: The token that requests carry.
-        ///   - refreshToken: The token by which a new one is had.
-        ///   - expiration: The end of the access token by this machine's clock.
-        ///   - scopes: The scopes that were granted, if they are not those that were asked for.
-        ///   - issuedType: The type of a token that an exchange has brought.
-        ///   - isBearer: True if requests may carry the token as Bearer.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for a token that no field may
-        ///   carry.
+        ///   - accessToken: The token in requests.
+        ///   - refreshToken: The token for requesting a new access token.
+        ///   - expiration: The time at which the access token expires, by this machine's clock.
+        ///   - scopes: The granted scopes, if they differ from the requested scopes.
+        ///   - issuedType: The type of a token from an exchange.
+        ///   - isBearer: True if requests may contain the token as Bearer.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for a token that is not allowed in a
+        ///   field.
         public init(
             accessToken: String, refreshToken: String? = nil, expiration: Date? = nil, scopes: [String]? = nil,
             issuedType: String? = nil, isBearer: Bool = true
@@ -49,15 +50,15 @@ extension OAuth {
             self.isBearer = isBearer
         }
 
-        /// The most bytes of a token: 64 KiB.
+        /// The largest size of a token: 64 KiB.
         static let sizeLimit = 64 << 10
 
         private enum CodingKeys: String, CodingKey {
             case accessToken, refreshToken, expiration, scopes, issuedType, isBearer
         }
 
-        /// Reads what a store has kept.
-        /// - Throws: `DecodingError`, or ``Curlew/CurlewError`` as the other initializer.
+        /// Decodes a token from a store.
+        /// - Throws: `DecodingError`, or the errors of the other initializer.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             try self.init(
@@ -69,11 +70,11 @@ extension OAuth {
                 isBearer: container.decodeIfPresent(Bool.self, forKey: .isBearer) ?? true)
         }
 
-        /// True if the token ends at a moment or before.
+        /// True if the token has expired at a moment.
         public func isExpired(at moment: Date) -> Bool { expiration.map { $0 <= moment } ?? false }
 
-        /// The same token with the refresh token and the scopes of the one before it, each where the server has given no
-        /// other (RFC 6749 §6).
+        /// The same token with the refresh token and the scopes of the previous token, where the server has sent no new
+        /// ones (RFC 6749 §6).
         func continuing(_ previous: Token) throws(CurlewError) -> Token {
             try Token(
                 accessToken: accessToken, refreshToken: refreshToken ?? previous.refreshToken, expiration: expiration,

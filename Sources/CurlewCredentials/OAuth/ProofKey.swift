@@ -1,10 +1,10 @@
 public import Curlew
 
 extension OAuth {
-    /// A key that ties a code to the client that asked for it (PKCE, RFC 7636).
+    /// A key that binds a code to the client that requested it (PKCE, RFC 7636).
     ///
-    /// The challenge goes into the request for authorization, with `code_challenge_method=S256`; the verifier goes with
-    /// the code.
+    /// The challenge is sent in the request for authorization, with `code_challenge_method=S256`; the verifier is sent
+    /// with the code.
     public struct ProofKey: Sendable {
         /// The secret: 43 to 128 letters, digits and `-._~`.
         public let verifier: String
@@ -25,8 +25,8 @@ extension OAuth {
                 verifier: Base64.encodeForURL((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }))
         }
 
-        /// Takes a verifier that was kept while the user's browser was away.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for text that is no verifier.
+        /// Makes a key from a verifier that was stored during the login in the browser.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for an invalid verifier.
         public init(verifier: String) throws(CurlewError) {
             guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(\.isUnreserved) else {
                 throw CurlewError(.invalidRequest, "a code verifier has 43 to 128 letters, digits and -._~")

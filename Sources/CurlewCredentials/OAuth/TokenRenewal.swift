@@ -1,17 +1,17 @@
 internal import Curlew
 
-/// The rule by which a token is renewed before its end.
+/// The rule for the time at which a token is renewed.
 ///
-/// Machines that got their tokens together renew them at different moments, by chance.
+/// A random part spreads the renewals of machines that got their tokens at the same time.
 struct TokenRenewal: Hashable, Sendable {
-    /// The time before its end in which a token is not used any more. 60 seconds.
+    /// The time before its expiration at which a token is renewed. 60 seconds.
     var margin: Duration = .seconds(60)
-    /// The longest time by which a renewal comes sooner, by chance. 30 seconds.
+    /// The largest random time by which a renewal is earlier. 30 seconds.
     var jitter: Duration = .seconds(30)
 
-    /// The age at which a token is to be renewed: from half its lifetime to its end.
+    /// The age at which a token is renewed: between half its lifetime and its end.
     ///
-    /// Margin and jitter each take a quarter of a short lifetime at most.
+    /// For a short lifetime, margin and jitter are each at most a quarter of it.
     func age(lifetime: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         guard lifetime > .zero else { return .zero }
         let part = Double.random(in: 0...1, using: &generator)

@@ -2,7 +2,7 @@ internal import Curlew
 internal import FoundationEssentials
 
 extension OAuth {
-    /// A successful answer of a token endpoint as it is in JSON (RFC 6749 §5.1).
+    /// The JSON of a successful response of a token endpoint (RFC 6749 §5.1).
     struct TokenResponse: Decodable {
         private let accessToken: String?
         private let tokenType: String?
@@ -22,19 +22,20 @@ extension OAuth {
 
         /// The token.
         ///
-        /// A lifetime of zero or below ends the token at once: it serves the requests that wait for it, and no later
-        /// ones.
+        /// With a lifetime of zero or less the token expires immediately: it only serves the requests that already wait
+        /// for it.
         /// - Parameters:
         ///   - request: The request that the server has answered.
         ///   - moment: The time when the request was sent, from which the lifetime of the token counts.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for an answer without a token, for a token of another
-        ///   type than Bearer, and for an exchange that brought a token of another type than was asked for.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidToken`` for a response without a token, for
+        ///   a token of a type other than Bearer, and for an exchange that returned a token of a type other than the
+        ///   requested one.
         func token(for request: Request, requestedAt moment: Date) throws(CurlewError) -> Token {
             guard let accessToken else {
                 throw CurlewError(.invalidToken, "the token endpoint gave no access token")
             }
             let isBearer = tokenType?.hasSameBytes(ignoringASCIICaseOf: "bearer") == true
-            // The type of a token that is no access token (RFC 8693 §2.2.1).
+            // The type `N_A` is for tokens that are not access tokens (RFC 8693 §2.2.1).
             let isOther = request.isExchange && tokenType?.hasSameBytes(ignoringASCIICaseOf: "N_A") == true
             guard isBearer || isOther else {
                 let type = tokenType.map { PeerText.escaped($0, limit: 40) } ?? "none"
@@ -61,9 +62,9 @@ extension OAuth {
         }
     }
 
-    /// A number of seconds that a peer has written as a number or, against the rules, as a string of digits.
+    /// A number of seconds, which peers send as a number or, against the rules, as a string of digits.
     struct Lifetime: Decodable, Hashable {
-        /// From zero to a hundred years.
+        /// The seconds, from zero to a hundred years.
         let seconds: Int64
 
         static let longest: Int64 = 100 * 366 * 86_400

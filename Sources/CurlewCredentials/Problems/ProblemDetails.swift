@@ -2,34 +2,34 @@ internal import Curlew
 
 /// The description of an error that a server sends as `application/problem+json` (RFC 9457).
 ///
-/// A member of a wrong type is ignored, as the RFC requires, and so is a status that is none. Texts are the server's:
-/// show them with ``description``, which escapes what could harm a log.
+/// A member of a wrong type is ignored, as the RFC requires, and so is an invalid status. The server has written the
+/// texts: show them with ``description``, which escapes dangerous characters.
 ///
 /// ```swift
 /// let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
 /// if problem.hasType("https://example.com/probs/out-of-credit") { … }
 /// ```
 ///
-/// Members of a problem's own type are read as a `Decodable` type beside it: ``WithExtensions``.
+/// ``WithExtensions`` decodes the additional members of a problem as a `Decodable` type.
 public struct ProblemDetails: Sendable, Decodable {
-    /// The URI of the kind of problem; `about:blank` if the server has none. It may be relative to the URI of the
+    /// The URI of the kind of problem; `about:blank` if the server sends none. It may be relative to the URI of the
     /// response.
     public let type: String
-    /// The kind of problem in words.
+    /// A short summary of the kind of problem.
     public let title: String?
-    /// The status code that the server gave, from 100 to 999. That of the response may differ.
+    /// The status code in the document, from 100 to 999. The status of the response may differ.
     public let status: Int?
-    /// This case of the problem in words.
+    /// An explanation of this occurrence of the problem.
     public let detail: String?
-    /// The URI of this case of the problem.
+    /// The URI of this occurrence of the problem.
     public let instance: String?
 
     /// - Parameters:
     ///   - type: The URI of the kind of problem.
-    ///   - title: The kind of problem in words.
+    ///   - title: A short summary of the kind of problem.
     ///   - status: The status code.
-    ///   - detail: This case of the problem in words.
-    ///   - instance: The URI of this case of the problem.
+    ///   - detail: An explanation of this occurrence of the problem.
+    ///   - instance: The URI of this occurrence of the problem.
     public init(
         type: String = "about:blank", title: String? = nil, status: Int? = nil, detail: String? = nil,
         instance: String? = nil
@@ -45,7 +45,7 @@ public struct ProblemDetails: Sendable, Decodable {
         case type, title, status, detail, instance
     }
 
-    /// - Throws: `DecodingError` for JSON that is no object.
+    /// - Throws: `DecodingError` for JSON that is not an object.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         type = (try? container.decode(String.self, forKey: .type)) ?? "about:blank"
@@ -56,7 +56,7 @@ public struct ProblemDetails: Sendable, Decodable {
         instance = try? container.decode(String.self, forKey: .instance)
     }
 
-    /// True if the problem is of a type, compared as bytes.
+    /// True if the problem has the type. URIs are compared as bytes.
     public func hasType(_ uri: String) -> Bool { type.hasSameBytes(as: uri) }
 
     /// True for the media type of a problem. Parameters may follow it.
@@ -78,8 +78,8 @@ extension ProblemDetails: Hashable {
 }
 
 extension ProblemDetails: CustomStringConvertible {
-    /// Title, or the type without one, and status in one line of at most 210 characters: `Out of credit (403)`. The detail
-    /// may hold data of the user, and is not there.
+    /// The title, or the type without a title, and the status in one line of at most 210 characters:
+    /// `Out of credit (403)`. The detail is left out, because it may contain data of the user.
     public var description: String {
         PeerText.escaped(title ?? type, limit: 200) + (status.map { " (\($0))" } ?? "")
     }
@@ -95,10 +95,10 @@ extension ProblemDetails {
     public struct WithExtensions<Extensions: Decodable>: Decodable {
         /// The members that all problems have.
         public let problem: ProblemDetails
-        /// The members of the problem's type; nil if they are not there, or of another type.
+        /// The members of the problem's type; nil if they are missing, or of another type.
         public let extensions: Extensions?
 
-        /// - Throws: `DecodingError` for JSON that is no object.
+        /// - Throws: `DecodingError` for JSON that is not an object.
         public init(from decoder: any Decoder) throws {
             problem = try ProblemDetails(from: decoder)
             extensions = try? Extensions(from: decoder)

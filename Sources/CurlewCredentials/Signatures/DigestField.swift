@@ -1,7 +1,7 @@
 public import Curlew
 internal import HTTPTypes
 
-/// The field Content-Digest (RFC 9530 §2), by which a signature covers content.
+/// The field Content-Digest (RFC 9530 §2), through which a signature covers content.
 enum DigestField {
     static func value(of content: [UInt8], by algorithm: ContentDigest.Algorithm = .sha256) throws(CurlewError)
         -> String
@@ -9,17 +9,17 @@ enum DigestField {
         try ContentDigest(algorithm, of: content).fieldValue
     }
 
-    /// True if the strongest digest that is known is the content's; nil without a digest that is known.
+    /// True if the strongest supported digest matches the content; nil without a supported digest.
     ///
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/signatureRejected`` for a field that breaks its
-    ///   rules, or has a digest twice.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/signatureRejected`` for a field that is malformed, or
+    ///   that contains a digest twice.
     static func matches(_ fields: HTTPFields, _ content: [UInt8]) throws(CurlewError) -> Bool? {
         let values = fields[fields: .contentDigest].map { $0.withUnsafeBytesOfValue { Array($0) } }
         guard !values.isEmpty else { return nil }
         guard let dictionary = StructuredField.dictionary(Array(values.joined(separator: [.comma, .space]))),
             dictionary.repeatedKeys.isEmpty
         else { throw CurlewError(.signatureRejected, "the field Content-Digest is malformed") }
-        // The strongest one counts.
+        // The strongest digest decides.
         for algorithm in [ContentDigest.Algorithm.sha512, .sha256] {
             guard let member = dictionary[algorithm.name] else { continue }
             guard case .item(let item) = member, case .bytes(let digest) = item.value else {

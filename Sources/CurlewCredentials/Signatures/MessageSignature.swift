@@ -24,23 +24,23 @@ public enum MessageSignature {
 
         init(scheme: SignatureScheme) { self.scheme = scheme }
 
-        /// nil for a name that is not known here.
+        /// - Returns: nil for an unknown name.
         init?(name: String) {
             guard let scheme = SignatureScheme(rawValue: name) else { return nil }
             self.init(scheme: scheme)
         }
 
-        /// The name, as the parameter `alg` has it: `ecdsa-p256-sha256`.
+        /// The name in the parameter `alg`: `ecdsa-p256-sha256`.
         public var name: String { scheme.rawValue }
 
         public var description: String { name }
     }
 
-    /// The parameters of a signature, which it covers itself (RFC 9421 §2.3).
+    /// The parameters of a signature, which the signature covers too (RFC 9421 §2.3).
     public struct Parameters: Sendable, Hashable {
-        /// The time when the signature was made, in whole seconds.
+        /// The time at which the signature was made, in whole seconds.
         public var created: Date?
-        /// The time from which the signature is not valid any more, in whole seconds.
+        /// The time at which the signature expires, in whole seconds.
         public var expires: Date?
         /// A value that is used once.
         public var nonce: String?
@@ -52,8 +52,8 @@ public enum MessageSignature {
         public var tag: String?
 
         /// - Parameters:
-        ///   - created: The time when the signature was made.
-        ///   - expires: The time from which the signature is not valid any more.
+        ///   - created: The time at which the signature was made.
+        ///   - expires: The time at which the signature expires.
         ///   - nonce: A value that is used once, in printable ASCII.
         ///   - algorithm: The name of the algorithm.
         ///   - keyID: The name of the key, in printable ASCII.
@@ -73,9 +73,9 @@ public enum MessageSignature {
 }
 
 extension MessageSignature.Parameters {
-    /// The parameters in the order in which they are written.
+    /// The parameters in the order of the field.
     ///
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for text beyond printable ASCII.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for text that is not printable ASCII.
     func structured() throws(CurlewError) -> [StructuredField.Parameter] {
         for text in [nonce, algorithm, keyID, tag] where text?.isPrintableASCII == false {
             throw CurlewError(.invalidRequest, "a parameter of a signature has a character beyond printable ASCII")
@@ -89,7 +89,7 @@ extension MessageSignature.Parameters {
         return values.compactMap { key, value in value.map { StructuredField.Parameter(key: key, value: $0) } }
     }
 
-    /// nil for a known parameter of another type. Others are as none.
+    /// - Returns: nil if a known parameter has a wrong type. Unknown parameters are ignored.
     init?(_ parameters: [StructuredField.Parameter]) {
         self.init()
         for parameter in parameters {

@@ -5,7 +5,7 @@ public import HTTPTypes
 extension MessageSignature {
     /// A signer of requests.
     ///
-    /// A signature has the time when it was made, so each attempt of a request is signed anew.
+    /// A signature contains its time, so each attempt of a request needs a new one.
     ///
     /// ```swift
     /// let signer = try MessageSignature.Signer(
@@ -30,17 +30,19 @@ extension MessageSignature {
 
         /// - Parameters:
         ///   - key: The key that signs.
-        ///   - algorithm: An algorithm that is fit for the key; nil takes the key's own, and RSASSA-PSS for an RSA key.
+        ///   - algorithm: An algorithm that the key supports; nil selects the key's default, which is RSASSA-PSS for an
+        ///     RSA key.
         ///   - keyID: The name by which the server finds the key.
-        ///   - components: The components that are covered, in their order.
-        ///   - label: The label of the signature: a lower-case letter with letters, digits and `_-.*` behind it.
-        ///   - validity: The time after which a signature expires; nil for none.
+        ///   - components: The covered components in their order.
+        ///   - label: The label of the signature: a lower-case letter, followed by lower-case letters, digits and
+        ///     `_-.*`.
+        ///   - validity: The time after which a signature expires; nil if it does not expire.
         ///   - tag: The name of the application.
-        ///   - namesAlgorithm: True if signatures name their algorithm. False by default: the server knows it by the
-        ///     key.
-        ///   - makesNonces: True if signatures get a random nonce each.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an algorithm that is not the
-        ///   key's, and with ``Curlew/ErrorCode/invalidRequest`` for other values without meaning.
+        ///   - namesAlgorithm: True if signatures contain the name of their algorithm. False by default: the key
+        ///     implies it.
+        ///   - makesNonces: True if each signature gets a random nonce.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for an algorithm that the key
+        ///   does not support, and with ``Curlew/ErrorCode/invalidRequest`` for other invalid values.
         public init(
             key: SigningKey, algorithm: Algorithm? = nil, keyID: String? = nil, components: [Component],
             label: String = "sig1", validity: Duration? = nil, tag: String? = nil, namesAlgorithm: Bool = false,
@@ -79,18 +81,19 @@ extension MessageSignature {
             StructuredField.dictionary(Array(text.utf8))?.entries.first?.key.hasSameBytes(as: text) == true
         }
 
-        /// The request with its signature in the fields Signature-Input and Signature, behind signatures that it has
-        /// already.
+        /// The request with its signature in the fields Signature-Input and Signature, after signatures that it already
+        /// has.
         ///
-        /// A signature covers content by its digest: name ``Component/contentDigest`` among the components, and give the
-        /// content. The field is set anew then, whatever the request had there.
+        /// A signature covers content through its digest: add ``Component/contentDigest`` to the components, and pass
+        /// the content. The request's own digest is then replaced.
         /// - Parameters:
         ///   - request: The request as it is sent.
-        ///   - content: The content, if ``Component/contentDigest`` is covered; nil if the request has the field already.
-        ///   - trailers: The fields that follow its content.
+        ///   - content: The content, if ``Component/contentDigest`` is covered; nil if the request already has the
+        ///     field.
+        ///   - trailers: The fields after its content.
         ///   - moment: The time of the signature.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a component that the
-        ///   request does not have, and for a label that is taken.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a component that the request
+        ///   lacks, and for a label that is already used.
         public func signed(
             _ request: HTTPRequest, content: [UInt8]? = nil, trailers: HTTPFields = [:], at moment: Date
         ) throws(CurlewError) -> HTTPRequest {
@@ -138,12 +141,12 @@ extension MessageSignature {
 }
 
 extension MessageSignature.Signer {
-    /// The signer of the signature that a server has asked for (RFC 9421 §5.2).
+    /// A signer for the signature that a server has requested (RFC 9421 §5.2).
     ///
-    /// The server may ask for more than this signer covers, and for less of nothing: a signature of few components could be
-    /// used for another request.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for another key, algorithm or tag than this signer has,
-    ///   and for a signature that does not cover all of its ``components``.
+    /// The server may request more components than this signer covers, but not fewer: a signature of few components
+    /// could be used for another request.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a key, algorithm or tag other than
+    ///   this signer's, and for a signature that does not cover all of its ``components``.
     public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CurlewError) -> Self {
         let isOwnKey = wanted.keyID.map { keyID?.hasSameBytes(as: $0) == true }
         guard isOwnKey ?? true else {
@@ -186,7 +189,7 @@ struct SignatureMembers {
     var inputText: String { "\(label)=\(input.text)" }
     var signatureText: String { "\(label)=\(StructuredField.BareItem.bytes(signature).text)" }
 
-    /// Adds the members behind those that are there.
+    /// Adds the members after the existing ones.
     func append(to fields: inout HTTPFields) throws(CurlewError) {
         for (name, text) in [(Self.inputName, inputText), (Self.signatureName, signatureText)] {
             guard let value = fields[name], !value.isEmpty else {

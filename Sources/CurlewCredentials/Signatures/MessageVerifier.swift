@@ -3,7 +3,7 @@ public import FoundationEssentials
 internal import HTTPTypes
 
 extension MessageSignature {
-    /// The rules by which signatures of messages are accepted, and their verification (RFC 9421 §3.2).
+    /// The rules for accepting signatures of messages, and the verification (RFC 9421 §3.2).
     ///
     /// ```swift
     /// let verifier = try MessageSignature.Verifier(
@@ -14,34 +14,33 @@ extension MessageSignature {
     /// }
     /// ```
     ///
-    /// The components of the request tie the response to it. Without them the signed response of another request is
+    /// Components of the request bind the response to it. Without them, the signed response to another request is
     /// accepted too.
     public struct Verifier: Sendable {
-        /// The components that a signature has to cover.
+        /// The components that a signature must cover.
         public let required: [Component]
-        /// The algorithms that are accepted. A key that is fit for several uses the first one, unless the signature
-        /// names another.
+        /// The accepted algorithms. For a key with several algorithms the first one is used, unless the signature names
+        /// another.
         public let algorithms: [Algorithm]
-        /// The longest time since a signature was made: 5 minutes. nil accepts signatures of any age, and without a
-        /// time.
+        /// The largest accepted age of a signature: 5 minutes. nil accepts signatures of any age, and signatures
+        /// without a time.
         public var longestAge: Duration?
-        /// The difference of clocks that is accepted: 30 seconds.
+        /// The accepted difference between clocks: 30 seconds.
         public var tolerance: Duration = .seconds(30)
-        /// The label that a signature has to have; nil for any.
+        /// The label that a signature must have; nil for any.
         public var label: String?
-        /// The tag that a signature has to have; nil for any.
+        /// The tag that a signature must have; nil for any.
         public var tag: String?
-        /// True if a signature has to expire.
+        /// True if a signature must expire.
         public var requiresExpiration = false
-        /// True if a signature has to have a nonce. The caller checks that it is new.
+        /// True if a signature must have a nonce. The caller checks that it is new.
         public var requiresNonce = false
 
         /// - Parameters:
-        ///   - required: The components that a signature has to cover, at least one.
-        ///   - algorithms: The algorithms that are accepted; all but `rsa-v1_5-sha256` by default.
-        ///   - longestAge: The longest time since a signature was made.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` without components or
-        ///   algorithms: a signature of nothing proves nothing.
+        ///   - required: The components that a signature must cover, at least one.
+        ///   - algorithms: The accepted algorithms; all except `rsa-v1_5-sha256` by default.
+        ///   - longestAge: The largest accepted age of a signature.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` without components or algorithms.
         public init(
             required: [Component],
             algorithms: [Algorithm] = [.ed25519, .ecdsaP256SHA256, .ecdsaP384SHA384, .rsaPSSSHA512, .hmacSHA256],
@@ -60,7 +59,7 @@ extension MessageSignature {
     public struct Accepted: Sendable, Hashable {
         /// The label.
         public let label: String
-        /// The components that are covered. Other parts of the message may be anyone's.
+        /// The covered components. Other parts of the message are not verified.
         public let components: [Component]
         /// The parameters.
         public let parameters: Parameters
@@ -70,22 +69,22 @@ extension MessageSignature {
 }
 
 extension MessageSignature.Verifier {
-    /// The most signatures of a message that are looked at.
+    /// The largest number of signatures of a message that are examined.
     static let limit = 8
 
-    /// Verifies the message's signatures, and returns the first one that is accepted.
+    /// Verifies the message's signatures, and returns the first accepted one.
     ///
-    /// With `content` a signature is accepted only if it covers the field Content-Digest, and the strongest digest there is
-    /// the content's. Without, nothing is known of the content.
+    /// With `content`, a signature is accepted only if it covers the field Content-Digest, and the strongest digest of
+    /// the field matches the content. Without `content`, the content is not verified.
     /// - Parameters:
-    ///   - message: The message. A response needs its request where a component is of it.
-    ///   - content: The content as it came, before content codings are undone; nil if it is not to be used.
+    ///   - message: The message. A response needs its request if a component is from the request.
+    ///   - content: The received content, before its codings are decoded; nil if the content is not used.
     ///   - moment: The time.
-    ///   - key: Finds the key of a signature by its parameters; nil refuses the signature.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if ``MessageSignature/Component/contentDigest`` is required
-    ///   and there is no content to compare; with ``Curlew/ErrorCode/signatureMissing`` for a message without a signature
-    ///   of the label and tag, and with ``Curlew/ErrorCode/signatureRejected`` for the first reason why none is
-    ///   accepted.
+    ///   - key: Returns the key of a signature by its parameters, or nil to reject the signature.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if
+    ///   ``MessageSignature/Component/contentDigest`` is required and there is no content to compare; with
+    ///   ``Curlew/ErrorCode/signatureMissing`` for a message without a signature of the label and tag, and with
+    ///   ``Curlew/ErrorCode/signatureRejected`` and the first reason if no signature is accepted.
     public func verify(
         _ message: MessageSignature.Message, content: [UInt8]?, at moment: Date,
         key: (MessageSignature.Parameters) throws -> VerificationKey?
@@ -96,7 +95,7 @@ extension MessageSignature.Verifier {
         return try accepted(message, content, at: moment, key: key)
     }
 
-    /// The first signature that is accepted, whose digest is compared with the content if there is one.
+    /// The first accepted signature. If there is content, it must match the covered digest.
     func accepted(
         _ message: MessageSignature.Message, _ content: [UInt8]?, at moment: Date,
         key: (MessageSignature.Parameters) throws -> VerificationKey?
@@ -214,7 +213,7 @@ extension MessageSignature.Verifier {
         }
     }
 
-    /// The algorithm that the signature names, or else the first one that is accepted and fit for the key.
+    /// The algorithm that the signature names, or else the first accepted algorithm of the key.
     private func algorithm(
         of parameters: MessageSignature.Parameters, _ key: VerificationKey
     ) throws(CurlewError) -> MessageSignature.Algorithm {

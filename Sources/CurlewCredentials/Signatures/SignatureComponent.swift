@@ -8,7 +8,7 @@ extension MessageSignature {
     /// let covered: [MessageSignature.Component] = [.method, .targetURI, .field(.contentType), .queryParameter("page")]
     /// ```
     public struct Component: Sendable {
-        /// The name in quotes with its parameters, as a signature has it.
+        /// The name in quotes with its parameters, as in a signature.
         let item: StructuredField.Item
 
         init(item: StructuredField.Item) { self.item = item }
@@ -17,14 +17,14 @@ extension MessageSignature {
 
         /// The method of a request.
         public static let method = Component(derived: "@method")
-        /// The whole URI of a request, without its fragment. The host is as the field Host carries it: in the case that the
-        /// request has, without user information and the scheme's own port.
+        /// The complete URI of a request, without its fragment. The host is that of the field Host: in the letter case
+        /// of the request, without user information and without the default port of the scheme.
         public static let targetURI = Component(derived: "@target-uri")
-        /// Host, in lower case, and port of a request, unless it is the scheme's own.
+        /// The host of a request in lower case, and its port unless it is the default port of the scheme.
         public static let authority = Component(derived: "@authority")
         /// The scheme of a request in lower case.
         public static let scheme = Component(derived: "@scheme")
-        /// The target of a request as its first line has it in HTTP/1.1: mostly path and query.
+        /// The target of a request as in its first line in HTTP/1.1: usually path and query.
         public static let requestTarget = Component(derived: "@request-target")
         /// The path of a request.
         public static let path = Component(derived: "@path")
@@ -35,28 +35,28 @@ extension MessageSignature {
         /// The status code of a response.
         public static let status = Component(derived: "@status")
 
-        /// A parameter of the query, by its name before it is encoded. The query has to have it once.
+        /// A parameter of the query, by its name without encoding. The query must contain it exactly once.
         public static func queryParameter(_ name: String) -> Component {
             let encoded = PercentEncoding.encodeForm(name, spaceIsPlus: false)
             return Component(derived: "@query-param").adding("name", .string(encoded))
         }
 
-        /// The values of a field, with commas between them.
+        /// The values of a field, separated by commas.
         public static func field(_ name: HTTPField.Name) -> Component { Component(derived: name.canonicalName) }
 
-        /// The field's structured value, written anew (`sf`), so that white space may change on the way.
+        /// The field's structured value in its canonical form (`sf`), so that intermediaries may change white space.
         public var structured: Component { adding("sf", .boolean(true)) }
 
         /// A member of a field that is a dictionary (`key`).
         public func member(_ key: String) -> Component { adding("key", .string(key)) }
 
-        /// The bytes of each value of the field (`bs`), so that several values are never taken for one.
+        /// The bytes of each value of the field (`bs`), so that several values are never confused with one value.
         public var wrapped: Component { adding("bs", .boolean(true)) }
 
         /// The same field of the trailers (`tr`).
         public var ofTrailers: Component { adding("tr", .boolean(true)) }
 
-        /// The same component of the request that a response answers (`req`).
+        /// The same component of the response's request (`req`).
         public var ofRequest: Component { adding("req", .boolean(true)) }
 
         private func adding(_ key: String, _ value: StructuredField.BareItem) -> Component {
@@ -66,17 +66,17 @@ extension MessageSignature {
             return Component(item: item)
         }
 
-        /// The most components of a signature.
+        /// The largest number of components of a signature.
         static let limit = 64
 
-        /// True if the name and its parameters are printable ASCII, as a signature has to be.
+        /// True if the name and its parameters are printable ASCII, as a signature requires.
         var isWritable: Bool {
             ([item.value] + item.parameters.map(\.value)).allSatisfy { value in
                 if case .string(let text) = value { text.isPrintableASCII } else { true }
             }
         }
 
-        /// True if the component is the whole field Content-Digest of the message itself.
+        /// True if the component is the complete field Content-Digest of the message itself.
         var isContentDigest: Bool {
             name.hasSameBytes(as: HTTPField.Name.contentDigest.canonicalName)
                 && !item.parameters.contains { ["key", "tr", "req"].contains($0.key) }
@@ -90,7 +90,7 @@ extension MessageSignature {
     }
 }
 
-/// The order of parameters does not tell components apart.
+/// Components that differ only in the order of their parameters are equal.
 extension MessageSignature.Component: Hashable {
     private var identity: [String] { [item.value.text] + item.parameters.map { [$0].text }.sorted() }
 
@@ -100,6 +100,6 @@ extension MessageSignature.Component: Hashable {
 }
 
 extension MessageSignature.Component: CustomStringConvertible {
-    /// The component as a signature has it: `"@query-param";name="page"`.
+    /// The component as in a signature: `"@query-param";name="page"`.
     public var description: String { item.text }
 }

@@ -2,7 +2,7 @@ internal import Curlew
 public import HTTPTypes
 
 extension MessageSignature {
-    /// A message whose components are signed or verified: a request, or a response with the request that it answers.
+    /// A message whose components are signed or verified: a request, or a response with its request.
     public struct Message: Sendable {
         private let request: HTTPRequest?
         private let requestTrailers: HTTPFields
@@ -10,10 +10,10 @@ extension MessageSignature {
         private let responseTrailers: HTTPFields
         private var kinds: [HTTPField.Name: StructuredField.Kind] = Self.knownKinds
 
-        /// A request.
+        /// The message of a request.
         /// - Parameters:
         ///   - request: The request as it is sent.
-        ///   - trailers: The fields that follow its content.
+        ///   - trailers: The fields after its content.
         public init(_ request: HTTPRequest, trailers: HTTPFields = [:]) {
             self.request = request
             requestTrailers = trailers
@@ -21,11 +21,11 @@ extension MessageSignature {
             responseTrailers = [:]
         }
 
-        /// A response.
+        /// The message of a response.
         /// - Parameters:
-        ///   - response: The response as it came.
-        ///   - trailers: The fields that followed its content.
-        ///   - request: The request that it answers; nil if no component is of it.
+        ///   - response: The response as it was received.
+        ///   - trailers: The fields after its content.
+        ///   - request: The request of the response; nil if no component is from the request.
         public init(_ response: HTTPResponse, trailers: HTTPFields = [:], to request: HTTPRequest? = nil) {
             self.request = request
             requestTrailers = [:]
@@ -33,14 +33,13 @@ extension MessageSignature {
             responseTrailers = trailers
         }
 
-        /// The message with a field that is known to be a dictionary, as the component ``Component/structured``
-        /// requires.
+        /// The message with a field that is declared as a dictionary, which ``Component/structured`` requires.
         public func withDictionary(_ name: HTTPField.Name) -> Message { with(name, .dictionary) }
 
-        /// The message with a field that is known to be a list of structured values.
+        /// The message with a field that is declared as a list of structured values.
         public func withList(_ name: HTTPField.Name) -> Message { with(name, .list) }
 
-        /// The message with a field that is known to be one structured value.
+        /// The message with a field that is declared as one structured value.
         public func withItem(_ name: HTTPField.Name) -> Message { with(name, .item) }
 
         private func with(_ name: HTTPField.Name, _ kind: StructuredField.Kind) -> Message {
@@ -49,10 +48,10 @@ extension MessageSignature {
             return message
         }
 
-        /// The fields that carry signatures.
+        /// The fields with the signatures.
         var fields: HTTPFields { response?.headerFields ?? request?.headerFields ?? [:] }
 
-        /// Structured fields that are registered.
+        /// The registered structured fields.
         private static let knownKinds: [HTTPField.Name: StructuredField.Kind] = {
             let names: [StructuredField.Kind: String] = [
                 .dictionary: """
@@ -74,9 +73,10 @@ extension MessageSignature {
 }
 
 extension MessageSignature.Message {
-    /// The text that is signed (RFC 9421 §2.5).
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for more than 64 components, and for one that the message
-    ///   does not have, that occurs twice, that has a parameter without meaning, or whose value is not ASCII.
+    /// The signed text (RFC 9421 §2.5).
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for more than 64 components, and for a
+    ///   component that the message lacks, that occurs twice, that has an invalid parameter, or whose value is not
+    ///   ASCII.
     func signatureBase(of signature: StructuredField.InnerList) throws(CurlewError) -> [UInt8] {
         guard signature.items.count <= MessageSignature.Component.limit else {
             throw CurlewError(
@@ -139,7 +139,7 @@ extension MessageSignature.Message {
         case "@authority": return authority(of: request).map { $0.map(\.lowercasedASCII) }
         case "@target-uri":
             guard let authority = authority(of: request), !scheme.isEmpty else { return nil }
-            // The target of `OPTIONS *` is the server as a whole, whose URI has no path (RFC 9110 §7.1).
+            // The target of `OPTIONS *` is the server itself, whose URI has no path (RFC 9110 §7.1).
             let isWhole = target.elementsEqual("*".utf8)
             let separator: [UInt8] = isWhole || target.first == .slash ? [] : [.slash]
             return scheme + Array("://".utf8) + authority + separator + (isWhole ? [] : target)
@@ -155,7 +155,7 @@ extension MessageSignature.Message {
         }
     }
 
-    /// Host and port as the field Host carries them: without user information and without the scheme's own port.
+    /// The host and port as in the field Host: without user information and without the default port of the scheme.
     private func authority(of request: HTTPRequest) -> [UInt8]? {
         guard let text = request.authority ?? request.headerFields[.host] else { return nil }
         let bytes = Array(text.utf8)
@@ -165,7 +165,7 @@ extension MessageSignature.Message {
         return trimmed.isEmpty ? nil : Array(trimmed)
     }
 
-    /// The value of a parameter that the query has once, encoded anew.
+    /// The encoded value of a parameter that occurs once in the query.
     private func queryParameter(_ name: String, in query: ArraySlice<UInt8>) -> [UInt8]? {
         let encodedAnew = { (text: ArraySlice<UInt8>) in
             let decoded = PercentEncoding.decode(text, plusIsSpace: true)
@@ -223,7 +223,7 @@ extension MessageSignature.Message {
     }
 }
 
-/// Fields and queries may hold secrets, so that texts of a message have neither.
+/// Descriptions contain no fields and no query, because these may contain secrets.
 extension MessageSignature.Message: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String {
         response.map { "response with the status \($0.status.code)" } ?? "request by \(request?.method.rawValue ?? "")"

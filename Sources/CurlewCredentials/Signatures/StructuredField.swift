@@ -2,7 +2,7 @@ internal import Curlew
 
 /// The types of structured fields (RFC 9651), and their text.
 enum StructuredField {
-    /// A value without parameters. Texts hold ASCII alone, so that their comparison is one of bytes.
+    /// A value without parameters. Texts are ASCII, so their comparison is a comparison of bytes.
     enum BareItem: Hashable, Sendable {
         case integer(Int64)
         case decimal(thousandths: Int64)
@@ -11,7 +11,7 @@ enum StructuredField {
         case bytes([UInt8])
         case boolean(Bool)
         case date(Int64)
-        /// UTF-8.
+        /// Text in UTF-8.
         case displayString([UInt8])
     }
 
@@ -42,13 +42,13 @@ enum StructuredField {
         }
 
         var entries: [Entry] = []
-        /// The keys that the text has more than once; of their members the last one is here.
+        /// The keys that occur more than once in the text. The dictionary contains the last member of each.
         var repeatedKeys: Set<String> = []
 
         subscript(key: String) -> Member? { entries.first { $0.key == key }?.member }
     }
 
-    /// The three types of a whole field.
+    /// The three types of structured fields.
     enum Kind: Hashable, Sendable {
         case item
         case list

@@ -1,10 +1,10 @@
 internal import Curlew
 
 extension StructuredField {
-    /// The most bytes of a field: 64 KiB.
+    /// The largest size of a field: 64 KiB.
     static let sizeLimit = 64 << 10
 
-    /// nil for text that breaks a rule of RFC 9651, and for more than 64 KiB.
+    /// - Returns: nil for text that violates RFC 9651, and for more than 64 KiB.
     static func dictionary(_ text: [UInt8]) -> Dictionary? { parse(text) { $0.dictionary() } }
 
     static func list(_ text: [UInt8]) -> [Member]? { parse(text) { $0.list() } }
@@ -21,7 +21,7 @@ extension StructuredField {
     }
 }
 
-/// Reads from left to right (RFC 9651 §4.2). Each function returns nil for text that breaks a rule.
+/// A parser that reads from left to right (RFC 9651 §4.2). Each function returns nil for invalid text.
 private struct Parser {
     var rest: ArraySlice<UInt8>
 
@@ -39,7 +39,7 @@ private struct Parser {
         return taken
     }
 
-    /// Passes a comma between two members; false where a member would have to follow and none does.
+    /// Skips a comma between two members; false if a comma is missing, or if no member follows it.
     private mutating func passComma() -> Bool {
         rest = rest.drop(while: \.isBlank)
         if rest.isEmpty { return true }
@@ -116,7 +116,7 @@ private struct Parser {
             if let place = parameters.firstIndex(where: { $0.key == key }) {
                 parameters[place].value = value
             } else {
-                // The search above makes many parameters slow to read.
+                // The search above is slow for many parameters.
                 guard parameters.count < 256 else { return nil }
                 parameters.append(StructuredField.Parameter(key: key, value: value))
             }

@@ -2,17 +2,17 @@ public import Curlew
 public import HTTPTypes
 
 extension MessageSignature {
-    /// A signature that a peer asks for in the field Accept-Signature (RFC 9421 §5).
+    /// A signature that a peer requests in the field Accept-Signature (RFC 9421 §5).
     public struct Wanted: Sendable, Hashable {
-        /// The label that the signature has to have.
+        /// The label that the signature must have.
         public let label: String
-        /// The components that it has to cover.
+        /// The components that it must cover.
         public let components: [Component]
-        /// True if it has to have the time when it was made.
+        /// True if it must contain its time.
         public let hasCreated: Bool
-        /// True if it has to expire.
+        /// True if it must expire.
         public let hasExpires: Bool
-        /// The nonce that it has to have.
+        /// The nonce that it must have.
         public let nonce: String?
         /// The name of its algorithm.
         public let algorithm: String?
@@ -21,8 +21,7 @@ extension MessageSignature {
         /// Its tag.
         public let tag: String?
 
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a label or a text that no
-        ///   signature may have.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for an invalid label or text.
         public init(
             label: String = "sig1", components: [Component], hasCreated: Bool = true, hasExpires: Bool = false,
             nonce: String? = nil, algorithm: Algorithm? = nil, keyID: String? = nil, tag: String? = nil
@@ -59,15 +58,15 @@ extension MessageSignature {
             tag = parameters.tag
         }
 
-        /// The field, for a message that asks for signatures.
+        /// The field of a message that requests signatures.
         public static let fieldName = HTTPField.Name("Accept-Signature")!
 
-        /// The most signatures that are read of a message.
+        /// The largest number of signatures that are read from a message.
         static let limit = 16
 
-        /// The signatures that a message asks for.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a field that breaks its
-        ///   rules, has a label twice, or asks for more than 16 signatures.
+        /// The signatures that a message requests.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a field that is malformed,
+        ///   contains a label twice, or requests more than 16 signatures.
         public static func all(in fields: HTTPFields) throws(CurlewError) -> [Wanted] {
             guard let dictionary = StructuredField.dictionary(of: fieldName, in: fields) else {
                 guard fields[fields: fieldName].isEmpty else {
@@ -98,13 +97,13 @@ extension MessageSignature {
 }
 
 extension MessageSignature.Component {
-    /// True for at most 64 components in printable ASCII, each of which occurs once.
+    /// True for at most 64 different components in printable ASCII.
     static func areFit(_ components: [Self]) -> Bool {
         components.count <= limit && components.allSatisfy(\.isWritable) && Set(components).count == components.count
     }
 
-    /// The components of a list; nil if there are more than 64, or one has no name, occurs twice, or is that of the
-    /// parameters themselves.
+    /// The components of a list; nil if there are more than 64, or if a component has no name, occurs twice, or is that
+    /// of the parameters themselves.
     static func all(in list: StructuredField.InnerList) -> [Self]? {
         guard list.items.count <= limit else { return nil }
         let components = list.items.map { Self(item: $0) }
@@ -116,7 +115,7 @@ extension MessageSignature.Component {
 }
 
 extension StructuredField {
-    /// The dictionary of all values of a field; nil without the field, and for one that breaks a rule.
+    /// The dictionary of all values of a field; nil without the field, and for a malformed one.
     static func dictionary(of name: HTTPField.Name, in fields: HTTPFields) -> Dictionary? {
         let values = fields[fields: name].map { field in field.withUnsafeBytesOfValue { Array($0.trimmingBlanks) } }
         guard !values.isEmpty else { return nil }

@@ -26,8 +26,8 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads the standard alphabet. Padding may be absent, and unused bits may be set (RFC 9651 §4.2.7).
-    /// - Returns: nil for any other character, padding inside, or a length that no bytes have.
+    /// Decodes the standard alphabet. Padding may be absent, and unused bits may be set (RFC 9651 §4.2.7).
+    /// - Returns: nil for any other character, padding inside the text, or an impossible length.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let digits = Array(text.prefix { $0 != .equals })
         let padding = text.count - digits.count

@@ -8,19 +8,19 @@ extension UInt8 {
     static let ampersand = UInt8(ascii: "&")
 
     var isLowercase: Bool { self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
-    /// A printable character of ASCII without the space.
+    /// True for a printable character of ASCII except the space.
     var isVisible: Bool { self > 0x20 && self < 0x7F }
-    /// An unreserved character of a URI (RFC 3986 §2.3).
+    /// True for an unreserved character of a URI (RFC 3986 §2.3).
     var isUnreserved: Bool { isLetter || isDigit || "-._~".utf8.contains(self) }
 }
 
 extension String {
-    /// True if both texts have the same bytes but for the case of letters of ASCII.
+    /// True if both texts have the same bytes, regardless of the case of ASCII letters.
     func hasSameBytes(ignoringASCIICaseOf other: String) -> Bool {
         utf8.lazy.map(\.lowercasedASCII).elementsEqual(other.utf8.lazy.map(\.lowercasedASCII))
     }
 
-    /// The text with letters of ASCII in lower case, and all else as it is.
+    /// The text with ASCII letters in lower case, else unchanged.
     var lowercasedASCII: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
 
     /// True if the text is not empty and has only printable characters of ASCII without spaces.
@@ -31,7 +31,7 @@ extension String {
 }
 
 extension Collection<UInt8> where SubSequence: Collection<UInt8>, SubSequence.SubSequence == SubSequence {
-    /// The bytes without the spaces and tabs around them.
+    /// The bytes without surrounding spaces and tabs.
     var trimmingBlanks: SubSequence {
         var rest = self[...]
         while let first = rest.first, first.isBlank { rest = rest.dropFirst() }
@@ -44,20 +44,20 @@ extension Collection<UInt8> where SubSequence: Collection<UInt8>, SubSequence.Su
 }
 
 extension [UInt8] {
-    /// True if both have the same bytes. The time that the comparison takes depends on the length alone.
+    /// True if both have the same bytes. The time of the comparison depends only on the length.
     func isSameInConstantTime(as other: [UInt8]) -> Bool {
         count == other.count && CRYPTO_memcmp(self, other, count) == 0
     }
 
-    /// Overwrites the bytes with zeros, so that a secret does not stay in memory that is freed. The array must be the
-    /// only one that holds them: a copy is overwritten otherwise.
+    /// Overwrites the bytes with zeros, so that no secret stays in freed memory. The array must not share its storage:
+    /// otherwise only a copy is overwritten.
     mutating func cleanse() {
         withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 }
 
 extension OpenSSLLibrary {
-    /// The newest error of OpenSSL in words; the queue of errors is empty afterwards.
+    /// The text of OpenSSL's newest error. The queue of errors is cleared.
     static func takeReason() -> String {
         let code = ERR_peek_last_error()
         ERR_clear_error()

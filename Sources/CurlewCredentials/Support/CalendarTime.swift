@@ -1,15 +1,15 @@
 internal import Curlew
 internal import FoundationEssentials
 
-/// A moment in UTC by the parts of the Gregorian calendar, to the second.
+/// A moment in UTC, in the Gregorian calendar, with a precision of one second.
 struct CalendarTime: Hashable, Sendable {
-    /// Seconds since 1970, within the years 1 to 9999.
+    /// The seconds since 1970, within the years 1 to 9999.
     let seconds: Int64
 
-    /// The moment of a date, within the years 1 to 9999. Fractions of a second are left out.
+    /// The moment of a date, within the years 1 to 9999. Fractions of a second are dropped.
     init(_ date: Date) { seconds = Self.wholeSeconds(of: date) }
 
-    /// The moment of a day and a time; nil for one that does not exist. A leap second is the second before it.
+    /// The moment of a day and a time; nil if it does not exist. A leap second counts as the second before it.
     init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard year <= 9999, let date = CivilDate(year: year, month: month, day: day),
             (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
@@ -17,9 +17,9 @@ struct CalendarTime: Hashable, Sendable {
         seconds = Int64(date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + min(second, 59))
     }
 
-    /// Seconds since 1970, rounded down, within the years 1 to 9999.
+    /// The seconds since 1970, rounded down, within the years 1 to 9999.
     static func wholeSeconds(of date: Date) -> Int64 {
-        // Of NaN `min` makes the end.
+        // For NaN, `min` returns the upper bound.
         Int64(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
     }
 
@@ -27,13 +27,13 @@ struct CalendarTime: Hashable, Sendable {
 
     private var secondOfDay: Int { Int((seconds % 86_400 + 86_400) % 86_400) }
 
-    /// `20150830T123600Z`
+    /// The compact form: `20150830T123600Z`.
     var compactText: String {
         let parts = [secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60]
         return "\(compactDay)T\(parts.map { Self.padded($0, 2) }.joined())Z"
     }
 
-    /// `20150830`
+    /// The compact form of the day: `20150830`.
     var compactDay: String {
         let day = CivilDate(daysSince1970: (Int(seconds) - secondOfDay) / 86_400)
         return Self.padded(day.year, 4) + Self.padded(day.month, 2) + Self.padded(day.day, 2)

@@ -1,9 +1,9 @@
 internal import Curlew
 
-/// Text that a peer has written, made fit for one line of a log.
+/// Text from a peer, escaped for one line of a log.
 enum PeerText {
-    /// The text with control characters escaped as `\n` or `\u{7F}`. A text that is longer than the limit then ends in an
-    /// ellipsis, which the limit includes.
+    /// The text with control characters escaped as `\n` or `\u{7F}`. A text beyond the limit is shortened, and ends
+    /// with an ellipsis, which the limit includes.
     ///
     /// Characters that reverse the direction of text or end a line in some programs are escaped too.
     static func escaped(_ text: String, limit: Int) -> String {

@@ -2,7 +2,7 @@ internal import Curlew
 
 /// Percent-encoding of parts of a URI, and of forms.
 enum PercentEncoding {
-    /// Encodes all but the unreserved characters of RFC 3986, and those named.
+    /// Encodes all bytes except the unreserved characters of RFC 3986 and the kept ones.
     static func encode(_ bytes: some Sequence<UInt8>, keeping kept: StaticString = "") -> String {
         var text: [UInt8] = []
         for byte in bytes {
@@ -17,7 +17,7 @@ enum PercentEncoding {
 
     static func encode(_ text: String) -> String { encode(text.utf8) }
 
-    /// Decodes `%` with two digits. A `%` without them stays as it is.
+    /// Decodes `%` with two digits. A `%` without them is kept.
     /// - Parameter plusIsSpace: True for forms and for queries, in which a plus is a space.
     static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -34,7 +34,8 @@ enum PercentEncoding {
         return bytes
     }
 
-    /// Encodes as forms do: a space is a plus, and letters, digits and `*-._` stay (URL Standard, section 5.2).
+    /// Encodes by the rules of forms: a space becomes a plus, and letters, digits and `*-._` are kept (URL Standard,
+    /// section 5.2).
     /// - Parameter spaceIsPlus: False to encode a space as `%20`.
     static func encodeForm(_ text: String, spaceIsPlus: Bool = true) -> String {
         var bytes: [UInt8] = []

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Bytes that are overwritten when nothing holds them any more, and that are in no text.
+/// Bytes that are overwritten when the last reference is released. Descriptions do not contain them.
 ///
-/// `@unchecked Sendable`: the memory is written in `init` and in `deinit` alone.
+/// `@unchecked Sendable`: the memory is written only in `init` and `deinit`.
 final class SecretBytes: @unchecked Sendable {
     private let storage: UnsafeMutableBufferPointer<UInt8>
 
@@ -16,7 +16,7 @@ final class SecretBytes: @unchecked Sendable {
         storage.deallocate()
     }
 
-    /// Gives a copy to a closure, and overwrites it afterwards.
+    /// Passes a copy to a closure, and overwrites the copy afterwards.
     func withBytes<Result, Failure: Error>(
         _ body: ([UInt8]) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,15 +1,14 @@
 internal import Curlew
 internal import FoundationEssentials
 
-/// Readers of the two forms in which peers write moments.
+/// Parsers of the two forms of dates that peers send.
 enum TimeText {
-    /// Reads the field Date (RFC 9110 §5.6.7). nil for anything else.
+    /// Parses a value of the field Date (RFC 9110 §5.6.7); nil for invalid text.
     static func httpDate(_ text: String) -> Date? {
         HTTPDate(text).map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
     }
 
-    /// Reads `2025-01-31T10:20:30Z`, with a fraction of a second or an offset such as `+01:00` if there is one (RFC
-    /// 3339).
+    /// Parses `2025-01-31T10:20:30Z`, optionally with a fraction of a second or an offset such as `+01:00` (RFC 3339).
     static func internetDate(_ text: String) -> Date? {
         let bytes = Array(text.utf8.prefix(64))
         guard bytes.count >= 20, bytes[4] == .minus, bytes[7] == .minus, bytes[10].lowercasedASCII == UInt8(ascii: "t"),
@@ -30,7 +29,7 @@ enum TimeText {
         return offset(rest).map { date.addingTimeInterval(-Double($0)) }
     }
 
-    /// The seconds that a zone is ahead of UTC.
+    /// The offset of a zone from UTC in seconds.
     private static func offset(_ zone: ArraySlice<UInt8>) -> Int? {
         if zone.count == 1, zone.first?.lowercasedASCII == UInt8(ascii: "z") { return 0 }
         let bytes = Array(zone)

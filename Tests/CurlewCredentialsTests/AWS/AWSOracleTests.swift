@@ -30,7 +30,7 @@ struct AWSOracleTests {
         var expires: Int?
         var signedTarget: String?
         var signed: [String: String]?
-        /// The signature of a presigned URL whose target botocore had in another spelling.
+        /// The signature of a presigned URL whose target has another spelling in botocore.
         var signature: String?
         var chunks: Chunks?
 
@@ -79,7 +79,7 @@ struct AWSOracleTests {
         var text: String
         var profiles: [String: [String: Value]]?
 
-        /// Foundation's decoder makes one key of two that are canonically equivalent.
+        /// Foundation's decoder merges two canonically equivalent keys.
         var hasEquivalentNames: Bool { text.contains("e\u{301}]") }
     }
 

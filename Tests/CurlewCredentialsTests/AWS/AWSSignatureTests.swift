@@ -30,7 +30,7 @@ struct AWSSignatureTests {
         return String(value.suffix(64))
     }
 
-    @Test("a download of a range")
+    @Test("a download of a range has the documented signature")
     func range() throws {
         let signed = try signature.signed(
             request(.get, "/test.txt", [.range: "bytes=0-9"]), payload: .empty, credential: credential, at: moment)
@@ -43,7 +43,7 @@ struct AWSSignatureTests {
     }
 
     @Test(
-        "an upload whose name has a dollar sign",
+        "an upload whose name has a dollar sign has the documented signature",
         arguments: ["/test$file.text", "/test%24file.text", "/test%24file%2etext"])
     func upload(_ path: String) throws {
         let fields: HTTPFields = [
@@ -55,7 +55,7 @@ struct AWSSignatureTests {
         #expect(try signatureText(signed) == "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd")
     }
 
-    @Test("a parameter without a value, and two in another order")
+    @Test("a parameter without a value and two reordered ones have the documented signatures")
     func parameters() throws {
         let lifecycle = try signature.signed(
             request(.get, "/?lifecycle"), payload: .empty, credential: credential, at: moment)
@@ -65,7 +65,7 @@ struct AWSSignatureTests {
         #expect(try signatureText(list) == "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7")
     }
 
-    @Test("a presigned URL")
+    @Test("a presigned URL has the documented signature")
     func presigned() throws {
         let signed = try signature.presigned(
             request(.get, "/test.txt"), credential: credential, at: moment, validity: .seconds(86_400))
@@ -79,7 +79,7 @@ struct AWSSignatureTests {
     }
 
     @Test(
-        "an upload in three signed chunks, whatever the pieces in which its bytes come",
+        "an upload in three signed chunks has the documented signatures for pieces of any size",
         arguments: [1000, 66_560, 65_536, 7])
     func chunks(_ piece: Int) throws {
         let upload = request(
@@ -115,7 +115,7 @@ struct AWSSignatureTests {
         #expect(Int64(framed.count) == AWSChunkSigner.contentLength(of: Int64(length), chunkSize: 8192))
     }
 
-    @Test("lengths and sizes without meaning are refused")
+    @Test("invalid lengths and sizes are refused")
     func badChunks() throws {
         #expect(AWSChunkSigner.contentLength(of: -1, chunkSize: 8192) == nil)
         #expect(AWSChunkSigner.contentLength(of: 1, chunkSize: 8191) == nil)
@@ -130,7 +130,7 @@ struct AWSSignatureTests {
         #expect(throws: CurlewError.self) { try signer.finish() }
     }
 
-    @Test("a parameter has one signature whether or not its characters are encoded, and a plus is a space")
+    @Test("a parameter has the same signature with and without encoding, and a plus counts as a space")
     func encodings() throws {
         let paths = ["/?a=x%3Ay/z&b=1+2", "/?b=1%202&a=x:y%2fz", "/?&a=x%3ay%2Fz&&b=1%202"]
         let signatures = try paths.map { path in
@@ -169,7 +169,7 @@ struct AWSSignatureTests {
                 == "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072")
     }
 
-    @Test("a hash of an earlier signature is not signed beside another payload")
+    @Test("the hash of an earlier signature is not signed with another payload")
     func staleHash() throws {
         let iam = try AWSSignature(service: "iam", region: "us-east-1")
         let first = try iam.signed(request(.post, "/"), payload: .unsigned, credential: credential, at: moment)
@@ -194,7 +194,7 @@ struct AWSSignatureTests {
         #expect(try signature.signed(chunks, payload: .empty, credential: token, at: moment) == inFields)
     }
 
-    @Test("S3 names the hash of its payload by whichever rule the path is signed")
+    @Test("requests to S3 contain the hash of the payload under both rules for the path")
     func pathRules() throws {
         let normalized = try AWSSignature(service: "s3", region: "us-east-1", pathRule: .normalized)
         let signed = try normalized.signed(request(.get, "/a"), payload: .empty, credential: credential, at: moment)
@@ -207,7 +207,7 @@ struct AWSSignatureTests {
         #expect(plain.headerFields[.amzContentSHA256] == nil)
     }
 
-    @Test("a plus of a query is a space for every service", arguments: ["s3", "execute-api"])
+    @Test("a plus in a query counts as a space for every service", arguments: ["s3", "execute-api"])
     func plus(_ service: String) throws {
         let signature = try AWSSignature(service: service, region: "us-east-1")
         let texts = try ["/?a=1+2", "/?a=1%202", "/?a=1%2B2"].map { path in
@@ -236,7 +236,7 @@ struct AWSSignatureTests {
         #expect(throws: CurlewError.self) { try AWSSignature.Payload.sha256([1]) }
     }
 
-    @Test("a clock that is wrong is learned from the refusal", arguments: [-7200, 7200, 301, -241])
+    @Test("the difference of a wrong clock is determined from the refusal", arguments: [-7200, 7200, 301, -241])
     func skew(_ seconds: Int) throws {
         let response = HTTPResponse(status: .forbidden, headerFields: [.date: "Fri, 24 May 2013 00:00:00 GMT"])
         let local = moment.addingTimeInterval(Double(-seconds))
@@ -252,7 +252,7 @@ struct AWSSignatureTests {
         #expect(AWSSignature.clockOffset(from: named, at: local) == .seconds(seconds))
     }
 
-    @Test("a small or an unbelievable difference of clocks, and a response without a date, teach nothing")
+    @Test("a small or implausible difference of clocks and a response without a date are ignored")
     func noSkew() throws {
         var response = HTTPResponse(status: .forbidden, headerFields: [.date: "Fri, 24 May 2013 00:00:00 GMT"])
         let offset = { (response: HTTPResponse, seconds: Double, code: String) in
@@ -271,7 +271,7 @@ struct AWSSignatureTests {
     }
 
     @Test(
-        "requests of AWS's published test suite",
+        "requests of AWS's published test suite have their published signatures",
         arguments: [
             ("GET", "/", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
             ("GET", "/example/..", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),

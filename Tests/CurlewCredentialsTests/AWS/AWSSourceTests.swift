@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Sources of AWS credentials")
 struct AWSSourceTests {
-    @Test("an environment gives a key with its secret, token and end")
+    @Test("an environment gives a key with its secret, token and expiration")
     func environment() throws {
         let credential = try #require(
             try AWSCredential(environment: [
@@ -61,14 +61,14 @@ struct AWSSourceTests {
         #expect(throws: CurlewError.self) { try AWSCredential(sharedFile: [0xFF], profile: "default") }
     }
 
-    @Test("two profiles whose names are canonically equivalent are two")
+    @Test("two profiles with canonically equivalent names are distinct")
     func equivalentNames() throws {
         let file = try AWSProfileFile(Array("[e\u{301}]\nx=1\n[\u{E9}]\nx=2\n".utf8))
         #expect(try file.text(of: "x", in: "e\u{301}") == "1")
         #expect(try file.text(of: "x", in: "\u{E9}") == "2")
     }
 
-    @Test("an answer of a metadata service gives a key, and an error of it is told")
+    @Test("a response of a metadata service gives a key, and its error is reported")
     func answer() throws {
         let text = """
             {"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIA", "SecretAccessKey": "secret",
@@ -85,7 +85,7 @@ struct AWSSourceTests {
         #expect(error?.message == "the metadata service gave no credential (Assume\\nRole: no trust)")
     }
 
-    @Test("a container's endpoint is on this machine, an address of ECS or EKS, or HTTPS")
+    @Test("a container's endpoint is on this machine, has an address of ECS or EKS, or uses HTTPS")
     func container() throws {
         #expect(
             try AWSContainerEndpoint(environment: ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/x"])?.uri
@@ -122,7 +122,7 @@ struct AWSSourceTests {
         #expect(withFile.authorization == nil)
     }
 
-    @Test("secrets are in no text that is made of a credential")
+    @Test("descriptions of a credential contain no secrets")
     func secrets() throws {
         let credential = try AWSCredential(accessKey: "AKID", secretKey: "SECRETKEY", sessionToken: "SECRETTOKEN")
         SecretCheck.expectNone(of: ["SECRET", "83, 69, 67"], in: credential)

@@ -18,7 +18,7 @@ struct NetrcTests {
         var cases: [Case]
     }
 
-    @Test("logins are those that curl sends (Oracle/netrc.py)")
+    @Test("logins are the same as those of curl (Oracle/netrc.py)")
     func curl() throws {
         let cases = try Oracle.load("netrc.json", as: Results.self).cases
         #expect(cases.count > 400)
@@ -36,7 +36,7 @@ struct NetrcTests {
         try Netrc(Array(text.utf8)).login(for: host, user: user).map { [$0.user, $0.password] }
     }
 
-    @Test("an entry of another user is passed over, and so is an entry without a password")
+    @Test("entries of another user and entries without a password are skipped")
     func users() throws {
         let text = "machine a login u password p\nmachine a login v\nmachine a login v password q\nmachine b password r"
         #expect(try login(text, user: "u") == ["u", "p"])
@@ -47,7 +47,7 @@ struct NetrcTests {
         #expect(try login("machine a login e\u{301} password p", user: "\u{E9}") == nil)
     }
 
-    @Test("files that versions of curl read differently are read as the latest does")
+    @Test("files that versions of curl read differently are read like in the latest version")
     func laterVersions() throws {
         #expect(try login("machine a login u password p login v password q") == ["v", "q"])
         #expect(try login("machine a login v\nmachine a login u password p") == ["v", ""])
@@ -57,7 +57,7 @@ struct NetrcTests {
         #expect(try login("machine a login é password ü") == ["é", "ü"])
     }
 
-    @Test("the default entry fits every host, and hides the entries behind it")
+    @Test("the default entry matches every host, and hides the entries after it")
     func defaultEntry() throws {
         #expect(try login("default login d password e machine a login u password p") == ["d", "e"])
         #expect(try login("machine b login u password p default login d password e", "x") == ["d", "e"])
@@ -69,7 +69,7 @@ struct NetrcTests {
         #expect(try login("machine ::1 login u password p", "::1") == ["u", "p"])
     }
 
-    @Test("a quote without its end, a byte zero and text above its limit are refused, without words of the file")
+    @Test("an unterminated quote, a zero byte and too long text are errors that do not quote the file")
     func refusals() throws {
         let texts = [
             "machine a password \"SECRET", "machine a password \"SECRET\\", "machine a password SECRET\0",
@@ -95,14 +95,14 @@ struct NetrcTests {
         #expect(throws: Never.self) { try Netrc(Array("account ".utf8) + [0xFC]) }
     }
 
-    @Test("passwords are in no text that is made of a file or a login")
+    @Test("descriptions of a file and of a login contain no passwords")
     func secrets() throws {
         let netrc = try Netrc(Array("machine a login u password SECRET".utf8))
         SecretCheck.expectNone(of: ["SECRET", "83, 69, 67"], in: netrc)
         SecretCheck.expectNone(of: ["SECRET"], in: try #require(netrc.login(for: "a")))
     }
 
-    @Test("a file is read if its owner alone may use it", arguments: [0o600, 0o400, 0o700])
+    @Test("a file is read if only its owner may use it", arguments: [0o600, 0o400, 0o700])
     func file(_ mode: Int) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("machine a login u password p", mode: mode)
@@ -110,7 +110,8 @@ struct NetrcTests {
     }
 
     @Test(
-        "a file that others may read or write is refused", arguments: [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o666])
+        "a file that other users may read or write is refused",
+        arguments: [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o666])
     func openFile(_ mode: Int) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("machine a login u password p", mode: mode)
@@ -118,7 +119,7 @@ struct NetrcTests {
         #expect(error?.code == .credentialFileExposed)
     }
 
-    @Test("a file that is missing, no file, a pipe, or too large is refused")
+    @Test("a missing file, a folder, a pipe and a too large file are refused")
     func badFiles() throws {
         let folder = try TemporaryFolder()
         let pipe = folder.path + "/pipe"
@@ -132,7 +133,7 @@ struct NetrcTests {
         #expect(error?.code == .invalidCredential)
     }
 
-    @Test("a file of secrets is replaced as a whole, for its owner alone")
+    @Test("a file of secrets is replaced atomically, and only its owner may use it")
     func writing() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("old", mode: 0o644)

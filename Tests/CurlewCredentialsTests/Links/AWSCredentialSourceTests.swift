@@ -7,13 +7,13 @@ import Testing
 
 @testable import CurlewCredentials
 
-@Suite("Sources of AWS credentials that are asked over HTTP and in files", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Sources of AWS credentials over HTTP and in files", .endsServers, .timeLimit(.minutes(2)))
 struct AWSCredentialSourceTests {
     static let answer = """
         {"AccessKeyId": "ASIA", "SecretAccessKey": "SECRETKEY", "Token": "SECRETTOKEN", "Expiration": "2037-05-17T15:09:54Z"}
         """
 
-    @Test("a container's endpoint gives a credential for the token that the environment names")
+    @Test("a container's endpoint returns a credential for the token of the environment")
     func container() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .string(Self.answer)) }
         let folder = try TemporaryFolder()
@@ -32,7 +32,7 @@ struct AWSCredentialSourceTests {
         }
     }
 
-    @Test("an answer of a container's endpoint that is none is an error without its words")
+    @Test("an invalid response of a container's endpoint is an error that does not quote it")
     func badAnswers() async throws {
         for response in [
             MockResponse(status: .forbidden, body: "SECRET"), MockResponse(body: "<html>SECRET"),
@@ -54,7 +54,7 @@ struct AWSCredentialSourceTests {
         #expect(await curlewError { _ = try await source.credential() }?.code == .responseTooLarge)
     }
 
-    @Test("an instance's metadata service is asked by version 2 of its protocol")
+    @Test("an instance's metadata service is queried by version 2 of its protocol")
     func instance() async throws {
         let server = try await MockServer.start { request in
             switch (request.method, request.target) {
@@ -76,7 +76,7 @@ struct AWSCredentialSourceTests {
         #expect(server.requestCount == 3)
     }
 
-    @Test("a role whose name would lead elsewhere is refused", arguments: ["../../user-data", "a b", "", "a/b", "é"])
+    @Test("a role whose name would change the path is refused", arguments: ["../../user-data", "a b", "", "a/b", "é"])
     func badRole(_ name: String) async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .string(request.method == .put ? "TOKEN" : name))
@@ -86,7 +86,7 @@ struct AWSCredentialSourceTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("the standard sources do not ask the metadata service of an instance, and the first credential counts")
+    @Test("the standard sources do not query an instance's metadata service, and the first credential is used")
     func order() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("[build]\naws_access_key_id = FILE\naws_secret_access_key = s\n", mode: 0o600)

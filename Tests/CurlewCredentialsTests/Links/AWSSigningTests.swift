@@ -47,7 +47,7 @@ struct AWSSigningTests {
         }
     }
 
-    /// The request as the server got it, signed anew with what it brought: the same if the signature is right.
+    /// True if the request that the server received, signed again, has the same signature.
     func isRight(_ received: RecordedRequest, _ authority: String, payload: AWSSignature.Payload, at moment: Date)
         throws
         -> Bool
@@ -80,7 +80,7 @@ struct AWSSigningTests {
         #expect(received.text == "birds")
     }
 
-    @Test("the host is signed in the case in which it is sent")
+    @Test("the host is signed in the letter case in which it is sent")
     func hostCase() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         var configuration = SessionConfiguration()
@@ -93,7 +93,7 @@ struct AWSSigningTests {
         #expect(try isRight(received, host, payload: .empty, at: moment))
     }
 
-    @Test("each attempt is signed anew")
+    @Test("each attempt has a new signature")
     func attempts() async throws {
         let server = try await MockServer.start { request in
             MockResponse(status: request.exchangeIndex == 0 ? .serviceUnavailable : .ok, fields: [.retryAfter: "0"])
@@ -115,7 +115,7 @@ struct AWSSigningTests {
         #expect(first.fields[.authorization] != second.fields[.authorization])
     }
 
-    @Test("another origin, after a redirect too, gets no signature; a request with its own Authorization keeps it")
+    @Test("another origin gets no signature, also after a redirect, and a request keeps its own Authorization")
     func origins() async throws {
         let other = try await MockServer.start { _ in MockResponse(body: "other") }
         let server = try await MockServer.start { _ in
@@ -134,7 +134,7 @@ struct AWSSigningTests {
         #expect(await server.takeRequest()?.fields[.authorization] == "Bearer own")
     }
 
-    @Test("a body that can be read only once is refused, by an error that names the way out")
+    @Test("a body that can be read only once is refused with an error that names the alternatives")
     func oneShot() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try session([server.url()])
@@ -148,7 +148,7 @@ struct AWSSigningTests {
         #expect(server.requestCount == 0)
     }
 
-    @Test("an unsigned body goes over https alone")
+    @Test("an unsigned body is sent only over https")
     func unsigned() async throws {
         let plain = try await MockServer.start { _ in MockResponse() }
         let session = try session([plain.url()], rule: .unsigned)
@@ -216,7 +216,7 @@ struct AWSSigningTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("a clock that is wrong is corrected by the refusal, once for all later requests")
+    @Test("a refusal corrects a wrong clock once for all later requests")
     func skew() async throws {
         let server = try await MockServer.start { request in
             let isRight = request.fields[.amzDate] == "20130524T000000Z"
@@ -231,7 +231,7 @@ struct AWSSigningTests {
         #expect(server.requestCount == 3)
     }
 
-    @Test("a refusal for another reason, or by an unbelievable time, is the answer, with its body")
+    @Test("a refusal for another reason, or with an implausible time, is returned with its body")
     func otherRefusals() async throws {
         let cases = [
             ("Fri, 24 May 2013 02:00:00 GMT", "<Code>NoSuchKey</Code>"),
@@ -251,7 +251,7 @@ struct AWSSigningTests {
         }
     }
 
-    @Test("a credential that has ended is replaced once, and one request sends twice")
+    @Test("an expired credential is replaced once, and its request is sent twice")
     func expired() async throws {
         let server = try await MockServer.start { request in
             let isNew = request.fields[.amzSecurityToken] == "token2"
@@ -266,7 +266,7 @@ struct AWSSigningTests {
         #expect(server.requestCount == 3)
     }
 
-    @Test("a hundred requests ask the source once")
+    @Test("a hundred requests query the source once")
     func oneCredential() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let issuer = Issuer()
@@ -278,7 +278,7 @@ struct AWSSigningTests {
         #expect(await issuer.count == 1)
     }
 
-    @Test("no source with a credential is an error, and nothing is sent")
+    @Test("sources without a credential cause an error, and no request is sent")
     func unavailable() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try session([server.url()], .first(of: [.environment([:]), .container(environment: [:])]))
@@ -300,7 +300,7 @@ struct AWSSigningTests {
 }
 
 extension HTTPFields {
-    /// The fields that a signature in Authorization covers, but Host.
+    /// The fields that a signature in Authorization covers, except Host.
     fileprivate var signed: HTTPFields {
         let text = self[.authorization]?.split(separator: "SignedHeaders=").last?.split(separator: ",").first ?? ""
         let names = text.split(separator: ";").map(String.init)

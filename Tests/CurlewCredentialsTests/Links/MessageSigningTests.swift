@@ -30,7 +30,7 @@ struct MessageSigningTests {
                 headerFields: received.fields))
     }
 
-    @Test("a server verifies a request with its body, and each attempt is signed anew")
+    @Test("a server verifies a request with its body, and each attempt has a new signature")
     func signing() async throws {
         let server = try await MockServer.start { request in
             MockResponse(status: request.exchangeIndex == 0 ? .serviceUnavailable : .ok, fields: [.retryAfter: "0"])
@@ -93,7 +93,7 @@ struct MessageSigningTests {
         #expect(fields[SignatureMembers.signatureName] != nil)
     }
 
-    @Test("a signed response is accepted for its own request and with its own body alone")
+    @Test("a signed response is accepted only for its own request and with its own body")
     func verification() async throws {
         let content = Array("birds".utf8)
         let components: [MessageSignature.Component] = [.status, .contentDigest, .method.ofRequest, .path.ofRequest]
@@ -126,7 +126,7 @@ struct MessageSigningTests {
         }
     }
 
-    @Test("a body above the limit is refused before it is trusted")
+    @Test("a body beyond the limit is refused before it is verified")
     func limit() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 5000)) }
         let verification = try MessageVerification(
@@ -139,7 +139,7 @@ struct MessageSigningTests {
 
 @Suite("Logins of a netrc file, and problems of responses", .endsServers, .timeLimit(.minutes(2)))
 struct NetrcAuthenticationTests {
-    @Test("a login goes to its host, and the entry for every host is used if it is allowed")
+    @Test("a login is sent to its host, and the default entry is used if it is allowed")
     func logins() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let file = "machine 127.0.0.1 login u password p\ndefault login d password SECRET"
@@ -161,7 +161,7 @@ struct NetrcAuthenticationTests {
         SecretCheck.expectNone(of: ["SECRET"], in: withDefault)
     }
 
-    @Test("a password does not go over http to another machine")
+    @Test("a password is not sent over http to another machine")
     func plainText() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         var configuration = SessionConfiguration()

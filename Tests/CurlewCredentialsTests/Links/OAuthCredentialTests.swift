@@ -7,11 +7,11 @@ import Testing
 
 @testable import CurlewCredentials
 
-@Suite("A token of OAuth 2 that requests carry", .endsServers, .timeLimit(.minutes(2)))
+@Suite("A token of OAuth 2 in requests", .endsServers, .timeLimit(.minutes(2)))
 struct OAuthCredentialTests {
     let client = OAuth.Client("s6BhdRkqt3", .basic(secret: "SECRET-of-client"))
 
-    /// An authorization server that numbers its tokens, and keeps the forms that it was sent.
+    /// An authorization server that numbers its tokens, and records the forms that it receives.
     actor Issuer {
         private(set) var forms: [String] = []
         private let lifetime: Int
@@ -40,7 +40,7 @@ struct OAuthCredentialTests {
         }
     }
 
-    /// The server of an API that takes tokens but those that are refused.
+    /// The server of an API that accepts all tokens except the refused ones.
     func api(refusing refused: Set<String> = []) async throws -> MockServer {
         try await MockServer.start { request in
             let token = request.fields[.authorization] ?? "none"
@@ -63,7 +63,7 @@ struct OAuthCredentialTests {
         String(decoding: try await session.get(.raw(server.url())).body.collect(upTo: 1000), as: UTF8.self)
     }
 
-    @Test("a hundred calls ask for one token, which the client's secret gets")
+    @Test("a hundred calls cause one request for a token, with the client's secret")
     func clientCredentials() async throws {
         let issuer = Issuer()
         let tokens = try await MockServer.start { try await issuer.answer($0) }
@@ -82,7 +82,7 @@ struct OAuthCredentialTests {
         #expect(received.fields[.contentType] == "application/x-www-form-urlencoded")
     }
 
-    @Test("a refused token is renewed once for all, by its refresh token")
+    @Test("a refused token is renewed once for all calls, by its refresh token")
     func refused() async throws {
         let issuer = Issuer(refreshes: true)
         let tokens = try await MockServer.start { try await issuer.answer($0) }
@@ -98,7 +98,7 @@ struct OAuthCredentialTests {
         #expect(await store.load()?.refreshToken == "SECRET-refresh-2")
     }
 
-    @Test("a token is renewed before its end, by the rule")
+    @Test("a token is renewed before it expires, by the rule")
     func early() async throws {
         let issuer = Issuer(lifetime: 3600)
         let tokens = try await MockServer.start { try await issuer.answer($0) }
@@ -114,7 +114,7 @@ struct OAuthCredentialTests {
         #expect(try await text(session, api) == "Bearer SECRET-2")
     }
 
-    @Test("a user's token is kept in its file, and a refresh token that is refused removes it")
+    @Test("a user's token is stored in its file, and removed if its refresh token is refused")
     func user() async throws {
         let issuer = Issuer(refreshes: true)
         let tokens = try await MockServer.start { try await issuer.answer($0) }
@@ -146,7 +146,7 @@ struct OAuthCredentialTests {
         #expect(try await store.load() == nil)
     }
 
-    @Test("a client that acts for itself asks anew where its refresh token is refused")
+    @Test("a client that acts for itself requests a new token if its refresh token is refused")
     func fallback() async throws {
         let issuer = Issuer()
         await issuer.refuseRefresh()
@@ -157,7 +157,7 @@ struct OAuthCredentialTests {
         #expect(try await text(session, api) == "Bearer SECRET-2")
     }
 
-    @Test("a token goes to no other origin")
+    @Test("a token is not sent to another origin")
     func origins() async throws {
         let issuer = Issuer()
         let tokens = try await MockServer.start { try await issuer.answer($0) }
@@ -169,7 +169,7 @@ struct OAuthCredentialTests {
         #expect(try await text(session, api) == "none")
     }
 
-    @Test("a file that others may read, or that holds no token, is an error")
+    @Test("a file that other users may read, or that contains no token, is an error")
     func badFiles() async throws {
         let folder = try TemporaryFolder()
         let open = OAuth.FileTokenStore(try folder.write("{}", mode: 0o644))
@@ -192,7 +192,7 @@ struct OAuthEndpointTests {
         return (try OAuth.Endpoint(server.url("/token"), client: client), server)
     }
 
-    @Test("a refusal is a value, whatever its status", arguments: [400, 401, 200, 500])
+    @Test("a refusal has a code and an explanation, regardless of its status", arguments: [400, 401, 200, 500])
     func refusals(_ status: Int) async throws {
         let text = #"{"error":"invalid_client","error_description":"no\nsuch SECRET"}"#
         let (endpoint, _) = try await endpoint(MockResponse(status: .init(code: status), body: .string(text)))
@@ -205,7 +205,7 @@ struct OAuthEndpointTests {
         #expect(error?.method == .post)
     }
 
-    @Test("an answer that holds no token is an error without its words")
+    @Test("a response without a token is an error that does not quote the response")
     func badAnswers() async throws {
         for response in [
             MockResponse(body: "<html>SECRET</html>"), MockResponse(), MockResponse(body: "[]"),
@@ -223,7 +223,7 @@ struct OAuthEndpointTests {
         }
     }
 
-    @Test("a server that hangs ends in a timeout")
+    @Test("a server that never responds causes a timeout")
     func hanging() async throws {
         var response = MockResponse(body: "{}")
         response.headDelay = .seconds(60)
@@ -235,7 +235,8 @@ struct OAuthEndpointTests {
     }
 
     @Test(
-        "secrets are sent over https, or to this machine", arguments: ["http://as.example.com/token", "ftp://a/", "x"])
+        "secrets are sent only over https or to this machine",
+        arguments: ["http://as.example.com/token", "ftp://a/", "x"])
     func schemes(_ url: String) {
         #expect(throws: CurlewError.self) { try OAuth.Endpoint(url, client: client) }
         #expect(throws: Never.self) { try OAuth.Endpoint("https://as.example.com/token", client: client) }
@@ -250,7 +251,7 @@ struct OAuthEndpointTests {
         #expect(received.text == "token=SECRETTOKEN&token_type_hint=refresh_token&client_id=id&client_secret=SECRET")
     }
 
-    @Test("a device waits for its user, as often as the server asks it to")
+    @Test("a device waits for its user at the interval of the server")
     func device() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .internalServerError) }
         server.enqueue(
@@ -281,7 +282,7 @@ struct OAuthEndpointTests {
         #expect(await server.takeRequest()?.text.contains("device_code=SECRETCODE") == true)
     }
 
-    @Test("a user who refuses a device ends the wait")
+    @Test("the user's refusal of a device ends the wait")
     func deniedDevice() async throws {
         let server = try await MockServer.start()
         server.enqueue(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CurlewCredentials
 
-@Suite("Secrets of a whole run", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Secrets of a complete run", .endsServers, .timeLimit(.minutes(2)))
 struct SecretRunTests {
     /// A log that keeps its lines.
     struct Recorder: LogHandler {
@@ -26,7 +26,7 @@ struct SecretRunTests {
         }
     }
 
-    @Test("no line of a log, no error and no description of a run has a secret")
+    @Test("logs, errors and descriptions of a run contain no secrets")
     func run() async throws {
         let tokens = try await MockServer.start { _ in
             MockResponse(

@@ -6,8 +6,8 @@ import Testing
 
 /// JSON Web Tokens that joserfc and PyJWT have signed (`Oracle/oauth.py`).
 ///
-/// With `CURLEW_ORACLE_OUTPUT` in the environment the tokens that are signed here are written there, for the script to
-/// check.
+/// If the environment has `CURLEW_ORACLE_OUTPUT`, the signed tokens are written to that file, and the script checks
+/// them.
 @Suite("Assertions of clients against joserfc and PyJWT")
 struct AssertionOracleTests {
     struct Results: Decodable {
@@ -48,7 +48,7 @@ struct AssertionOracleTests {
         return (Array(token[..<end].utf8), try #require(Base64.decode(text.utf8)))
     }
 
-    @Test("an assertion by RS256 is the same, byte for byte")
+    @Test("an assertion by RS256 is identical, byte for byte")
     func rsa() throws {
         let key = try key("rsa")
         let cases = try Self.results.get().assertions.filter { $0.algorithm == "RS256" }
@@ -59,7 +59,7 @@ struct AssertionOracleTests {
         }
     }
 
-    @Test("an assertion by ES256 signs the same bytes, and each side's signature is right")
+    @Test("an assertion by ES256 signs the same bytes, and the signatures of both sides are correct")
     func p256() throws {
         let key = try key("p256")
         let publicKey = try VerificationKey(pem: try #require(Self.results.get().keys["p256Public"]))
@@ -90,7 +90,7 @@ struct AssertionOracleTests {
         try JSONEncoder().encode(tokens).write(to: URL(fileURLWithPath: path))
     }
 
-    @Test("a key of every form is read, and its signatures are verified by its public part")
+    @Test("keys of every form are read, and their public parts verify their signatures")
     func forms() throws {
         let keys = try Self.results.get().keys
         let message = Array("message".utf8)
@@ -105,7 +105,7 @@ struct AssertionOracleTests {
         #expect(try SigningKey(pem: keys["rsaEncrypted"] ?? "", passphrase: "open sesame").schemes.contains(.rsaSHA256))
     }
 
-    @Test("a key of the wrong kind or size, a wrong passphrase and other text are refused, without words of the key")
+    @Test("a wrong kind or size of a key, a wrong passphrase and other text are errors without parts of the key")
     func refusals() throws {
         let keys = try Self.results.get().keys
         let refused: [(String, String?)] = [

@@ -10,7 +10,7 @@ struct DevicePollingTests {
         try JSONDecoder().decode(OAuth.DeviceAuthorization.self, from: Data(json.utf8))
     }
 
-    @Test("the example of RFC 8628 is read, and its device code is in no text")
+    @Test("the example of RFC 8628 is decoded, and its description does not contain the device code")
     func example() throws {
         let authorization = try authorization(
             """
@@ -32,7 +32,7 @@ struct DevicePollingTests {
                 """)
     }
 
-    @Test("an interval is 5 seconds unless it is given, and never below 1 second")
+    @Test("the interval is 5 seconds by default, and at least 1 second")
     func intervals() throws {
         let base = #""device_code":"d","user_code":"u\u001b","verification_url":"https://a/","expires_in":60"#
         #expect(try authorization("{\(base)}").interval == .seconds(5))
@@ -50,7 +50,7 @@ struct DevicePollingTests {
         }
     }
 
-    @Test("a device asks until the user has allowed it, more slowly when it is told to")
+    @Test("a device polls until the user has allowed it, and slows down when the server demands it")
     func allowed() {
         var machine = DevicePolling(interval: .seconds(5), lifetime: .seconds(100))
         #expect(machine.handle(.started, elapsed: .zero) == .wait(.seconds(5)))
@@ -90,7 +90,7 @@ struct DevicePollingTests {
         #expect(endless.handle(.started, elapsed: .zero) == .fail(.expiredToken))
     }
 
-    @Test("an event that does not belong to the state does nothing")
+    @Test("an event that does not match the state has no effect")
     func strayEvents() {
         var machine = DevicePolling(interval: .seconds(5), lifetime: .seconds(100))
         for event in [DevicePolling.Event.waited, .granted, .unanswered, .refused(.slowDown)] {
@@ -102,10 +102,10 @@ struct DevicePollingTests {
         }
     }
 
-    @Test("a token is renewed before its end, sooner by chance, and not before half its lifetime")
+    @Test("a token is renewed at a random time before it expires, and not before half its lifetime")
     func renewal() {
         let rule = TokenRenewal()
-        // By these numbers chance takes nothing off.
+        // With these numbers, the random part is zero.
         var least = FixedNumbers([1, 1])
         #expect(rule.age(lifetime: .seconds(3600), using: &least) == .seconds(3540))
         #expect(rule.age(lifetime: .seconds(40), using: &least) == .seconds(30))

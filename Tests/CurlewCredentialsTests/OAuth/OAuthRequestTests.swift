@@ -16,7 +16,7 @@ struct OAuthRequestTests {
         return (form.fields, String(decoding: form.body, as: UTF8.self))
     }
 
-    @Test("each request has the form of its RFC")
+    @Test("each request has the parameters of its RFC")
     func forms() throws {
         let key = try OAuth.ProofKey(verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
         #expect(key.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
@@ -54,7 +54,7 @@ struct OAuthRequestTests {
         for (request, body) in cases { #expect(try form(request).body == body) }
     }
 
-    @Test("a client's secret goes into Authorization, encoded as a form first, or into the form")
+    @Test("a client's secret is sent form-encoded in Authorization, or in the form")
     func secrets() throws {
         let basic = try form(.clientCredentials(), .basic(secret: "gX1fBat3bV"))
         #expect(basic.fields[.authorization] == "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW")
@@ -69,7 +69,7 @@ struct OAuthRequestTests {
         #expect(post.fields[.authorization] == nil)
     }
 
-    @Test("a parameter that the request has already, or the client's authentication adds, is refused")
+    @Test("a parameter that the request already has, or that the client's authentication adds, is refused")
     func repeatedParameters() throws {
         let request = try OAuth.Request.clientCredentials().adding("x", "1").adding("resource", "a").adding(
             "resource", "b")
@@ -82,12 +82,14 @@ struct OAuthRequestTests {
         #expect(try form(request).body.contains("resource=a&resource=b"))
     }
 
-    @Test("a scope that would be several, or none, is refused", arguments: ["", "a b", "a\"b", "a\\b", "é", "a\n"])
+    @Test(
+        "a scope that is empty or consists of several scopes is refused",
+        arguments: ["", "a b", "a\"b", "a\\b", "é", "a\n"])
     func scopes(_ scope: String) {
         #expect(throws: CurlewError.self) { try OAuth.Request.clientCredentials(scopes: [scope]) }
     }
 
-    @Test("a new proof key has 43 characters, and text that is no verifier is refused")
+    @Test("a new proof key has 43 characters, and an invalid verifier is refused")
     func proofKey() throws {
         let (first, second) = (try OAuth.ProofKey(), try OAuth.ProofKey())
         #expect(first.verifier.utf8.count == 43)
@@ -100,7 +102,7 @@ struct OAuthRequestTests {
         }
     }
 
-    @Test("secrets are in no text that is made of a request, a client or a form")
+    @Test("descriptions of a request, a client and a form contain no secrets")
     func noSecrets() throws {
         let pem = try #require(AssertionOracleTests.results.get().keys["p256"])
         let key = try SigningKey(pem: pem)

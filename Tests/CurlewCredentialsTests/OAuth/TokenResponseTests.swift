@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewCredentials
 
-@Suite("Answers of a token endpoint")
+@Suite("Responses of a token endpoint")
 struct TokenResponseTests {
     let moment = Date(timeIntervalSince1970: 1_000_000)
 
@@ -17,7 +17,7 @@ struct TokenResponseTests {
         try JSONDecoder().decode(OAuth.FailureResponse.self, from: Data(json.utf8)).failure(masking: secrets)
     }
 
-    @Test("the example of RFC 6749 is read")
+    @Test("the example of RFC 6749 is decoded")
     func example() throws {
         let token = try token(
             """
@@ -31,7 +31,7 @@ struct TokenResponseTests {
     }
 
     @Test(
-        "every lifetime that servers write is understood",
+        "every form of a lifetime from servers is understood",
         arguments: [
             ("3600", 3600), ("0", 0), ("-1", 0), ("-9223372036854775808", 0), ("\"3600\"", 3600), ("\"-5\"", 0),
             ("3599.9", 3599),
@@ -44,13 +44,13 @@ struct TokenResponseTests {
         #expect(token.isExpired(at: moment) == (seconds == 0))
     }
 
-    @Test("a missing lifetime, and null, give a token without an end", arguments: ["", ",\"expires_in\":null"])
+    @Test("a missing lifetime and null give a token that does not expire", arguments: ["", ",\"expires_in\":null"])
     func noLifetime(_ text: String) throws {
         #expect(try token("{\"access_token\":\"a\",\"token_type\":\"Bearer\"\(text)}").expiration == nil)
     }
 
     @Test(
-        "a lifetime that is no number is an error",
+        "a lifetime that is not a number is an error",
         arguments: ["\"soon\"", "\"\"", "\"1.5\"", "\"--1\"", "\"1 \"", "true", "[1]", "{}"])
     func badLifetimes(_ text: String) {
         #expect(throws: (any Error).self) {
@@ -59,7 +59,7 @@ struct TokenResponseTests {
     }
 
     @Test(
-        "an answer without a usable Bearer token is refused, without words of the token",
+        "a response without a usable Bearer token is an error that does not quote the token",
         arguments: [
             #"{"token_type":"Bearer"}"#, #"{"access_token":"SECRET"}"#,
             #"{"access_token":"SECRET","token_type":"mac"}"#,
@@ -76,7 +76,7 @@ struct TokenResponseTests {
         #expect(error?.description.contains("SECRET") == false)
     }
 
-    @Test("a token above its limit is refused")
+    @Test("a token beyond its limit is refused")
     func limit() throws {
         let long = String(repeating: "a", count: OAuth.Token.sizeLimit)
         #expect(try token("{\"access_token\":\"\(long)\",\"token_type\":\"Bearer\"}").accessToken.utf8.count == 65_536)
@@ -88,7 +88,7 @@ struct TokenResponseTests {
         }
     }
 
-    @Test("a refresh token stays where the server gives no new one")
+    @Test("a refresh token is kept if the server sends no new one")
     func refreshToken() throws {
         let old = try OAuth.Token(accessToken: "a", refreshToken: "old", scopes: ["x"])
         let renewed = try OAuth.Token(accessToken: "b").continuing(old)
@@ -99,7 +99,7 @@ struct TokenResponseTests {
         #expect(replaced.scopes == ["x"])
     }
 
-    @Test("scopes are those that the server names, or else those that were asked for, or else the old ones")
+    @Test("scopes are those of the server, or else the requested ones, or else the old ones")
     func scopes() throws {
         let old = try OAuth.Token(accessToken: "a", refreshToken: "old", scopes: ["x", "y"])
         let answer = #"{"access_token":"a","token_type":"Bearer"}"#
@@ -110,7 +110,7 @@ struct TokenResponseTests {
         #expect(try token(answer, for: .clientCredentials(scopes: ["a", "b"])).scopes == ["a", "b"])
     }
 
-    @Test("an exchange brings a token of any type, which it names and which is the one that was asked for")
+    @Test("an exchange returns a token of any type, which the response must name, and which must be the requested one")
     func exchange() throws {
         let answer = { (type: String, issued: String) in
             "{\"access_token\":\"a\",\"token_type\":\"\(type)\"\(issued)}"
@@ -134,7 +134,7 @@ struct TokenResponseTests {
         #expect(try JSONDecoder().decode(OAuth.Token.self, from: JSONEncoder().encode(brought)) == brought)
     }
 
-    @Test("a token survives a store, and text of a store that is no token does not")
+    @Test("a token is restored from a store, and invalid text of a store is an error")
     func coding() throws {
         let token = try OAuth.Token(
             accessToken: "a", refreshToken: "r", expiration: moment, scopes: ["x"], issuedType: "t")
@@ -144,7 +144,7 @@ struct TokenResponseTests {
         }
     }
 
-    @Test("tokens are in no text that is made of a token")
+    @Test("descriptions of a token do not contain it")
     func secrets() throws {
         let token = try OAuth.Token(accessToken: "SECRETA", refreshToken: "SECRETB", expiration: moment, scopes: ["x"])
         SecretCheck.expectNone(of: ["SECRET"], in: token)
@@ -153,7 +153,7 @@ struct TokenResponseTests {
             of: ["SECRET"], in: try JSONDecoder().decode(OAuth.TokenResponse.self, from: Data(answer.utf8)))
     }
 
-    @Test("a refusal is a value with its explanation and page")
+    @Test("a refusal has its explanation and page")
     func failures() throws {
         let failure = try #require(
             try failure(
@@ -168,7 +168,7 @@ struct TokenResponseTests {
                 == "the authorization server refused: invalid_grant (no\\r\\nsuch\\u{1B}[31m é)")
     }
 
-    @Test("members of a refusal that break its rules are left out")
+    @Test("invalid members of a refusal are ignored")
     func badFailures() throws {
         for name in [#""#, #"a\"b"#, #"a\\b"#, #"a\n"#, #"é"#, String(repeating: "x", count: 129)] {
             #expect(try failure("{\"error\":\"\(name)\"}") == nil)
@@ -185,7 +185,7 @@ struct TokenResponseTests {
         #expect(try failure("{\"error\":\"x\",\"error_description\":\"\(marks)\"}")?.explanation?.count ?? 0 <= 1024)
     }
 
-    @Test("a refusal that repeats a secret of the request does not tell it")
+    @Test("an explanation that repeats a secret of the request is removed")
     func repeating() throws {
         let json = #"{"error":"x","error_description":"token SECRET unknown","error_uri":"https://a/SECRET"}"#
         let failure = try #require(try failure(json, masking: ["SECRET", ""]))
@@ -197,7 +197,7 @@ struct TokenResponseTests {
         let expired = #"{"error":"invalid_grant","error_description":"SECRETJWT expired"}"#
         #expect(try self.failure(expired, masking: form.secrets)?.explanation == nil)
         #expect(try self.failure(#"{"error":"SECRET"}"#, masking: ["SECRET"]) == nil)
-        // A parameter such as an audience is often a word of the server's own.
+        // A parameter such as an audience is often a word of the server.
         #expect(try self.failure(#"{"error":"invalid_client"}"#, masking: ["client", "i"])?.code == .invalidClient)
     }
 }

@@ -10,7 +10,7 @@ struct ProblemDetailsTests {
         try JSONDecoder().decode(ProblemDetails.self, from: Data(json.utf8))
     }
 
-    @Test("the example of RFC 9457 is read, with the members of its type")
+    @Test("the example of RFC 9457 is decoded, with its additional members")
     func example() throws {
         struct Credit: Decodable, Equatable {
             var balance: Int
@@ -51,7 +51,7 @@ struct ProblemDetailsTests {
         }
     }
 
-    @Test("JSON that is no object is an error", arguments: ["[]", "1", "\"x\"", "null", "true"])
+    @Test("JSON that is not an object is an error", arguments: ["[]", "1", "\"x\"", "null", "true"])
     func noObject(_ json: String) {
         #expect(throws: DecodingError.self) { try problem(json) }
     }
@@ -66,13 +66,13 @@ struct ProblemDetailsTests {
         #expect(marks.description.hasSuffix("\\u{202E}… (500)"))
     }
 
-    @Test("texts that are canonically equivalent are not the same")
+    @Test("canonically equivalent texts are not equal")
     func bytes() {
         #expect(ProblemDetails(title: "e\u{301}") != ProblemDetails(title: "\u{E9}"))
         #expect(Set([ProblemDetails(title: "e\u{301}"), ProblemDetails(title: "\u{E9}")]).count == 2)
     }
 
-    @Test("the media type is told in any case, with parameters")
+    @Test("the media type is recognized in any case and with parameters")
     func mediaType() {
         for type in [
             "application/problem+json", "Application/Problem+JSON; charset=utf-8", " application/problem+json ;x",

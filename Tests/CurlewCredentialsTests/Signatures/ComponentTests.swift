@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Components of message signatures")
 struct ComponentTests {
-    /// The lines of a signature base for components that are written as in a signature.
+    /// The lines of a signature base, for components in the form of a signature.
     func lines(_ components: String, _ message: MessageSignature.Message) throws -> [String] {
         let entry = try #require(StructuredField.dictionary(Array("x=(\(components))".utf8))?.entries.first)
         guard case .innerList(let list) = entry.member else { return [] }
@@ -52,7 +52,7 @@ struct ComponentTests {
                 == ["\"@target-uri\": https://EXAMPLE.com/a"])
     }
 
-    @Test("an authority is in lower case, without user information and the scheme's own port")
+    @Test("an authority is in lower case, without user information and the default port")
     func authorities() throws {
         let cases = [
             ("https", "u:p@EXAMPLE.com:443", "example.com"), ("http", "example.com:80", "example.com"),
@@ -64,7 +64,7 @@ struct ComponentTests {
         }
     }
 
-    @Test("parameters of a query are encoded anew")
+    @Test("parameters of a query are decoded and encoded again")
     func queryParameters() throws {
         let message = request(
             "/parameters?var=this%20is%20a%20big%0Amultiline%20value&bar=with+plus+whitespace"
@@ -112,7 +112,7 @@ struct ComponentTests {
                 ])
     }
 
-    @Test("trailers are apart from fields of the same name")
+    @Test("trailers are separate from fields of the same name")
     func trailers() throws {
         let response = HTTPResponse(status: .ok, headerFields: [.trailer: "Expires", .expires: "0"])
         let message = MessageSignature.Message(response, trailers: [.expires: "Wed, 9 Nov 2022 07:28:00 GMT"])
@@ -124,7 +124,7 @@ struct ComponentTests {
     }
 
     @Test(
-        "a component that the message does not have, or that has no meaning, is refused",
+        "a missing or invalid component is refused",
         arguments: [
             "\"@status\"", "\"@unknown\"", "\"@signature-params\"", "\"x-none\"", "\"Cache-Control\"", "\"a b\"",
             "\"\"", "token", "1",
@@ -160,7 +160,7 @@ struct ComponentTests {
         #expect(try lines("\"@method\";req", message) == ["\"@method\";req: GET"])
     }
 
-    @Test("the order of parameters does not make two components of one")
+    @Test("components that differ only in the order of their parameters are equal")
     func identity() {
         let name = HTTPField.Name.contentDigest
         #expect(
@@ -170,7 +170,7 @@ struct ComponentTests {
         #expect(MessageSignature.Component.field(name).wrapped.wrapped.description == "\"content-digest\";bs")
     }
 
-    @Test("a digest of content is written, and compared by the strongest algorithm that is known")
+    @Test("a digest of content is written, and compared by the strongest known algorithm")
     func digests() throws {
         let content = Array("{\"hello\": \"world\"}".utf8)
         let value = try DigestField.value(of: content)

@@ -61,7 +61,7 @@ struct RFC9421Tests {
             StructuredField.dictionary(of: SignatureMembers.inputName, in: headerFields)?.entries.map(\.key) ?? []
         }
 
-        /// True for messages that the RFC shows as examples of a signature that is broken by a change.
+        /// True for messages that the RFC shows as examples of a signature that a change breaks.
         func isBroken(_ label: String) -> Bool {
             let host = fields.first { $0[0] == "Host" }?[1]
             let accepts = fields.filter { $0[0] == "Accept" }.map { $0[1] }
@@ -71,7 +71,7 @@ struct RFC9421Tests {
     }
 
     static let results = Result { try Oracle.load("rfc9421.json", as: Results.self) }
-    /// Within minutes of the signatures of the RFC.
+    /// A time within minutes of the RFC's signatures.
     static let moment = Date(timeIntervalSince1970: 1_618_884_500)
 
     static func verificationKey(_ name: String?) throws -> VerificationKey? {
@@ -86,13 +86,13 @@ struct RFC9421Tests {
         return try SigningKey(pem: try #require(key.private))
     }
 
-    @Test("every signed message is accepted, but those that the RFC has changed")
+    @Test("every signed message is accepted, except those that the RFC has changed")
     func verification() throws {
         let results = try Self.results.get()
         let request = try results.request.request
         var (accepted, refused) = (0, 0)
         for example in results.signed {
-            // An example without components is accepted by no verifier.
+            // No verifier accepts an example without components.
             for label in example.labels where label != "sig-b21" {
                 var verifier = try MessageSignature.Verifier(
                     required: [
@@ -119,7 +119,7 @@ struct RFC9421Tests {
         #expect(refused == 4)
     }
 
-    @Test("the signature of no component is right, though no verifier accepts it")
+    @Test("a signature without components is correct, but no verifier accepts it")
     func minimal() throws {
         let example = try #require(Self.results.get().signed.first { $0.labels == ["sig-b21"] })
         let fields = example.headerFields
@@ -143,7 +143,7 @@ struct RFC9421Tests {
         #expect(error?.message == "a signature does not cover \"@method\"")
     }
 
-    @Test("every signature base is the RFC's, byte for byte")
+    @Test("every signature base is identical to the RFC's, byte for byte")
     func bases() throws {
         let results = try Self.results.get()
         let request = try results.request.request
@@ -162,7 +162,7 @@ struct RFC9421Tests {
         }
     }
 
-    @Test("the signatures that are the same each time are the RFC's")
+    @Test("deterministic signatures are identical to the RFC's")
     func signing() throws {
         let results = try Self.results.get()
         let cases: [(String, String, [MessageSignature.Component])] = [
@@ -184,7 +184,7 @@ struct RFC9421Tests {
         }
     }
 
-    @Test("the wish for a signature is read, written and fulfilled")
+    @Test("a requested signature is parsed, written and made")
     func acceptance() throws {
         let text = try #require(Self.results.get().accept.first)
         let wanted = try #require(try MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text]).first)

@@ -7,8 +7,8 @@ import Testing
 
 /// Fields that http-sf has read, and requests that http-message-signatures has signed (`Oracle/signatures.py`).
 ///
-/// With `CURLEW_SIGNATURES_OUTPUT` in the environment the requests that are signed here are written there, for the
-/// script to check.
+/// If the environment has `CURLEW_SIGNATURES_OUTPUT`, the signed requests are written to that file, and the script
+/// checks them.
 @Suite("Message signatures against other implementations")
 struct SignatureOracleTests {
     struct Results: Decodable {
@@ -76,7 +76,7 @@ struct SignatureOracleTests {
 
     static let results = Result { try Oracle.load("signatures.json", as: Results.self) }
 
-    @Test("every structured field is read and written the same, or refused")
+    @Test("every structured field is parsed and written identically, or refused")
     func fields() throws {
         for field in try Self.results.get().fields {
             // Tabs around a field never reach its parser, and http-sf refuses an empty list, which RFC 9651 allows.
@@ -93,7 +93,7 @@ struct SignatureOracleTests {
         }
     }
 
-    @Test("every signature base is the same, byte for byte")
+    @Test("every signature base is identical, byte for byte")
     func bases() throws {
         for example in try Self.results.get().requests {
             let base = try MessageSignature.Message(example.request).signatureBase(of: example.covered.list)
@@ -129,7 +129,7 @@ struct SignatureOracleTests {
         }
     }
 
-    @Test("a signature that is the same each time is made byte for byte")
+    @Test("a deterministic signature is identical, byte for byte")
     func signing() throws {
         var count = 0
         var targets = 0

@@ -48,7 +48,7 @@ struct VerifierTests {
         }
     }
 
-    @Test("a signature counts for five minutes, and a difference of clocks of 30 seconds is accepted")
+    @Test("a signature is accepted for five minutes, with a difference of clocks of up to 30 seconds")
     func ages() throws {
         let signed = try signer().signed(request, at: moment)
         #expect(try outcome(signed, after: 330) == "sig1")
@@ -58,7 +58,7 @@ struct VerifierTests {
         #expect(try outcome(signed, after: 1e9) { $0.longestAge = nil } == "sig1")
     }
 
-    @Test("a signature that expires is refused afterwards")
+    @Test("an expired signature is refused")
     func expiry() throws {
         let signed = try signer(validity: .seconds(60)).signed(request, at: moment)
         #expect(try outcome(signed, after: 89) == "sig1")
@@ -88,7 +88,7 @@ struct VerifierTests {
         #expect(throws: CurlewError.self) { try MessageSignature.Verifier(required: [.method], algorithms: []) }
     }
 
-    @Test("an algorithm that is not accepted, or not the key's, is refused")
+    @Test("an algorithm that is not accepted, or that the key does not support, is refused")
     func algorithms() throws {
         var signed = try signer(namesAlgorithm: true).signed(request, at: moment)
         #expect(try outcome(signed) == "sig1")
@@ -101,7 +101,7 @@ struct VerifierTests {
         }
     }
 
-    @Test("a signature by RSASSA-PKCS1-v1_5 is not accepted unless it is allowed, and never read as RSASSA-PSS")
+    @Test("a signature by RSASSA-PKCS1-v1_5 is accepted only if it is allowed, and never as RSASSA-PSS")
     func downgrade() throws {
         let rsa = try RFC9421Tests.signingKey("test-key-rsa")
         let signer = try MessageSignature.Signer(
@@ -114,7 +114,7 @@ struct VerifierTests {
         #expect(try verifier.verify(message, content: nil, at: moment) { _ in publicKey }.algorithm == .rsaPKCS1SHA256)
     }
 
-    @Test("a key that is not known refuses its signature")
+    @Test("a signature by an unknown key is refused")
     func unknownKey() throws {
         var signed = try signer().signed(request, at: moment)
         let input = try #require(signed.headerFields[SignatureMembers.inputName])
@@ -137,7 +137,7 @@ struct VerifierTests {
         #expect(throws: CurlewError.self) { try signer().signed(signed, at: moment) }
     }
 
-    @Test("a second signature stands behind the first, and each is accepted")
+    @Test("a second signature follows the first, and each is accepted")
     func several() throws {
         let first = try signer(label: "one").signed(request, at: moment)
         let both = try signer([.method, .authority], label: "two").signed(first, at: moment)
@@ -147,7 +147,7 @@ struct VerifierTests {
     }
 
     @Test(
-        "broken fields are refused",
+        "malformed fields are refused",
         arguments: [
             ("sig1", "sig1=:AAAA:"), ("sig1=1", "sig1=:AAAA:"), ("sig1=(\"@method\"", "sig1=:AAAA:"), ("", ""),
             ("sig1=(\"@method\");created=\"x\"", "sig1=:AAAA:"),
@@ -174,7 +174,7 @@ struct VerifierTests {
         #expect(error?.code == .signatureRejected || error?.code == .signatureMissing)
     }
 
-    @Test("a response covers the request that it answers")
+    @Test("the signature of a response covers its request")
     func response() throws {
         let signer = try signer([.status, .method.ofRequest, .path.ofRequest])
         let response = try signer.signed(HTTPResponse(status: .ok), to: request, at: moment)
@@ -226,7 +226,7 @@ struct VerifierTests {
         #expect(try outcome(unknown, required: [.contentDigest]).hasSuffix("there is none to compare"))
     }
 
-    @Test("a wish that covers less than the signer, or is for another application, is not fulfilled")
+    @Test("a requested signature that covers less than the signer, or is for another application, is refused")
     func signingOracle() throws {
         let own = try signer([.method, .authority, .targetURI], tag: "app")
         let texts = [
@@ -269,14 +269,14 @@ struct VerifierTests {
         }
     }
 
-    @Test("query and fields are in no text that is made of a message")
+    @Test("descriptions of a message contain neither its query nor its fields")
     func messageTexts() {
         let request = HTTPRequest(
             method: .get, scheme: "https", authority: "a", path: "/?token=SECRET", headerFields: [.cookie: "SECRET"])
         SecretCheck.expectNone(of: ["SECRET"], in: MessageSignature.Message(request, trailers: [.cookie: "SECRET"]))
     }
 
-    @Test("settings without meaning are refused")
+    @Test("invalid settings are refused")
     func settings() throws {
         for label in ["", "A", "a b", "1", "a=1", "a;b", "é"] {
             #expect(throws: CurlewError.self) { try signer(label: label) }
@@ -292,7 +292,7 @@ struct VerifierTests {
     }
 
     @Test(
-        "a wish that breaks its rules is refused",
+        "a malformed field Accept-Signature is refused",
         arguments: [
             "sig1", "sig1=1", "sig1=(", "sig1=(a)", "sig1=(\"a\" \"a\")", "sig1=();created=5", "sig1=();nonce=a",
             "a=(), a=()",
@@ -303,7 +303,7 @@ struct VerifierTests {
         }
     }
 
-    @Test("no wish is an empty list, and 17 are too many")
+    @Test("a message without requested signatures has an empty list, and 17 are too many")
     func wishCount() throws {
         #expect(try MessageSignature.Wanted.all(in: [:]).isEmpty)
         let many = (0..<17).map { "a\($0)=(\"@method\")" }.joined(separator: ", ")
@@ -312,7 +312,7 @@ struct VerifierTests {
         }
     }
 
-    @Test("the secret of a signer is in no text")
+    @Test("descriptions of a signer do not contain its secret")
     func secrets() throws {
         SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: try signer())
         SecretCheck.expectNone(of: ["0123456789abcdef", "48, 49, 50"], in: publicKey)

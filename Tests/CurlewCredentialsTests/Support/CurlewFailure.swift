@@ -1,7 +1,7 @@
 import Curlew
 import Testing
 
-/// The error of the library that a call throws; nil if it throws none.
+/// The library's error that a call throws; nil without one.
 func curlewError(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async -> CurlewError? {

@@ -1,4 +1,4 @@
-/// A source of numbers that are known: bytes of a list, and then zeros.
+/// A source of known numbers: the bytes of a list, and then zeros.
 struct FixedNumbers: RandomNumberGenerator {
     private var numbers: ArraySlice<UInt64>
 

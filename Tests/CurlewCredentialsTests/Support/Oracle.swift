@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of results that another implementation has written, in the folder `Oracle`.
+/// A file with results of another implementation, in the folder `Oracle`.
 enum Oracle {
     static func load<Value: Decodable>(_ name: String, as type: Value.Type, from path: String = #filePath) throws
         -> Value

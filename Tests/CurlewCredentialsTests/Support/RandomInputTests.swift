@@ -6,8 +6,8 @@ import Testing
 
 @testable import CurlewCredentials
 
-/// Inputs of chance, most of them made of the pieces that a format has.
-@Suite("Readers of what peers and files hold, by chance")
+/// Random inputs, most of which consist of pieces of a format.
+@Suite("Parsers of data from peers and files, with random input")
 struct RandomInputTests {
     static let pieces = [
         "machine ", "default ", "login ", "password ", "macdef ", "\"", "\\", "\n", "\n\n", "\r", "#", " ", "\t", "[",
@@ -31,7 +31,7 @@ struct RandomInputTests {
     }
 
     @Test(
-        "no input ends the process, and a text that is read is read the same again after it was written",
+        "no input ends the process, and a parsed value is equal after it is written and parsed again",
         arguments: [46, UInt64.random(in: 0...UInt64.max)])
     func survival(_ seed: UInt64) throws {
         var generator = SeededNumbers(seed: seed)
@@ -76,11 +76,11 @@ struct RandomInputTests {
             _ = try? MessageSignature.Wanted.all(in: [MessageSignature.Wanted.fieldName: text])
             _ = try? DigestField.matches([.contentDigest: text], bytes)
         }
-        // The rest is refused before its signature is looked at.
+        // The other messages are refused before their signature is examined.
         #expect(compared > 20)
     }
 
-    @Test("times at the ends of what numbers hold are bounded")
+    @Test("times beyond the limits of numbers are bounded")
     func times() throws {
         for seconds in [Double.infinity, -.infinity, .nan, 1e300, -1e300, 0] {
             let date = Date(timeIntervalSince1970: seconds)

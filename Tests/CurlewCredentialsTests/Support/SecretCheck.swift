@@ -1,6 +1,6 @@
 import Testing
 
-/// A search for secrets in every text that Swift makes of a value.
+/// A search for secrets in every text that Swift makes from a value.
 enum SecretCheck {
     static func expectNone<Value>(
         of secrets: [String], in value: Value, sourceLocation: SourceLocation = #_sourceLocation

@@ -19,7 +19,7 @@ struct SupportTests {
     }
 
     @Test(
-        "text that is no Base 64 is refused",
+        "text that is not Base 64 is refused",
         arguments: ["A", "A===", "AA=A", "AAAA====", "AA-_", "A\nAA", "AA=", "====", "="])
     func badBase64(_ text: String) {
         #expect(Base64.decode(text.utf8) == nil)
@@ -44,7 +44,7 @@ struct SupportTests {
         }
     }
 
-    @Test("a date of a field and one of JSON are read")
+    @Test("dates of fields and of JSON are parsed")
     func times() {
         let moment = Date(timeIntervalSince1970: 784_111_777)
         #expect(TimeText.httpDate("Sun, 06 Nov 1994 08:49:37 GMT") == moment)
@@ -63,7 +63,7 @@ struct SupportTests {
         }
     }
 
-    @Test("the text of a peer keeps to one line and to its limit")
+    @Test("the text of a peer has one line within its limit")
     func peerText() {
         #expect(PeerText.escaped("a\r\nb\u{1B}[31m\u{202E}é", limit: 100) == "a\\r\\nb\\u{1B}[31m\\u{202E}é")
         #expect(PeerText.escaped("abcdef", limit: 3) == "ab…")
