@@ -24,7 +24,7 @@ extension CurlewError {
         guard let contentType = response?.headerFields[.contentType], ProblemDetails.isMediaType(contentType) else {
             return nil
         }
-        // For a short body, the prefix is the complete body.
+        // The prefix of a short body is the complete body.
         return try? JSONDecoder().decode(Value.self, from: Data(body ?? bodyPrefix))
     }
 }

@@ -94,7 +94,7 @@ extension OAuth {
         /// RFC 6749 only allows printable ASCII. Names must obey this rule. Explanations of large servers contain line
         /// ends and letters of other languages, so they are escaped instead.
         /// - Parameter secrets: The secret values of the request. An explanation that repeats one of them is removed.
-        ///   Values shorter than 4 bytes and names of the registry are not searched for.
+        ///   Values shorter than 4 bytes do not count, and a code of the registry is kept.
         func failure(masking secrets: [String]) -> Failure? {
             guard !error.isEmpty, error.utf8.count <= 128, error.utf8.allSatisfy(\.isErrorByte) else { return nil }
             let isRepeating = { (text: String) in

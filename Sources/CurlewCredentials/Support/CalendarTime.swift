@@ -19,7 +19,7 @@ struct CalendarTime: Hashable, Sendable {
 
     /// The seconds since 1970, rounded down, within the years 1 to 9999.
     static func wholeSeconds(of date: Date) -> Int64 {
-        // For NaN, `min` returns the upper bound.
+        // The result of `min` for NaN is the upper bound.
         Int64(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
     }
 
