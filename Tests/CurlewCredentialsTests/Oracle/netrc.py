@@ -17,9 +17,9 @@ random.seed(46)
 FILES = [
     "machine a login u password p", "machine a\nlogin u\npassword p\n", "machine a password p login u\n", "machine a login u\n",
     "machine a password p\n", "machine a\n", "default login u password p\n", "machine b login x password y\ndefault login u password p\n",
-    "default login d password e\nmachine a login u password p\n", "MACHINE A LOGIN u PASSWORD p\n", 
+    "default login d password e\nmachine a login u password p\n", "MACHINE A LOGIN u PASSWORD p\n",
     "machine a login u password p\nmachine a login v password q\n", "machine a login v password q\nmachine a login u password p\n",
-      
+
     "machine a login \"u v\" password \"p\\\"q\\\\r\\ts\"\n", "machine a login \"u\" password \"p\\nq\"\n", "machine a login u password \"\"\n",
     "machine \"a\" login u password p\n", "machine a login u password \"p\n", "machine a login u password p\"q\"\n", "machine a login u password \"p\"q\n",
     "machine a login u password p#q\n", "machine a login u # password p\n", "machine a login u #x\n password p\n", "# machine a login u password p\n",
@@ -30,7 +30,7 @@ FILES = [
      "machine\ta\tlogin\tu\tpassword\tp\n", "machine a\r\nlogin u\r\npassword p\r\n",
     "junk machine a junk login u junk password p junk\n", "machine machine login u password p\n", "machine a login login password password\n",
     "machine a login machine password default\n", "machine default login u password p\n", "machine aa login x password y\nmachine a login u password p\n",
-    "", "\n\n", "machine", "machine a login", "machine a login u password", "password p login u\n", "machine a login u password p", 
+    "", "\n\n", "machine", "machine a login", "machine a login u password", "password p login u\n", "machine a login u password p",
      "machine a login u password p\nmachine b login v password q\nmachine a login w password r\n",
 ]
 HOSTS = ["a", "A", "b", "c"]
