@@ -18,6 +18,7 @@ let package = Package(
     name: "curlew",
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewCredentials", targets: ["CurlewCredentials"]),
         .library(name: "CurlewImages", targets: ["CurlewImages"]),
         .library(name: "CurlewPostgres", targets: ["CurlewPostgres"]),
         .library(name: "CurlewService", targets: ["CurlewService"]),
@@ -144,6 +145,15 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewCredentials",
+            dependencies: [
+                "COpenSSL",
+                "Curlew",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -311,6 +321,20 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Curlew", "LoadSimulation"], path: "Tests/Simulate",
             swiftSettings: settings),
+        .testTarget(
+            name: "CurlewCredentialsTests",
+            dependencies: [
+                "Curlew",
+                "CurlewCredentials",
+                "CurlewTesting",
+                "CurlewTestingTraits",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                "SeededNumbers",
+            ],
+            exclude: ["Oracle"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "CurlewImagesTests",
             dependencies: [

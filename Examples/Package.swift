@@ -89,6 +89,7 @@ let package = Package(
             name: "CollisionTests",
             dependencies: [
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewCredentials", package: "curlew"),
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewService", package: "curlew"),
                 .product(name: "CurlewWebSockets", package: "curlew"),

@@ -146,6 +146,12 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/Images.md", in: "Tests/CurlewImagesTests/Support/Snippets.swift")
     }
 
+    @Test("the article on credentials shows code that compiles")
+    func credentials() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Credentials.md", in: "Tests/CurlewCredentialsTests/Support/Snippets.swift")
+    }
+
     @Test("the article on gateways shows code that runs")
     func gateways() throws {
         try expectBlocks(

@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewCredentials
 internal import CurlewImages
 internal import CurlewService
 internal import CurlewWebSockets
@@ -16,6 +17,11 @@ internal import X509
 /// `Next` is not a type that can be extended.
 private typealias NameOfNext = Next<Int, Int>
 
+extension AWSChunkSigner {}
+extension AWSCredential {}
+extension AWSCredentialSource {}
+extension AWSSignature {}
+extension AWSSigning {}
 extension ActivityMonitor {}
 extension AddressBalancing {}
 extension AddressPolicy {}
@@ -83,13 +89,21 @@ extension Link {}
 extension LoadQueue {}
 extension LoadScope {}
 extension MemoryPressure {}
+extension MessageSignature {}
+extension MessageSigning {}
+extension MessageVerification {}
 extension MultipartFormData {}
 extension MultipartRequestSerializer {}
 extension MultipartUpload {}
+extension Netrc {}
+extension NetrcAuthentication {}
 extension NoContent {}
+extension OAuth {}
+extension OAuthCredential {}
 extension ParameterEncoder {}
 extension ParameterValue {}
 extension ParameterizedRequest {}
+extension ProblemDetails {}
 extension PropertyListReadingOptions {}
 extension PropertyListRequestSerializer {}
 extension PropertyListResponseSerializer {}
@@ -120,6 +134,7 @@ extension SessionActor {}
 extension SessionConfiguration {}
 extension SessionEvent {}
 extension SessionService {}
+extension SigningKey {}
 extension StandardChain {}
 extension StrictTransport {}
 extension TaskActor {}
@@ -129,4 +144,5 @@ extension Timeouts {}
 extension Transport {}
 extension URIReference {}
 extension UploadToken {}
+extension VerificationKey {}
 extension WebSocketSource {}

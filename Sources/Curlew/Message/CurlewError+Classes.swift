@@ -90,7 +90,7 @@ extension CurlewError {
 
     /// The same error with the method and the URI of its request, where it has none yet.
     @inline(never)
-    func adding(_ request: CurlewRequest) -> CurlewError {
+    package func adding(_ request: CurlewRequest) -> CurlewError {
         adding(
             Context(
                 method: request.method, uri: request.uri, showsQuery: request.options.showsQueries))

@@ -216,6 +216,24 @@ extension ErrorCode {
     public static let deadlineUnreachable = Self("deadline-unreachable")
 }
 
+/// Codes of credentials, and of signatures of messages, from the product CurlewCredentials.
+extension ErrorCode {
+    /// A key, a secret or its source (a file, the environment, a response) cannot be used.
+    public static let invalidCredential = Self("invalid-credential")
+    /// No source has a credential.
+    public static let credentialUnavailable = Self("credential-unavailable")
+    /// Other users of the machine may read or write a file of secrets.
+    public static let credentialFileExposed = Self("credential-file-exposed")
+    /// The authorization server has refused a request for a token; ``CurlewError/underlying`` has the reason.
+    public static let tokenRefused = Self("token-refused")
+    /// The response of the authorization server contains no usable token.
+    public static let invalidToken = Self("invalid-token")
+    /// A message lacks a required signature.
+    public static let signatureMissing = Self("signature-missing")
+    /// A signature is malformed, too old, covers too few components, or does not match the message.
+    public static let signatureRejected = Self("signature-rejected")
+}
+
 /// Codes of exchanges that this side ended.
 extension ErrorCode {
     /// The task was cancelled, or its response was released before it was read.

@@ -1,15 +1,15 @@
 internal import COpenSSL
 
 /// A hash that is computed piece by piece. Not `Sendable`: one task at a time feeds it.
-final class MessageDigest {
+package final class MessageDigest {
     /// A hash function by its name in OpenSSL.
-    struct Algorithm: Sendable, Hashable {
+    package struct Algorithm: Sendable, Hashable {
         let name: String
 
         static let md5 = Algorithm(name: "MD5")
         static let sha1 = Algorithm(name: "SHA1")
-        static let sha256 = Algorithm(name: "SHA2-256")
-        static let sha512 = Algorithm(name: "SHA2-512")
+        package static let sha256 = Algorithm(name: "SHA2-256")
+        package static let sha512 = Algorithm(name: "SHA2-512")
         static let sha512Truncated = Algorithm(name: "SHA2-512/256")
     }
 
@@ -17,7 +17,7 @@ final class MessageDigest {
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` if this OpenSSL lacks the function, as a FIPS build
     ///   lacks MD5; with ``ErrorCode/resourcesExhausted`` without memory.
-    init(_ algorithm: Algorithm) throws {
+    package init(_ algorithm: Algorithm) throws {
         OpenSSLLibrary.start()
         guard let context = EVP_MD_CTX_new() else {
             throw CurlewError(.resourcesExhausted, "no memory for a hash")
@@ -33,7 +33,7 @@ final class MessageDigest {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    func update(_ bytes: [UInt8]) throws {
+    package func update(_ bytes: [UInt8]) throws {
         guard EVP_DigestUpdate(context, bytes, bytes.count) == 1 else {
             throw CurlewError(.engineFailed, "the hash failed")
         }
@@ -55,7 +55,7 @@ final class MessageDigest {
     func finish() throws -> String { try finishedBytes().hexadecimal }
 
     /// The hash.
-    func finishedBytes() throws -> [UInt8] {
+    package func finishedBytes() throws -> [UInt8] {
         var length: UInt32 = 0
         var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         guard EVP_DigestFinal_ex(context, &hash, &length) == 1 else {

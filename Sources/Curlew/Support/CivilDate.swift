@@ -1,14 +1,14 @@
 /// A day of the Gregorian calendar, and its number counted from the first day of 1970.
 ///
 /// The computation uses years that begin in March, so that a leap day is the last day of its year.
-struct CivilDate: Hashable {
-    let year: Int
-    let month: Int
-    let day: Int
+package struct CivilDate: Hashable {
+    package let year: Int
+    package let month: Int
+    package let day: Int
 
     /// - Parameter year: A year from 1 on.
     /// - Returns: nil for a day that does not exist.
-    init?(year: Int, month: Int, day: Int) {
+    package init?(year: Int, month: Int, day: Int) {
         guard year > 0, (1...12).contains(month), (1...Self.length(of: month, in: year)).contains(day) else {
             return nil
         }
@@ -18,7 +18,7 @@ struct CivilDate: Hashable {
     }
 
     /// The day with a number.
-    init(daysSince1970 days: Int) {
+    package init(daysSince1970 days: Int) {
         let shifted = days + Self.daysFromYear0
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -31,7 +31,7 @@ struct CivilDate: Hashable {
     }
 
     /// The number of the day; it is negative before 1970.
-    var daysSince1970: Int {
+    package var daysSince1970: Int {
         let shifted = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - Self.daysFromYear0

@@ -1,11 +1,11 @@
 internal import Glibc
 
 /// A date and time in HTTP's precision of one second (RFC 9110 §5.6.7).
-struct HTTPDate: Hashable, Comparable, Sendable {
+package struct HTTPDate: Hashable, Comparable, Sendable {
     /// The seconds since 1970 without leap seconds; negative before 1970.
-    let secondsSince1970: Int64
+    package let secondsSince1970: Int64
 
-    init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
+    package init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
 
     /// Parses a date in one of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, and the obsolete forms `Sunday,
     /// 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
@@ -16,16 +16,16 @@ struct HTTPDate: Hashable, Comparable, Sendable {
     /// - Parameters:
     ///   - text: The value of the field, without surrounding spaces.
     ///   - now: The reference for a year of two digits, which is at most 50 years later.
-    init?(_ text: String, now: HTTPDate = .now) {
+    package init?(_ text: String, now: HTTPDate = .now) {
         var reader = HTTPDateReader(text)
         guard let seconds = reader.read(yearNow: now.approximateYear) else { return nil }
         secondsSince1970 = seconds
     }
 
     /// The present time of this machine's clock.
-    static var now: HTTPDate { HTTPDate(secondsSince1970: Int64(time(nil))) }
+    package static var now: HTTPDate { HTTPDate(secondsSince1970: Int64(time(nil))) }
 
-    static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.secondsSince1970 < right.secondsSince1970 }
+    package static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.secondsSince1970 < right.secondsSince1970 }
 
     /// The year; it may be wrong within some hours of the turn of the year.
     private var approximateYear: Int { 1970 + Int(secondsSince1970 / 31_556_952) }

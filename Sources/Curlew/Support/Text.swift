@@ -1,32 +1,32 @@
 internal import Glibc
 
 extension UInt8 {
-    static let colon = UInt8(ascii: ":")
-    static let slash = UInt8(ascii: "/")
-    static let questionMark = UInt8(ascii: "?")
-    static let numberSign = UInt8(ascii: "#")
-    static let at = UInt8(ascii: "@")
-    static let openBracket = UInt8(ascii: "[")
-    static let closeBracket = UInt8(ascii: "]")
-    static let space = UInt8(ascii: " ")
-    static let tab = UInt8(ascii: "\t")
-    static let carriageReturn = UInt8(ascii: "\r")
-    static let lineFeed = UInt8(ascii: "\n")
-    static let comma = UInt8(ascii: ",")
-    static let semicolon = UInt8(ascii: ";")
-    static let equals = UInt8(ascii: "=")
-    static let quote = UInt8(ascii: "\"")
-    static let percent = UInt8(ascii: "%")
-    static let backslash = UInt8(ascii: "\\")
+    package static let colon = UInt8(ascii: ":")
+    package static let slash = UInt8(ascii: "/")
+    package static let questionMark = UInt8(ascii: "?")
+    package static let numberSign = UInt8(ascii: "#")
+    package static let at = UInt8(ascii: "@")
+    package static let openBracket = UInt8(ascii: "[")
+    package static let closeBracket = UInt8(ascii: "]")
+    package static let space = UInt8(ascii: " ")
+    package static let tab = UInt8(ascii: "\t")
+    package static let carriageReturn = UInt8(ascii: "\r")
+    package static let lineFeed = UInt8(ascii: "\n")
+    package static let comma = UInt8(ascii: ",")
+    package static let semicolon = UInt8(ascii: ";")
+    package static let equals = UInt8(ascii: "=")
+    package static let quote = UInt8(ascii: "\"")
+    package static let percent = UInt8(ascii: "%")
+    package static let backslash = UInt8(ascii: "\\")
     static let openBrace = UInt8(ascii: "{")
     static let closeBrace = UInt8(ascii: "}")
 
-    var isLetter: Bool { (self | 0x20) >= UInt8(ascii: "a") && (self | 0x20) <= UInt8(ascii: "z") }
-    var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+    package var isLetter: Bool { (self | 0x20) >= UInt8(ascii: "a") && (self | 0x20) <= UInt8(ascii: "z") }
+    package var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
     var isHexDigit: Bool { hexValue != nil }
 
     /// The value of an ASCII hexadecimal digit.
-    var hexValue: UInt8? {
+    package var hexValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
@@ -36,7 +36,7 @@ extension UInt8 {
     }
 
     /// True if the byte may stand in a token: a method or a field name (RFC 9110 §5.6.2).
-    var isTokenByte: Bool {
+    package var isTokenByte: Bool {
         if isLetter || isDigit { return true }
         switch self {
         case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
@@ -66,7 +66,7 @@ extension UInt8 {
     var isReceivedValueByte: Bool { self != 0 && self != .carriageReturn && self != .lineFeed }
 
     /// True for a space or a tab.
-    var isBlank: Bool { self == .space || self == .tab }
+    package var isBlank: Bool { self == .space || self == .tab }
 }
 
 extension String {
@@ -84,7 +84,7 @@ extension Unicode.Scalar {
 
 extension Sequence<UInt8> {
     /// The bytes as lower-case hexadecimal digits, two for each byte.
-    var hexadecimal: String {
+    package var hexadecimal: String {
         reduce(into: "") { text, byte in
             if byte < 16 { text += "0" }
             text += String(byte, radix: 16)
@@ -188,7 +188,7 @@ extension ArraySlice<UInt8> {
 
 extension UInt8 {
     /// The byte in lower case if it is an ASCII letter, else unchanged.
-    var lowercasedASCII: UInt8 {
+    package var lowercasedASCII: UInt8 {
         self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }
 }

@@ -1,14 +1,14 @@
 /// A clock for links: it measures elapsed time, and waits.
-struct Timekeeper: Sendable {
+package struct Timekeeper: Sendable {
     /// The time since the timekeeper was made.
-    let elapsed: @Sendable () -> Duration
+    package let elapsed: @Sendable () -> Duration
     /// The time since the timekeeper was made, in nanoseconds. It is faster than `elapsed` for the system's clock.
     let nanoseconds: @Sendable () -> Int64
     private let clock: any Clock<Duration>
 
     static let continuous = Timekeeper(ContinuousClock())
 
-    init(_ clock: any Clock<Duration>) {
+    package init(_ clock: any Clock<Duration>) {
         self.clock = clock
         let elapsed = Self.stopwatch(clock)
         self.elapsed = elapsed
@@ -29,5 +29,7 @@ struct Timekeeper: Sendable {
     private static let longestSleep = Duration.seconds(1_000_000_000)
 
     /// - Throws: `CancellationError` as soon as the task is cancelled.
-    func sleep(for duration: Duration) async throws { try await clock.sleep(for: min(duration, Self.longestSleep)) }
+    package func sleep(for duration: Duration) async throws {
+        try await clock.sleep(for: min(duration, Self.longestSleep))
+    }
 }

@@ -59,7 +59,7 @@ struct FileErrorTests {
         try verify(
             await curlewError { _ = try await session.upload(file: path, to: url, resumable: .automatic) }, .bodyFailed,
             path)
-        #expect(server.requests.isEmpty)
+        #expect(server.requestCount == 0)
         await server.shutdown()
     }
 

@@ -168,7 +168,7 @@ extension CurlewRequest {
 
     /// Records that a secret field may be sent to the request's origin. A link that knows the origin of its secrets
     /// calls it.
-    mutating func grantSecret(_ name: HTTPField.Name) {
+    package mutating func grantSecret(_ name: HTTPField.Name) {
         let origin = uri.origin
         var granted = options.grantedSecrets ?? GrantedSecrets(origin: origin)
         if granted.origin != origin { granted = GrantedSecrets(origin: origin) }

@@ -1,10 +1,10 @@
 /// A credential that several requests share, and its renewal, at most one at a time.
 ///
 /// A lock protects it, not an actor: most requests only read it, and must not change threads for that.
-final class CredentialStore<Value: Sendable>: Sendable {
+package final class CredentialStore<Value: Sendable>: Sendable {
     /// A credential as a request received it.
-    struct Issue: Sendable {
-        let value: Value
+    package struct Issue: Sendable {
+        package let value: Value
         /// The number of ended renewals at that time, successful or not.
         let epoch: Int
         /// The number of times that a credential had been discarded at that time.
@@ -35,7 +35,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
     private let renew: @Sendable (Value?) async throws -> Value
     private let state = Guarded(State())
 
-    init(
+    package init(
         initial: Value?, window: Duration, elapsed: @escaping @Sendable () -> Duration,
         lifetime: @escaping @Sendable (Value) -> Duration?, renew: @escaping @Sendable (Value?) async throws -> Value
     ) {
@@ -52,7 +52,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
     }
 
     /// The credential, renewed first if necessary.
-    func current() async throws -> Issue {
+    package func current() async throws -> Issue {
         let now = elapsed()
         let (issue, epoch): (Issue?, Int) = state.withLock { state in
             guard state.renewal == nil, !state.isRefused, let value = state.value else { return (nil, state.epoch) }
@@ -64,23 +64,23 @@ final class CredentialStore<Value: Sendable>: Sendable {
     }
 
     /// The credential that replaces a refused one.
-    func renewed(after issue: Issue) async throws -> Issue {
+    package func renewed(after issue: Issue) async throws -> Issue {
         refuse(issue)
         return try await renewal(after: issue.epoch)
     }
 
     /// True if the credential was not discarded since it was issued.
-    func isCurrent(_ issue: Issue) -> Bool { state.withLock { $0.generation == issue.generation } }
+    package func isCurrent(_ issue: Issue) -> Bool { state.withLock { $0.generation == issue.generation } }
 
     /// Records that a credential was refused, so that it is not issued again.
-    func refuse(_ issue: Issue) {
+    package func refuse(_ issue: Issue) {
         state.withLock { state in
             if issue.epoch == state.epoch { state.isRefused = true }
         }
     }
 
     /// Discards the credential. A running renewal is cancelled, and its waiters wait for a new one.
-    func forget() {
+    package func forget() {
         let renewal = state.withLock { state in
             state.value = nil
             state.end = nil

@@ -1,0 +1,65 @@
+internal import Curlew
+internal import FoundationEssentials
+internal import Glibc
+
+extension OAuth {
+    /// A store of a token between requests, and perhaps between processes.
+    ///
+    /// The content of a store is secret. Calls do not overlap unless several credentials share the store.
+    public protocol TokenStore: Sendable {
+        /// The stored token; nil without one.
+        func load() async throws -> OAuth.Token?
+        /// Replaces the stored token; nil removes it.
+        func save(_ token: OAuth.Token?) async throws
+    }
+
+    /// A store in memory.
+    public actor MemoryTokenStore: TokenStore {
+        private var token: OAuth.Token?
+
+        /// - Parameter token: The initial token.
+        public init(_ token: OAuth.Token? = nil) { self.token = token }
+
+        public func load() -> OAuth.Token? { token }
+
+        public func save(_ token: OAuth.Token?) { self.token = token }
+    }
+
+    /// A store in a file that only its owner may read and write (mode 0600).
+    ///
+    /// The file is replaced atomically, so other processes read the old token or the new token. A file that other users
+    /// may read or write fails with ``Curlew/ErrorCode/credentialFileExposed``.
+    public struct FileTokenStore: TokenStore {
+        /// The path of the file. Its folder must exist.
+        public let path: String
+
+        /// The largest size of a file: 256 KiB.
+        static let sizeLimit = 256 << 10
+
+        /// - Parameter path: The path of the file.
+        public init(_ path: String) { self.path = path }
+
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed``, or with
+        ///   ``Curlew/ErrorCode/invalidCredential`` for a file that cannot be read, or that contains no token.
+        public func load() async throws -> OAuth.Token? {
+            guard access(path, F_OK) == 0 else { return nil }
+            let bytes = try await SecretFile.readElsewhere(path, limit: Self.sizeLimit)
+            do {
+                return try JSONDecoder().decode(OAuth.Token.self, from: Data(bytes))
+            } catch {
+                throw CurlewError(.invalidCredential, "\(path) holds no token")
+            }
+        }
+
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/fileFailed``.
+        public func save(_ token: OAuth.Token?) async throws {
+            guard let token else {
+                guard unlink(path) == 0 || errno == ENOENT else {
+                    throw CurlewError(.fileFailed, "\(path) cannot be removed: \(describe(errno))")
+                }
+                return
+            }
+            try await SecretFile.writeElsewhere(Array(JSONEncoder().encode(token)), to: path)
+        }
+    }
+}
