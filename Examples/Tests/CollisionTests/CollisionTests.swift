@@ -27,7 +27,7 @@ struct CollisionTests {
     private func publicNames() throws -> Set<String> {
         let kinds: Set<Substring> = ["struct", "class", "actor", "enum", "protocol", "typealias"]
         var files: [String] = []
-        for module in ["Sources/Curlew", "Sources/CurlewImages", "Sources/CurlewService"] {
+        for module in ["Curlew", "CurlewImages", "CurlewJSON", "CurlewService"].map({ "Sources/\($0)" }) {
             // ServiceTrait.swift and ImagesTrait.swift say what there is with the traits.
             files += try FileManager.default.subpathsOfDirectory(atPath: "\(Self.root)/\(module)")
                 .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("Trait.swift") }.map { "\(module)/\($0)" }

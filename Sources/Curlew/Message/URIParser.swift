@@ -149,23 +149,14 @@ enum URIParser {
     }
 
     /// Text fit for an error: no control characters, no password, at most 100 characters.
-    static func printable(_ string: String) -> String { String(masked(string).prefix(100)) }
+    static func printable(_ string: String) -> String { string.printable }
 
     /// As much of a URL as is fit for an error: neither query nor fragment, which hold codes and tokens.
     static func printable(url: String) -> String {
         guard let end = url.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return printable(url) }
         // A password that is not percent-encoded may hold either.
         if url.unicodeScalars[end...].contains("@") { return "…" }
-        return masked(String(url[..<end])).prefix(100) + "…"
-    }
-
-    /// The text without control characters, and with nothing before its last `@`: that may be a password.
-    ///
-    /// Scalar by scalar, as the parser reads: with a combining mark behind it an `@` is another `Character`.
-    private static func masked(_ string: String) -> String {
-        let visible = string.replacingControlCharacters
-        guard let at = visible.unicodeScalars.lastIndex(of: "@") else { return visible }
-        return "…" + visible[at...]
+        return String(url[..<end]).printable + "…"
     }
 
     private static let hexDigits = Array("0123456789ABCDEF".utf8)

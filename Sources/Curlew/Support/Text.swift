@@ -1,40 +1,6 @@
 internal import Glibc
 
 extension UInt8 {
-    static let colon = UInt8(ascii: ":")
-    static let slash = UInt8(ascii: "/")
-    static let questionMark = UInt8(ascii: "?")
-    static let numberSign = UInt8(ascii: "#")
-    static let at = UInt8(ascii: "@")
-    static let openBracket = UInt8(ascii: "[")
-    static let closeBracket = UInt8(ascii: "]")
-    static let space = UInt8(ascii: " ")
-    static let tab = UInt8(ascii: "\t")
-    static let carriageReturn = UInt8(ascii: "\r")
-    static let lineFeed = UInt8(ascii: "\n")
-    static let comma = UInt8(ascii: ",")
-    static let semicolon = UInt8(ascii: ";")
-    static let equals = UInt8(ascii: "=")
-    static let quote = UInt8(ascii: "\"")
-    static let percent = UInt8(ascii: "%")
-    static let backslash = UInt8(ascii: "\\")
-    static let openBrace = UInt8(ascii: "{")
-    static let closeBrace = UInt8(ascii: "}")
-
-    var isLetter: Bool { (self | 0x20) >= UInt8(ascii: "a") && (self | 0x20) <= UInt8(ascii: "z") }
-    var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
-    var isHexDigit: Bool { hexValue != nil }
-
-    /// The value of an ASCII hexadecimal digit.
-    var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-
     /// True if the byte may stand in a token: a method or a field name (RFC 9110 §5.6.2).
     var isTokenByte: Bool {
         if isLetter || isDigit { return true }
@@ -67,20 +33,6 @@ extension UInt8 {
 
     /// Space or tab.
     var isBlank: Bool { self == .space || self == .tab }
-}
-
-extension String {
-    /// The text with U+FFFD in the place of control characters: lines of a log, and what a terminal does, are not for a peer to
-    /// decide.
-    var replacingControlCharacters: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return self }
-        return String(UnicodeScalarView(unicodeScalars.map { $0.isControl ? "\u{FFFD}" : $0 }))
-    }
-}
-
-extension Unicode.Scalar {
-    /// C0, DEL and C1.
-    fileprivate var isControl: Bool { value < 0x20 || 0x7F..<0xA0 ~= value }
 }
 
 extension Sequence<UInt8> {
@@ -154,18 +106,6 @@ extension String {
 /// The words that the system has for an error number.
 package func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }
 
-extension Unicode.Scalar {
-    /// True if it goes with the character before it. All that normal forms put into another order are such.
-    var isCombiningMark: Bool {
-        // There is none before.
-        guard value >= 0x300 else { return false }
-        switch properties.generalCategory {
-        case .nonspacingMark, .spacingMark, .enclosingMark: return true
-        default: return false
-        }
-    }
-}
-
 extension ArraySlice<UInt8> {
     /// The bytes without the spaces and tabs around them.
     var trimmingBlanks: ArraySlice<UInt8> {
@@ -183,12 +123,5 @@ extension ArraySlice<UInt8> {
     func hasPrefix(ignoringCase word: StaticString) -> Bool {
         guard count >= word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { zip(self, $0).allSatisfy { $0.lowercasedASCII == $1 } }
-    }
-}
-
-extension UInt8 {
-    /// ASCII letters in lower case, all else as it is.
-    var lowercasedASCII: UInt8 {
-        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }
 }

@@ -20,11 +20,11 @@ extension RequestParameters {
         public var booleans = RequestParameters.Style.BooleanStyle.numeric
         /// The form of null. ``RequestParameters/Style/NullStyle/nameAlone`` by default.
         public var nulls = RequestParameters.Style.NullStyle.nameAlone
-        /// The form in which points in time are written. ``RequestParameters/Style/DateStyle/description`` by default.
+        /// The form in which points in time are written. ``ParameterValue/DateStyle/description`` by default.
         public var dates = RequestParameters.Style.DateStyle.description
-        /// The form in which bytes are written. ``RequestParameters/Style/DataStyle/base64`` by default. Multipart bodies have them as they are.
+        /// The form in which bytes are written. ``ParameterValue/DataStyle/base64`` by default. Multipart bodies have them as they are.
         public var data = RequestParameters.Style.DataStyle.base64
-        /// The treatment of infinity and NaN. ``RequestParameters/Style/NonFiniteStyle/refused`` by default.
+        /// The treatment of infinity and NaN. ``ParameterValue/NonFiniteStyle/refused`` by default.
         public var nonFinite = RequestParameters.Style.NonFiniteStyle.refused
         /// The form of a space in a query or form. ``RequestParameters/Style/SpaceStyle/percentEncoded`` by default.
         public var spaces = RequestParameters.Style.SpaceStyle.percentEncoded
@@ -155,96 +155,14 @@ extension RequestParameters.Style {
     }
 }
 
+// The styles that JSON has as well.
 extension RequestParameters.Style {
-    /// The style in which the keys of encoded types are named in parameters. The keys of dictionaries are left as they are.
-    public struct KeyNaming: Sendable {
-        enum Kind: Sendable {
-            case asWritten
-            case snakeCase
-            case custom(@Sendable (String) -> String)
-        }
-
-        let kind: Kind
-
-        /// As the type names them.
-        public static let asWritten = RequestParameters.Style.KeyNaming(kind: .asWritten)
-
-        /// `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as Foundation's JSON encoder does it.
-        public static let snakeCase = RequestParameters.Style.KeyNaming(kind: .snakeCase)
-
-        /// Whatever the closure makes of a key.
-        public static func custom(_ name: @escaping @Sendable (String) -> String) -> RequestParameters.Style.KeyNaming {
-            RequestParameters.Style.KeyNaming(kind: .custom(name))
-        }
-
-        var isAsWritten: Bool {
-            if case .asWritten = kind { true } else { false }
-        }
-
-        func name(of key: some CodingKey) -> String { name(of: key.stringValue) }
-
-        func name(of key: String) -> String {
-            switch kind {
-            case .asWritten: key
-            case .snakeCase: Self.snakeCase(key)
-            case .custom(let name): name(key)
-            }
-        }
-
-        /// An underscore goes before each capital that follows a small letter or digit, and before the last of several capitals
-        /// that a small letter follows.
-        private static func snakeCase(_ key: String) -> String {
-            let characters = Array(key)
-            var name = ""
-            for (index, character) in characters.enumerated() {
-                if index > 0, character.isUppercase, characters[index - 1] != "_" {
-                    let followsSmall = !characters[index - 1].isUppercase
-                    let precedesSmall = index + 1 < characters.count && characters[index + 1].isLowercase
-                    if followsSmall || precedesSmall { name += "_" }
-                }
-                name += character.lowercased()
-            }
-            return name
-        }
-    }
-}
-
-extension RequestParameters.Style {
-    /// The treatment of numbers that are infinite or not a number, for which neither JSON nor forms have a notation.
-    public struct NonFiniteStyle: Sendable, Hashable {
-        enum Kind: Sendable, Hashable {
-            case refused
-            case text(positive: String, negative: String, notANumber: String)
-        }
-
-        let kind: Kind
-
-        /// They are ``ErrorCode/encodingFailed``.
-        public static let refused = RequestParameters.Style.NonFiniteStyle(kind: .refused)
-
-        /// They are written as text.
-        public static func text(
-            positiveInfinity: String = "inf", negativeInfinity: String = "-inf", notANumber: String = "nan"
-        ) -> RequestParameters.Style.NonFiniteStyle {
-            RequestParameters.Style.NonFiniteStyle(
-                kind: .text(positive: positiveInfinity, negative: negativeInfinity, notANumber: notANumber))
-        }
-
-        /// The number that is not finite and is written as this text; nil if it is another text.
-        func number(from text: String) -> Double? {
-            guard case .text(let positive, let negative, let notANumber) = kind else { return nil }
-            if text == positive { return .infinity }
-            if text == negative { return -.infinity }
-            return text == notANumber ? .nan : nil
-        }
-
-        /// The text for a number that is not finite.
-        func text(of number: ParameterValue.Number) throws(ParameterFailure) -> String {
-            guard case .text(let positive, let negative, let notANumber) = kind else {
-                throw ParameterFailure("is a number that is infinite or not a number")
-            }
-            let double = number.double
-            return double.isNaN ? notANumber : double > 0 ? positive : negative
-        }
-    }
+    /// The form in which points in time are written.
+    public typealias DateStyle = ParameterValue.DateStyle
+    /// The form in which bytes are written where only text can be.
+    public typealias DataStyle = ParameterValue.DataStyle
+    /// The treatment of numbers that are infinite or not a number.
+    public typealias NonFiniteStyle = ParameterValue.NonFiniteStyle
+    /// The style in which the keys of encoded types are named in parameters.
+    public typealias KeyNaming = ParameterEncoder.KeyNaming
 }

@@ -49,7 +49,7 @@ extension ParameterValue {
     public func propertyList(_ format: PropertyListRequestSerializer.Format = .xml) throws -> [UInt8] {
         var writer = PropertyListWriter()
         // The binary form is written from a tree that has passed the same checks.
-        do throws(ParameterFailure) { try writer.write(self, forXML: format == .xml) } catch { throw error.error }
+        do throws(ParameterFailure) { try writer.write(self, forXML: format == .xml) } catch { throw error.curlewError }
         return format == .xml ? writer.output : try binaryPropertyList()
     }
 

@@ -44,4 +44,11 @@ enum ReadmeSnippets {
         }
         print(user.name, found.count, file.path)
     }
+
+    func json(_ bytes: [UInt8]) throws -> [UInt8] {
+        let coding = JSONCoding(keys: .snakeCase)
+        let users = try coding.decode([User].self, from: bytes)
+        let text = try coding.encode(users)
+        return text
+    }
 }
