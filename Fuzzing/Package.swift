@@ -44,6 +44,18 @@ let names = [
     "FuzzWire",
 ]
 
+/// The dependencies of a target: those of JSON alone take the product of JSON alone.
+func dependencies(of name: String) -> [Target.Dependency] {
+    if name.hasPrefix("FuzzJSON") { return ["FuzzingKit", .product(name: "CurlewJSON", package: "curlew")] }
+    return [
+        "FuzzingKit",
+        .product(name: "Curlew", package: "curlew"),
+        .product(name: "CurlewImages", package: "curlew"),
+        .product(name: "CurlewJSON", package: "curlew"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+    ]
+}
+
 let package = Package(
     name: "curlew-fuzzing",
     dependencies: [
@@ -55,16 +67,7 @@ let package = Package(
         .target(name: "FuzzingKit", dependencies: ["CLibFuzzer"], swiftSettings: settings),
     ]
         + names.map { name in
-            .executableTarget(
-                name: name,
-                dependencies: [
-                    "FuzzingKit",
-                    .product(name: "Curlew", package: "curlew"),
-                    .product(name: "CurlewImages", package: "curlew"),
-                    .product(name: "HTTPTypes", package: "swift-http-types"),
-                ],
-                swiftSettings: settings
-            )
+            .executableTarget(name: name, dependencies: dependencies(of: name), swiftSettings: settings)
         },
     swiftLanguageModes: [.v6]
 )

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// The fields that a cache reads: ages and lifetimes stay within their bounds, nothing is stored that says no-store, no stale response
 /// is served where that is forbidden, and no response to one user's credentials is stored for all.

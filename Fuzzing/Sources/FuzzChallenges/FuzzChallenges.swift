@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Challenges: each field's are within their bounds and of the right form, and what is written and read again is the same.
 @main

@@ -1,6 +1,7 @@
 internal import FuzzingKit
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Texts in legacy encodings: repaired they are always text, of a bounded size, and no quotation mark or angle bracket is hidden by
 /// invalid bytes; what is not repaired is the same text or an error.

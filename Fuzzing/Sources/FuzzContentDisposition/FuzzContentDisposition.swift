@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Names for files: whatever a server says, the name is one in a folder, is seen, and harms no system.
 @main

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Heads of responses: a parser that remembers the heads before makes of each the same as one that has seen none, and no
 /// field that it hands out holds what may not stand there.

@@ -1,6 +1,6 @@
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// JSON: what is read, written and read again is the same, and no set of options takes a text that the most lenient one
 /// refuses.

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// Types that are made up as the fuzzer goes are read by Curlew's decoder as they are by Foundation's: the same values, the same
 /// kinds of errors, at the same paths.

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// Values as JSON: what is written at once, without a tree of parameters, are the bytes that the tree comes to; and both
 /// Foundation and Curlew read the same from them.

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// A value made by decisions: one of the types that have a way of their own, or one whose code does something with its encoder.
 indirect enum MadeValue: Encodable {

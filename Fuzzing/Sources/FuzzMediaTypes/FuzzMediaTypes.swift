@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Media types: what is read and written is read as the same again; its parts are what they may be; it is within itself.
 @main

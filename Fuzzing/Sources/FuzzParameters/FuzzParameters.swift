@@ -1,6 +1,8 @@
 internal import FuzzingKit
 
 @testable internal import Curlew
+@testable internal import CurlewJSON
+@testable internal import CurlewSupport
 
 /// Parameters in queries, forms and JSON, from trees and styles that the input decides: a form holds nothing but what may
 /// stand there, a decoder gets the pairs back that a plain walk of the tree finds, a URI takes it as it is, and the JSON

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Redirects: whatever Location says, the next request goes to a URI that can be read again, by `http` or `https`, never from
 /// the one to the other that is less, and takes no secret to another origin.

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Retry-After and the dates of HTTP: a wait is never negative, digits are seconds, and a date that is written in one of the
 /// three forms is read as what it was.

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// Set-Cookie: whatever servers set, a jar keeps to its bounds, what it sends may stand in a field, and what it writes into a
 /// file it reads again.

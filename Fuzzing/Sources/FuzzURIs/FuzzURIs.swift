@@ -1,6 +1,7 @@
 internal import FuzzingKit
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// URIs: what is read stands for itself when it is read again, holds no byte that may not be sent, and a reference is
 /// resolved as RFC 3986 tells it.

@@ -1,6 +1,7 @@
 internal import Glibc
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// The server that the requests of an input go to: one thread and two ports. At the one it does what the input's script
 /// says, at the other it answers well.
