@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -83,6 +83,13 @@ test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
 test-newer-libcurl: setup ## Runs the tests with the libcurl of Debian 13
 	.ci/newer-libcurl env $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
 
+# The programs' own loader and libraries: those of that release, unpacked beside the system. One test checks the version of libcurl.
+test-debian13: setup ## Runs the tests with the libraries of Debian 13
+	RUNNER='.ci/userland trixie' $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
+
+test-newest: setup ## Runs the tests with the libraries of Debian 13 and the newest libcurl of its backports
+	RUNNER='.ci/userland trixie-backports' $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
+
 # What it finds is shown last, so that a log that is cut off still says it. In one process: a sanitizer makes tests so slow
 # that two of them at a time run into the short timeouts that some have.
 test-thread: setup ## Runs the tests under ThreadSanitizer
@@ -117,11 +124,22 @@ soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=
 test-address: setup ## Runs the tests under AddressSanitizer
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=0:quarantine_size_mb=8}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=address --scratch-path .build-address
 
+ci: ## Does what has to pass before a merge
+	@.ci/run
+
 lint: ## Checks the style of every Swift file
 	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format lint --strict --parallel
 
 format: ## Puts every Swift file into that style
 	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format --in-place --parallel
+
+# The lists show a change of the API in a diff. They are made from the modules that the last `make test` or build left.
+api-list: setup ## Writes the lists of public declarations in API/ anew
+	$(SWIFT) build $(TRAITS) $(SWIFTFLAGS)
+	@.ci/api-list
+
+check-api: ## Compares the lists in API/ with the modules that were built last
+	@.ci/api-list --check
 
 docs: setup ## Builds the documentation into .build/docs; a warning is an error
 	@.ci/docs
@@ -135,4 +153,4 @@ bench: ## Runs the benchmarks
 endif
 
 clean: ## Removes everything that was built
-	rm -rf .build .build-json-alone .build-thread .build-address .build-newer-libcurl .build-traits Examples/.build Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-json-alone .build-thread .build-address .build-newer-libcurl .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build

@@ -9,15 +9,20 @@ var settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// As in the package above.
+// The settings of a package that `swift package init` makes.
+var userSettings: [SwiftSetting] = []
+
+// The setting equals that of the package above.
 if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
     settings.append(.treatAllWarnings(as: .error))
+    userSettings.append(.treatAllWarnings(as: .error))
 }
 
 let package = Package(
     name: "curlew-examples",
     products: [
         .executable(name: "aggregator", targets: ["aggregator-server"]),
+        .executable(name: "cookbook", targets: ["curlew-cookbook"]),
         .executable(name: "curlew", targets: ["curlew"]),
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
         .executable(name: "gallery", targets: ["gallery-server"]),
@@ -28,8 +33,11 @@ let package = Package(
             name: "curlew", path: "..", traits: [.defaults, "Images", "Postgres", "Service", "Storage", "TestKit"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -93,6 +101,40 @@ let package = Package(
             ],
             exclude: ["VaporNames.txt"],
             swiftSettings: settings
+        ),
+        // The sources are those of a user: no settings but those of a new package.
+        .target(
+            name: "Cookbook",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
+                .product(name: "CurlewStorage", package: "curlew"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: userSettings
+        ),
+        .executableTarget(name: "curlew-cookbook", dependencies: ["Cookbook"], swiftSettings: settings),
+        .testTarget(
+            name: "CookbookTests",
+            dependencies: [
+                "Cookbook",
+                "curlew-cookbook",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewStorage", package: "curlew"),
+                .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewTestingTraits", package: "curlew"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: userSettings
         ),
         .target(
             name: "CurlewTool",

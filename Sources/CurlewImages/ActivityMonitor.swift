@@ -1,8 +1,8 @@
 #if Images
 public import Curlew
 
-/// A monitor of network activity for an indicator. It turns on once requests have run for one second, and off 0.17 seconds after the last one
-/// ends, so that the indicator does not flicker.
+/// A monitor of network activity for an indicator. The indicator turns on when requests have run for one second, and
+/// off 0.17 seconds after the last one ends, so that it does not flicker.
 ///
 /// ```swift
 /// let monitor = ActivityMonitor()
@@ -12,13 +12,13 @@ public import Curlew
 public actor ActivityMonitor {
     /// A state of the indicator.
     public enum State: Sendable, Hashable {
-        /// Off, and nothing runs.
+        /// The indicator is off, and no task runs.
         case notActive
-        /// Off, and something has begun to run.
+        /// The indicator is off, and a task has begun to run.
         case delayingStart
-        /// On.
+        /// The indicator is on.
         case active
-        /// On, and nothing runs any more.
+        /// The indicator is on, and no task runs any more.
         case delayingEnd
     }
 
@@ -26,7 +26,8 @@ public actor ActivityMonitor {
     public private(set) var state = State.notActive
     /// The number of running tasks.
     public private(set) var activeCount = 0
-    /// False keeps the indicator off. True by default: whoever makes a monitor wants it, where AFNetworking's shared one begins disabled.
+    /// True if the indicator is enabled; false keeps it off. True by default, whereas AFNetworking's shared monitor
+    /// begins disabled.
     public private(set) var isEnabled = true
     private let activationDelay: Duration
     private let completionDelay: Duration
@@ -39,7 +40,7 @@ public actor ActivityMonitor {
     private let counts = Broadcaster<Int>(bufferSize: 1)
 
     /// - Parameters:
-    ///   - activationDelay: The time that something has to run before the indicator turns on. 1 s by default.
+    ///   - activationDelay: The time that a task has to run before the indicator turns on. 1 s by default.
     ///   - completionDelay: The time that the indicator stays on after the last task has ended. 0.17 s by default.
     ///   - clock: The clock of the delays.
     public init(
@@ -61,10 +62,12 @@ public actor ActivityMonitor {
     /// True while the indicator is on.
     public var isActive: Bool { state == .active || state == .delayingEnd }
 
-    /// The visibility of the indicator as a sequence: the current value first, then every change. A reader that is behind gets the newest.
+    /// The visibility of the indicator as a sequence: the current value first, then every change. A slow reader gets
+    /// only the newest value.
     public var updates: AsyncStream<Bool> { visibility.listen(from: isActive) }
 
-    /// The number of running tasks as a sequence, without delays: the current one first, then every change. A reader that is behind gets the newest.
+    /// The number of running tasks as a sequence, without delays: the current number first, then every change. A slow
+    /// reader gets only the newest number.
     public var activeCounts: AsyncStream<Int> { counts.listen(from: activeCount) }
 
     /// Counts the running tasks of a client's session for as long as both exist. A suspended task does not count.
@@ -83,7 +86,7 @@ public actor ActivityMonitor {
                 var count = 0
                 while let event = await events.next() {
                     count += 1
-                    // A listener that was behind has lost the oldest, ends among them: what is under way is known to the session.
+                    // A slow listener loses the oldest events, including ends. The session knows the current tasks.
                     if count.isMultiple(of: bufferSize), let tasks = await session?.tasks() {
                         let gone = running.subtracting(tasks.map(\.id))
                         running.subtract(gone)
@@ -105,7 +108,7 @@ public actor ActivityMonitor {
 
     private func forget(_ number: Int) { followers[number] = nil }
 
-    /// Keeps the indicator off, or lets it follow the active count again.
+    /// Enables or disables the indicator. When it is enabled again, it follows the active count.
     public func setEnabled(_ isEnabled: Bool) {
         guard self.isEnabled != isEnabled else { return }
         self.isEnabled = isEnabled
@@ -116,7 +119,8 @@ public actor ActivityMonitor {
         }
     }
 
-    /// Adds to the active count, for work that is not a session's task: 1 when it begins, -1 when it ends. The count never falls below zero.
+    /// Adds to the active count, for work other than a session's tasks: 1 when it begins, -1 when it ends. The count
+    /// never falls below zero.
     public func change(by count: Int) {
         let (sum, isOverflow) = activeCount.addingReportingOverflow(count)
         let new = isOverflow ? Int.max : max(0, sum)

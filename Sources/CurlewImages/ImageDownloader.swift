@@ -2,7 +2,8 @@
 public import Curlew
 internal import FoundationEssentials
 
-/// A downloader of images: at most four at a time, equal requests once, through a cache of decoded images.
+/// A downloader of images with at most four concurrent downloads by default. Equal requests share a download, and
+/// decoded images are cached.
 ///
 /// ```swift
 /// let downloader = ImageDownloader(session: api)
@@ -11,10 +12,11 @@ internal import FoundationEssentials
 /// }
 /// ```
 ///
-/// Requests for the same absolute URL share one download, whatever their filters, and all receive its result. Cancelling one request does not
-/// affect the others; the download is cancelled with the last. An image that cannot be decoded is an error.
+/// Requests for the same absolute URL share one download, whatever their filters, and all receive its result.
+/// Cancelling one request does not affect the others; cancelling the last request cancels the download. An image that
+/// cannot be decoded is an error.
 public actor ImageDownloader {
-    /// The order in which requests that wait have their turn.
+    /// The order in which waiting requests start.
     public enum Order: Sendable, Hashable {
         /// The oldest first. The default.
         case firstInFirstOut
@@ -22,13 +24,15 @@ public actor ImageDownloader {
         case lastInFirstOut
     }
 
-    /// A step of a request for an image.
+    /// A phase of a request for an image.
     public enum Phase: Sendable {
-        /// The download has progressed.
+        /// The progress of the download has changed.
         case progress(TaskProgress)
-        /// A preview of an unfinished download: a progressive JPEG at low quality, or the upper rows of a WebP with the rest transparent. It comes
-        /// at 25, 50 and 75 percent of files of at least 64 KiB, in the final size and with the filter applied. A request that joins a
-        /// download gets the previews that are still to come.
+        /// A preview of an unfinished download: a progressive JPEG at low quality, or the upper rows of a WebP with the
+        /// rest transparent.
+        ///
+        /// Previews are made at 25, 50 and 75 percent of files of at least 64 KiB, in the final size and with the
+        /// filter applied. A request that joins a download receives only later previews.
         case partial(Image)
         /// The image was in the cache. The last phase.
         case cached(Image)
@@ -37,7 +41,7 @@ public actor ImageDownloader {
         /// The request failed or was cancelled. The last phase.
         case failed(CurlewError)
 
-        /// The whole image, if this phase has it.
+        /// The complete image; nil in other phases.
         public var image: Image? {
             switch self {
             case .cached(let image), .loaded(let image): image
@@ -46,14 +50,14 @@ public actor ImageDownloader {
         }
     }
 
-    /// The identity of a request, which ``ImageDownloader/cancel(_:)`` takes.
+    /// The identity of a request, for ``ImageDownloader/cancel(_:)``.
     public struct Receipt: Sendable, Hashable, Identifiable {
-        /// The identifier that the caller gave, or a new one.
+        /// The identifier from the caller, or a new one.
         public let id: String
         /// The requested URL.
         public let url: String
-        /// True once it was cancelled or nobody reads its phases any more, which may be before it has begun. Each request has its own: two of one id
-        /// and URL are two.
+        /// True after the request was cancelled or its phases lost their reader, which may happen before it begins. The
+        /// object also gives each request its identity: two requests with the same id and URL differ.
         fileprivate let hasLeft = Guarded(false)
 
         public static func == (a: Receipt, b: Receipt) -> Bool { a.hasLeft === b.hasLeft }
@@ -61,9 +65,10 @@ public actor ImageDownloader {
         public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(hasLeft)) }
     }
 
-    /// The phases of one request, to be read once. Leaving the sequence cancels the request. A reader that is behind gets the newest four.
+    /// The phases of one request; they can be read once. Leaving the sequence cancels the request. A slow reader
+    /// receives only the newest four.
     public struct Phases: AsyncSequence, Sendable {
-        /// The receipt, for cancelling the request from elsewhere.
+        /// The receipt, for cancelling the request from other code.
         public let receipt: Receipt
         fileprivate let stream: AsyncStream<Phase>
 
@@ -72,7 +77,7 @@ public actor ImageDownloader {
 
     /// The cache of decoded images; nil if there is none.
     public nonisolated let cache: AutoPurgingImageCache?
-    /// The session that downloads.
+    /// The session for the downloads.
     public nonisolated let session: HTTPSession
     private let order: Order
     private let limit: Int
@@ -83,13 +88,15 @@ public actor ImageDownloader {
     private var active = 0
 
     /// - Parameters:
-    ///   - session: The session that downloads. A cache of files is a link of its chain.
-    ///   - cache: The cache of decoded images: one of 100 MiB by default; nil keeps none. The key is the absolute URL, to which decoding options
-    ///     other than the defaults (`fitting`, no animation) are appended, so that downloaders with different options can share a cache.
-    ///   - order: The order in which pending requests start.
-    ///   - maximumActive: The most downloads at a time. 4 by default.
-    ///   - options: How images are decoded.
-    ///   - progressive: True, the default, adds previews (``Phase/partial(_:)``) to the phases. Each preview decodes the image once more.
+    ///   - session: The session for the downloads. A cache of files is a link of its chain.
+    ///   - cache: The cache of decoded images: a new one of 100 MiB by default, or nil for no cache. Its keys are
+    ///     absolute URLs. Decoding options other than the defaults (`fitting`, no animation) are appended, so that
+    ///     downloaders with different options can share a cache.
+    ///   - order: The order in which waiting requests start.
+    ///   - maximumActive: The maximum number of concurrent downloads. 4 by default.
+    ///   - options: The options of decoding.
+    ///   - progressive: True, the default, adds previews (``Phase/partial(_:)``) to the phases. Each preview decodes
+    ///     the image once more.
     public init(
         session: HTTPSession, cache: AutoPurgingImageCache? = AutoPurgingImageCache(), order: Order = .firstInFirstOut,
         maximumActive: Int = 4, options: Image.DecodingOptions = Image.DecodingOptions(), progressive: Bool = true
@@ -102,30 +109,30 @@ public actor ImageDownloader {
         isProgressive = progressive
     }
 
-    /// One request of somebody's.
+    /// A caller's request.
     struct Request {
         let receipt: Receipt
         let filter: ImageFilter?
-        /// True if the phases are shown to somebody, and not only the image that they end with.
+        /// True if a caller reads the phases, not only the final image.
         let isShown: Bool
         let phases: AsyncStream<Phase>.Continuation
 
-        /// True once it was cancelled.
+        /// True after the request was cancelled.
         var hasLeft: Bool { receipt.hasLeft.withLock { $0 } }
     }
 
-    /// One download, and who waits for it, in the order in which they came.
+    /// A download with its requests, in the order of their arrival.
     private struct Download {
         var requests: [Request]
         var task: Task<Void, Never>?
-        /// True once the last request had left, and it was cancelled for that.
+        /// True after the last request left, which cancelled the download.
         var isAbandoned = false
     }
 
-    /// The number of downloads that are under way.
+    /// The number of current downloads.
     public var activeCount: Int { active }
 
-    /// The number of downloads that wait for their turn.
+    /// The number of waiting downloads.
     public var waitingCount: Int { waiting.count }
 
     /// The number of requests that wait for an image, for tests.
@@ -133,7 +140,7 @@ public actor ImageDownloader {
 
     /// Requests an image. The last phase is the image or the error.
     /// - Parameters:
-    ///   - url: The URL, relative ones against the session's base.
+    ///   - url: The URL; a relative one is resolved against the session's base URL.
     ///   - filter: The filter to apply. The original and the filtered image are both cached.
     ///   - id: The identifier of the receipt; a new one by default.
     public nonisolated func image(_ url: String, filter: ImageFilter? = nil, id: String? = nil) -> Phases {
@@ -142,12 +149,12 @@ public actor ImageDownloader {
         return phases
     }
 
-    /// A request that has not begun.
+    /// Makes a request without starting it.
     nonisolated func request(_ url: String, _ filter: ImageFilter? = nil, id: String? = nil, isShown: Bool) -> (
         Request, Phases
     ) {
         let receipt = Receipt(id: id ?? UUID().uuidString, url: url)
-        // The last phase is always among the newest.
+        // The last phase is always among the newest ones.
         let (stream, phases) = AsyncStream.makeStream(of: Phase.self, bufferingPolicy: .bufferingNewest(4))
         let request = Request(receipt: receipt, filter: filter, isShown: isShown, phases: phases)
         phases.onTermination = { [weak self] end in
@@ -158,7 +165,7 @@ public actor ImageDownloader {
         return (request, Phases(receipt: receipt, stream: stream))
     }
 
-    /// The image, from the cache or downloaded. Cancelling the task cancels the request.
+    /// Returns an image from the cache or downloads it. Cancelling the task cancels the request.
     /// - Throws: ``Curlew/CurlewError``.
     public nonisolated func load(_ url: String, filter: ImageFilter? = nil) async throws -> Image {
         let (request, phases) = request(url, filter, isShown: false)
@@ -174,7 +181,7 @@ public actor ImageDownloader {
     }
 
     private static func cancelled(_ url: String) -> CurlewError {
-        // Without a password that it may have.
+        // The description of a URI contains no password.
         let name = (try? CurlewURI(url))?.description ?? "a relative URL"
         return CurlewError(.cancelled, "the request for the image at \(name) was cancelled")
     }
@@ -189,8 +196,8 @@ public actor ImageDownloader {
         return receipt
     }
 
-    /// Cancels a request, which ends with ``Curlew/ErrorCode/cancelled``. The download continues for the others and is cancelled with the last
-    /// request. Nothing happens to a request that has ended.
+    /// Cancels a request, which ends with ``Curlew/ErrorCode/cancelled``. The download continues for other requests and
+    /// is cancelled with the last one. A request that has ended is not affected.
     public func cancel(_ receipt: Receipt) {
         receipt.hasLeft.withLock { $0 = true }
         guard let key = downloads.first(where: { $0.value.requests.contains { $0.receipt == receipt } })?.key,
@@ -204,13 +211,13 @@ public actor ImageDownloader {
             waiting.remove(at: place)
             downloads[key] = nil
         } else {
-            // Its place is free when it has ended, not before: there are never more than allowed.
+            // The slot is released when the download has ended, so that the limit is never exceeded.
             downloads[key]?.isAbandoned = true
             downloads[key]?.task?.cancel()
         }
     }
 
-    /// Begins a request, unless it was cancelled before.
+    /// Begins a request, unless it is already cancelled.
     func begin(_ request: Request) async {
         let uri: CurlewURI
         do {
@@ -220,7 +227,7 @@ public actor ImageDownloader {
         }
         let key = uri.description
         guard !request.hasLeft else { return fail(request, Self.cancelled(key)) }
-        // Whoever joins a download does not ask the cache, as the download is newer.
+        // A request that joins a download ignores the cache, because the download is newer.
         if downloads[key]?.requests.isEmpty == false {
             downloads[key]?.requests.append(request)
             return
@@ -235,7 +242,7 @@ public actor ImageDownloader {
         } catch {
             return fail(request, error)
         }
-        // Others may have come while the cache was asked.
+        // Other requests may have arrived while the cache was queried.
         if downloads[key] == nil {
             downloads[key] = Download(requests: [])
             waiting.append(key)
@@ -252,7 +259,8 @@ public actor ImageDownloader {
         return try await Self.filtered(filter, key, cache) { await cache.image(for: key) }
     }
 
-    /// What an image is kept under: its URL, and behind a space, which no URL has, how it was decoded, if not as by default.
+    /// The cache key of an image: its URL, and after a space, which no URL contains, its decoding options other than
+    /// the defaults.
     private func cacheKey(_ key: String) -> String {
         var key = key
         if let size = options.fitting { key += " fit-\(size.width)x\(size.height)" }
@@ -271,7 +279,7 @@ public actor ImageDownloader {
         while active < limit, !waiting.isEmpty {
             let key = order == .firstInFirstOut ? waiting.removeFirst() : waiting.removeLast()
             active += 1
-            // The image may be for others than the caller who had it started.
+            // The download also serves other callers than the one whose task starts it.
             downloads[key]?.task = CallScope.outside { Task { await self.run(key) } }
         }
     }
@@ -280,14 +288,14 @@ public actor ImageDownloader {
         let result = await fetch(key)
         active -= 1
         let download = downloads.removeValue(forKey: key)
-        // Whoever came after the last had left wants it anew.
+        // Requests that arrived after the last one had left need a new download.
         if case .failure = result, download?.isAbandoned == true, let requests = download?.requests, !requests.isEmpty {
             downloads[key] = Download(requests: requests)
             waiting.append(key)
             return startNext()
         }
         startNext()
-        // What a filter makes is made once for all who have asked for it.
+        // Each filter is applied once for all requests with it.
         var made: [String: Image] = [:]
         for request in download?.requests ?? [] { await finish(request, key, result, &made) }
     }
@@ -323,10 +331,10 @@ public actor ImageDownloader {
         for request in downloads[key]?.requests ?? [] { request.phases.yield(.progress(progress)) }
     }
 
-    /// Shows what has come of an image to those who look on.
+    /// Sends previews of an unfinished image to the requests that show phases.
     private func show(_ beginning: [UInt8], of key: String) async {
         guard downloads[key]?.requests.contains(where: \.isShown) == true else { return }
-        // What is wrong with it is said at the end.
+        // Errors in the beginning are ignored: the final decoding reports them.
         let decoded = try? await onGlobalExecutor { [options] in try Image.beginning(of: beginning, options: options) }
         guard let image = decoded ?? nil else { return }
         for request in downloads[key]?.requests ?? [] where request.isShown {
@@ -356,8 +364,8 @@ public actor ImageDownloader {
         }
     }
 
-    /// Filters run elsewhere than on this actor.
-    /// - Parameter plain: The image that the filter is for; nil if there is none.
+    /// Applies a filter outside of this actor.
+    /// - Parameter plain: Returns the unfiltered image; nil if there is none.
     private static func filtered(
         _ filter: ImageFilter, _ key: String, _ cache: AutoPurgingImageCache?, _ plain: () async -> Image?
     ) async throws -> Image? {
@@ -374,7 +382,7 @@ public actor ImageDownloader {
     }
 }
 
-/// Tasks that follow the tasks of one call.
+/// The tasks that observe the tasks of one call.
 private final class Followers: Sendable {
     private let tasks = Guarded<[Task<Void, Never>]>([])
 

@@ -1,23 +1,25 @@
 #if Images
 public import Curlew
 
-/// Reads an image: PNG, JPEG, GIF, WebP, TIFF, BMP, ICO and AVIF.
+/// A serializer for images: PNG, JPEG, GIF, WebP, TIFF, BMP, ICO and AVIF.
 ///
-/// It takes `image/tiff`, `image/jpeg`, `image/gif`, `image/png`, `image/ico`, `image/x-icon`, `image/bmp`, `image/x-bmp`,
-/// `image/x-xbitmap` and `image/x-win-bitmap`, as AFNetworking does, and `image/webp`, `image/avif` and `image/vnd.microsoft.icon`. What the
-/// bytes are counts, not what they are called: a PNG that says it is a JPEG is read, and a page that says it is a PNG is
-/// ``Curlew/ErrorCode/decodingFailed``, unlike in AFNetworking, where it was success without an image.
+/// It accepts `image/tiff`, `image/jpeg`, `image/gif`, `image/png`, `image/ico`, `image/x-icon`, `image/bmp`,
+/// `image/x-bmp`, `image/x-xbitmap` and `image/x-win-bitmap`, as AFNetworking does, and `image/webp`, `image/avif` and
+/// `image/vnd.microsoft.icon`. The bytes determine the format, not the media type: a PNG that is declared as a JPEG is
+/// decoded. A web page that is declared as a PNG fails with ``Curlew/ErrorCode/decodingFailed``; AFNetworking reports
+/// success without an image for it.
 ///
-/// Decoding runs on the global concurrent executor, never on an event loop. ``EncodedImageResponseSerializer`` leaves it for later.
+/// Decoding runs on the global concurrent executor, never on an event loop. ``EncodedImageResponseSerializer``
+/// postpones decoding.
 ///
 /// ```swift
 /// let image = try await api.get("birds/7.jpg", as: .image(fitting: Image.Size(200, 200)))
 /// ```
 public struct ImageResponseSerializer: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(Self.contentTypes))
-    /// How images are decoded.
+    /// The options of decoding.
     public var options: Image.DecodingOptions
-    /// The number of pixels to a point of the images that are read; see ``Image/scale``. 1 by default.
+    /// The number of pixels per point in decoded images; see ``Image/scale``. 1 by default.
     public var scale: Double
 
     public init(options: Image.DecodingOptions = Image.DecodingOptions(), scale: Double = 1) {
@@ -25,13 +27,13 @@ public struct ImageResponseSerializer: BodyResponseSerializer {
         self.scale = scale
     }
 
-    /// The media types that are taken by default.
+    /// The media types that are accepted by default.
     public static let contentTypes: [ContentType] = [
         "tiff", "jpeg", "gif", "png", "ico", "x-icon", "bmp", "x-bmp", "x-xbitmap", "x-win-bitmap", "webp", "avif",
         "vnd.microsoft.icon",
     ].map { ContentType("image", $0) }
 
-    /// A few bytes can hold millions of pixels.
+    /// The size from which decoding leaves the event loop: zero, because a few bytes can contain millions of pixels.
     public static var offloadSize: ByteSize { 0 }
 
     static let acceptField = "image/avif, image/webp, image/*"
@@ -39,7 +41,7 @@ public struct ImageResponseSerializer: BodyResponseSerializer {
     public var format: String { "image" }
 
     public func decode(_ response: CurlewResponse.Collected) throws -> Image {
-        // Decoding takes its time, and does not stop once it has begun.
+        // Decoding takes long and cannot be cancelled once it has begun.
         guard !Task.isCancelled else {
             throw CurlewError(.cancelled, "the task was cancelled before its image was decoded")
         }
@@ -49,12 +51,12 @@ public struct ImageResponseSerializer: BodyResponseSerializer {
     }
 }
 
-/// Reads an image without decoding it: AFNetworking's `automaticallyInflatesResponseImage` set to `NO`.
+/// A serializer for images that are not decoded: AFNetworking's `automaticallyInflatesResponseImage` set to `NO`.
 ///
-/// It takes what ``ImageResponseSerializer`` takes, and refuses what does not begin like an image.
+/// It accepts the media types of ``ImageResponseSerializer``, and rejects bytes that do not begin like an image.
 public struct EncodedImageResponseSerializer: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(ImageResponseSerializer.contentTypes))
-    /// The number of pixels to a point; see ``Image/scale``. 1 by default.
+    /// The number of pixels per point; see ``Image/scale``. 1 by default.
     public var scale: Double
 
     public init(scale: Double = 1) { self.scale = scale }
@@ -68,8 +70,8 @@ public struct EncodedImageResponseSerializer: BodyResponseSerializer {
 }
 
 extension CurlewResponse.Collected {
-    /// The body.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/emptyBody`` if there is none.
+    /// The body of the response.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/emptyBody`` for an empty body.
     fileprivate var imageBytes: [UInt8] {
         get throws {
             guard !body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and an image needs one") }
@@ -79,7 +81,7 @@ extension CurlewResponse.Collected {
 }
 
 extension ResponseSerializer where Self == EncodedImageResponseSerializer {
-    /// The body as an image that is decoded when that is asked for.
+    /// The body as an image that is decoded on demand.
     public static var encodedImage: EncodedImageResponseSerializer { EncodedImageResponseSerializer() }
 }
 
@@ -87,7 +89,7 @@ extension ResponseSerializer where Self == ImageResponseSerializer {
     /// The body as an image.
     public static var image: ImageResponseSerializer { ImageResponseSerializer() }
 
-    /// The body as an image that fits into a size, in its proportions, and is not enlarged.
+    /// The body as an image that is scaled down to fit into a size, with its proportions; it is never enlarged.
     public static func image(fitting size: Image.Size) -> ImageResponseSerializer {
         ImageResponseSerializer(options: Image.DecodingOptions(fitting: size))
     }

@@ -1,11 +1,11 @@
 #if !Images
-// Whoever forgets the trait gets its name from the compiler, not only that there is no such type.
+// Without the trait, the compiler's error names the missing trait instead of only a missing type.
 
-/// Not here without the trait `Images`.
+/// Unavailable without the trait `Images`.
 @available(*, unavailable, message: "CurlewImages needs Curlew's trait Images: traits: [.defaults, \"Images\"]")
 public enum Image {}
 
-/// Not here without the trait `Images`.
+/// Unavailable without the trait `Images`.
 @available(*, unavailable, message: "CurlewImages needs Curlew's trait Images: traits: [.defaults, \"Images\"]")
 public enum ImageResponseSerializer {}
 #endif

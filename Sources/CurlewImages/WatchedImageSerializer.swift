@@ -2,13 +2,13 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// Reads an image as another serializer does, and shows its bytes on the way: at a quarter, half and three quarters of a file that a codec can
-/// show in part.
+/// A serializer that reads an image by another serializer and shows its first bytes at a quarter, half and three
+/// quarters of the file, if a codec can decode a part of it.
 struct WatchedImageSerializer: ResponseSerializer {
     private let base: ImageResponseSerializer
     private let show: @Sendable ([UInt8]) async -> Void
 
-    /// - Parameter show: Called with all bytes that have come. The body waits for it.
+    /// - Parameter show: Called with all bytes received so far. The body waits for it.
     init(_ base: ImageResponseSerializer, show: @escaping @Sendable ([UInt8]) async -> Void) {
         self.base = base
         self.show = show
@@ -18,16 +18,16 @@ struct WatchedImageSerializer: ResponseSerializer {
 
     func serialize(_ response: CurlewResponse) async throws -> Image { try await base.serialize(watched(response)) }
 
-    // By the base, which reports what it makes of a response.
+    // The base serializer intercepts, because it reports its result.
     func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws -> Image {
         try await base.intercept(request) { try await watched(next($0)) }
     }
 
     private func watched(_ response: CurlewResponse) -> CurlewResponse {
-        // Shorter files come in one piece, mostly; where the length is not known, nobody knows what a quarter is.
+        // Shorter files usually arrive in one piece, and without a length a quarter is unknown.
         guard let length = response.body.length, length >= 64 << 10, response.status == .ok else { return response }
         var response = response
-        // Divided first: a peer may claim any length.
+        // The division comes first to avoid an overflow: a peer may claim any length.
         let steps = [1, 2, 3].map { Int(length / 4) * $0 }
         response.body = .stream(
             WatchedBody(body: response.body, steps: steps, show: show), over: response.body, length: length)
@@ -35,7 +35,7 @@ struct WatchedImageSerializer: ResponseSerializer {
     }
 }
 
-/// The chunks of a body, whose bytes are shown when there are so many.
+/// The chunks of a body; the first bytes are shown when their number reaches the steps.
 private struct WatchedBody: AsyncSequence {
     let body: CurlewResponse.Body
     let steps: [Int]
@@ -47,7 +47,7 @@ private struct WatchedBody: AsyncSequence {
 
     struct AsyncIterator: AsyncIteratorProtocol {
         var chunks: CurlewResponse.Body.AsyncIterator
-        /// The lengths that are still to come.
+        /// The lengths at which bytes will still be shown.
         var steps: [Int]
         let show: @Sendable ([UInt8]) async -> Void
         var bytes: [UInt8] = []

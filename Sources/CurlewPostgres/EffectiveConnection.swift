@@ -3,13 +3,13 @@ internal import CPQ
 internal import Curlew
 internal import Glibc
 
-/// The words of a connection as libpq uses them: those of the settings, its environment, its files and its defaults.
+/// The effective parameters of a libpq connection: those of the settings, the environment, its files and its defaults.
 struct EffectiveConnection {
     private var words: [String: String] = [:]
 
     init(words: [String: String]) { self.words = words }
 
-    /// nil if libpq has no memory for them.
+    /// Reads the parameters; nil if libpq is out of memory.
     init?(_ connection: OpaquePointer) {
         guard let options = PQconninfo(connection) else { return nil }
         defer { PQconninfoFree(options) }
@@ -20,7 +20,8 @@ struct EffectiveConnection {
         }
     }
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a connection over a network that has less protection.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a connection over a network with
+    ///   less protection.
     func verify(_ protection: PostgresSettings.Protection) throws {
         guard protection != .none, !isLocal else { return }
         let mode = words["sslmode"] ?? "prefer"
@@ -32,7 +33,7 @@ struct EffectiveConnection {
             "the database is on another machine, and sslmode is \(mode): the settings' protection needs \(wanted)")
     }
 
-    /// True if each of the servers is reached without a network.
+    /// True if no server is reached over a network.
     private var isLocal: Bool {
         let hosts = list("host")
         let addresses = list("hostaddr")
@@ -46,7 +47,8 @@ struct EffectiveConnection {
         (words[word] ?? "").split(separator: ",", omittingEmptySubsequences: false)
     }
 
-    /// True for a socket's folder, an abstract socket, and an address of the loopback. The empty host is libpq's folder of sockets.
+    /// True for a folder of sockets, an abstract socket, and a loopback address. An empty host is libpq's folder of
+    /// sockets.
     private static func isLocal(_ host: Substring) -> Bool {
         guard let first = host.utf8.first, first != UInt8(ascii: "/"), first != UInt8(ascii: "@") else { return true }
         if host.lowercased() == "localhost" { return true }

@@ -3,7 +3,7 @@ internal import CPQ
 internal import Dispatch
 internal import Glibc
 
-/// A value that goes to PostgreSQL or comes from it, in its text form.
+/// A value for PostgreSQL or from PostgreSQL, in its text form.
 enum PostgresValue: Sendable {
     case null
     case text(String)
@@ -13,7 +13,7 @@ enum PostgresValue: Sendable {
     static func bool(_ value: Bool) -> PostgresValue { .text(value ? "t" : "f") }
     static func bytes(_ value: [UInt8]?) -> PostgresValue { value.map { .text(hex($0)) } ?? .null }
 
-    /// An array of texts; each element is quoted, so that it means itself.
+    /// An array of texts; each element is quoted, so that none is parsed as something else.
     static func array(_ elements: [String?]) -> PostgresValue {
         var text = "{"
         for (index, element) in elements.enumerated() {
@@ -72,28 +72,29 @@ struct PostgresRow: Sendable {
     }
 }
 
-/// A failure of PostgreSQL, or of the way to it.
+/// A failure of PostgreSQL or of the connection to it.
 struct PostgresFailure: Error {
-    /// SQLSTATE; nil if the server was not reached, or the connection was lost.
+    /// The SQLSTATE; nil if the server was not reached or the connection was lost.
     var state: String?
-    /// The primary message of the server, or libpq's.
+    /// The primary message of the server, or libpq's message.
     var message: String
-    /// True if the statement has not reached the server.
+    /// True if the statement did not reach the server.
     var isUnsent = false
 
-    /// True if what came of the statement is not known, or if another connection may do it: the server has become one that only reads, since
-    /// another has taken its place.
+    /// True if the result of the statement is unknown, or if another connection may succeed: after a failover the old
+    /// server has become read-only.
     var isLost: Bool {
-        // A server that has no patience with a session ends it by 25P03 or 25P04.
+        // A server ends sessions that exceed its timeouts with 25P03 or 25P04.
         state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || ["25006", "25P03", "25P04"].contains($0) } ?? true
     }
-    /// True if the transaction was undone because of others, and may be begun again.
+    /// True if the transaction was rolled back because of others, and may be repeated.
     var isConflict: Bool { state == "40001" || state == "40P01" }
 }
 
-/// A connection to PostgreSQL by libpq, which never blocks: its statements are run one after another.
+/// A libpq connection to PostgreSQL, which never blocks. Its statements run one after another.
 actor PostgresConnection {
-    /// A connection of libpq. Unchecked, for one at a time touches it: what blocks while it is being made, then its actor.
+    /// A connection of libpq. Unchecked, because one thread at a time uses it: the blocking work during connecting,
+    /// then the actor.
     private final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
 
@@ -105,7 +106,7 @@ actor PostgresConnection {
     private let handle: Handle
     private let timeout: Duration
     private var isOpen = true
-    /// The numbers of the statements that are prepared.
+    /// The numbers of the prepared statements.
     private var prepared: [String: Int] = [:]
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -119,7 +120,7 @@ actor PostgresConnection {
 
     private static let starting = DispatchQueue(label: "curlew.postgres.start", attributes: .concurrent)
 
-    /// Does what looks up names, which blocks, and waits for it no longer than until the end of its time. What comes of it later is dropped.
+    /// Runs blocking work, such as name look-ups, and waits for it until a deadline. A late result is dropped.
     private static func blocking<Value: Sendable>(
         until end: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Value
     ) async throws -> Value {
@@ -139,7 +140,7 @@ actor PostgresConnection {
 
     static func connect(_ settings: PostgresSettings) async throws -> PostgresConnection {
         let words = [
-            // What the settings say comes later, and counts.
+            // The settings come later in this list and take precedence.
             ("fallback_application_name", "curlew"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
             ("keepalives_count", "3"), ("target_session_attrs", "read-write"), ("dbname", settings.connection),
             ("client_encoding", "UTF8"),
@@ -152,7 +153,7 @@ actor PostgresConnection {
             return PQconnectStartParams(&names, &values, 1).map { Handle($0) }
         }
         guard let handle else { throw PostgresFailure(message: "there is no memory for a connection") }
-        // The password was not sent yet.
+        // The password has not been sent yet.
         guard let words = EffectiveConnection(handle.pointer) else {
             throw PostgresFailure(message: "there is no memory for a connection")
         }
@@ -176,7 +177,7 @@ actor PostgresConnection {
             case .cancelled: throw CancellationError()
             }
             let handle = handle
-            // The next of several hosts is looked up here.
+            // A list of hosts causes further name look-ups here.
             switch try await Self.blocking(until: end, { PQconnectPoll(handle.pointer) }) {
             case PGRES_POLLING_OK:
                 guard PQsetnonblocking(handle.pointer, 1) == 0 else { throw connectionFailure() }
@@ -200,15 +201,15 @@ actor PostgresConnection {
 
     // MARK: Statements
 
-    /// Runs a statement, which is prepared once and known by its text.
-    /// - Throws: ``PostgresFailure``, or `CancellationError`; after a lost connection nothing can be run any more.
+    /// Runs a statement, which is prepared once and cached by its text.
+    /// - Throws: ``PostgresFailure``, or `CancellationError`. After a lost connection no statement can run.
     func run(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> [PostgresRow] {
         await enter()
         defer { leave() }
         return try await runNow(sql, parameters)
     }
 
-    /// Runs statements in a transaction; whatever `work` throws undoes it, and closes the connection.
+    /// Runs statements in a transaction; an error of `work` closes the connection, which rolls the transaction back.
     func transaction<Value: Sendable>(_ work: @Sendable (isolated PostgresConnection) async throws -> Value)
         async throws -> Value
     {
@@ -249,9 +250,10 @@ actor PostgresConnection {
         return try await results()
     }
 
-    /// Sees whether the server has ended the connection since its last statement: then nothing was sent, and another one may be made for it.
+    /// Throws if the server has ended the connection since the last statement. The new statement is then unsent, and a
+    /// new connection may run it.
     private func lookForEnd() throws {
-        // The first look reads what the server has said last, the second its end.
+        // The first call reads the server's last messages, the second detects the end of the connection.
         guard isOpen, PQconsumeInput(handle.pointer) == 1, PQisBusy(handle.pointer) == 0,
             PQconsumeInput(handle.pointer) == 1
         else {
@@ -275,7 +277,7 @@ actor PostgresConnection {
                 guard left >= 0 else { throw connectionFailure() }
                 if left == 0 { break }
                 try await wait(.writing, until: end)
-                // The server may have to be read before it reads on.
+                // The server may only continue to read after the client has read.
                 guard PQconsumeInput(handle.pointer) == 1 else { throw connectionFailure() }
             }
             var rows: [PostgresRow] = []
@@ -329,11 +331,11 @@ actor PostgresConnection {
         func field(_ name: Character) -> String? {
             PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { line(UnsafePointer($0)) }
         }
-        // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY.
+        // The codes of PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY.
         return PostgresFailure(state: field("C"), message: field("M") ?? "")
     }
 
-    // MARK: Turns
+    // MARK: Mutual exclusion
 
     private func enter() async {
         if !isBusy {
@@ -352,7 +354,7 @@ actor PostgresConnection {
 
     // MARK: Notifications
 
-    /// Waits for notifications, and returns what they say; nothing if none has come in time.
+    /// Waits for notifications and returns their payloads; empty if none arrived in time.
     func notifications(within timeout: Duration) async throws -> [String] {
         await enter()
         defer { leave() }

@@ -1,7 +1,7 @@
 #if Postgres
 internal import Curlew
 
-/// A connection that is made when it is needed, and made again when it was lost.
+/// A connection that is made on demand, and made again after it was lost.
 actor PostgresLink {
     private static let shortestWait = Duration.milliseconds(100)
     static let longestWait = Duration.seconds(5)
@@ -11,11 +11,11 @@ actor PostgresLink {
     private var connection: PostgresConnection?
     private var connecting: Task<PostgresConnection, any Error>?
     private(set) var isClosed = false
-    /// After a failure so long nobody tries again.
+    /// The time after a failure in which no new attempt is made.
     private var wait = Duration.zero
     private var lastFailure: (moment: ContinuousClock.Instant, error: any Error)?
 
-    /// - Parameter prepare: What each new connection is told first.
+    /// - Parameter prepare: The first statements of each new connection.
     init(_ settings: PostgresSettings, prepare: @escaping @Sendable (PostgresConnection) async throws -> Void) {
         self.settings = settings
         self.prepare = prepare
@@ -27,8 +27,8 @@ actor PostgresLink {
         connecting?.cancel()
     }
 
-    /// The connection, made again if it was lost.
-    /// - Throws: ``PostgresFailure``; at once, for a while after an attempt that has failed.
+    /// Returns the connection, and makes it again if it was lost.
+    /// - Throws: ``PostgresFailure``; for a while after a failed attempt it is thrown at once.
     func open() async throws -> PostgresConnection {
         if let connection, await connection.isUsable { return connection }
         guard !isClosed else { throw PostgresFailure(message: "the session is closed") }
@@ -56,9 +56,10 @@ actor PostgresLink {
         }
     }
 
-    /// Does something on the connection. It is not cancelled with its caller: others use the connection, and to break off a statement is to
-    /// lose it. Its time is limited.
-    /// - Parameter mayBeRepeated: Whether doing it twice is as good as once: then a connection that was lost is made again for it.
+    /// Performs work on the connection. The work ignores the caller's cancellation: others use the connection, and
+    /// cancelling a statement closes it. The settings' timeouts limit its duration.
+    /// - Parameter mayBeRepeated: True if the work is idempotent; it is then repeated on a new connection if the
+    ///   connection was lost.
     func perform<Value: Sendable>(
         mayBeRepeated: Bool, _ work: @escaping @Sendable (PostgresConnection) async throws -> Value
     ) async throws -> Value {

@@ -1,25 +1,26 @@
 #if Postgres
 internal import Curlew
 
-/// Makes the tables of a schema, or brings them to this version.
+/// Makes the tables of a schema, or migrates them to this version.
 enum PostgresMigration {
-    /// What each connection is told first.
+    /// Sets up a new connection, before its other statements.
     static func setUp(_ connection: PostgresConnection, _ settings: PostgresSettings) async throws {
         let milliseconds = settings.statementTimeout.wholeMilliseconds
         let values = [
             ("search_path", quoted(settings.schema)), ("statement_timeout", "\(milliseconds)"), ("lock_timeout", "0"),
             ("idle_in_transaction_session_timeout", "\(milliseconds)"),
-            // The functions count on seeing what was committed before each of their statements.
+            // The functions rely on seeing the data committed before each of their statements.
             ("default_transaction_isolation", "read committed"), ("default_transaction_deferrable", "off"),
             ("bytea_output", "hex"), ("array_nulls", "on"),
-            // Each statement has an index in its order. What is known of a table that has just grown would lead the planner elsewhere.
+            // Each statement has an index in its order. Outdated statistics of a fast-growing table would mislead the
+            // planner.
             ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_sort", "off"), ("jit", "off"),
             ("plan_cache_mode", "force_generic_plan"),
         ]
         _ = try await connection.run(
             "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS x (name, value)",
             [.array(values.map(\.0)), .array(values.map(\.1))])
-        // What was promised survives the server's machine, whatever is good enough for the rest of the database.
+        // Promised changes must survive a failure of the server's machine, whatever the database's default is.
         _ = try await connection.run(
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
         try await PostgresOwnership.verify(connection, schema: settings.schema)
@@ -37,7 +38,7 @@ enum PostgresMigration {
     private static func migrate(_ connection: PostgresConnection, schema: String) async throws {
         if try await version(connection, schema) == PostgresSchema.version { return }
         try await connection.transaction { connection in
-            // One at a time.
+            // The advisory lock allows one migration at a time.
             _ = try await connection.runNow(
                 "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text("curlew/\(schema)")])
             let version = try await readVersion(connection, schema)
@@ -66,7 +67,7 @@ enum PostgresMigration {
         try await readVersion(schema) { try await connection.runNow($0, $1) }
     }
 
-    /// The version of the schema, this one's for one that is newer and can be used; 0 if it has none.
+    /// The version of the schema, or this program's version if the schema is newer but compatible; 0 for a new schema.
     private static func readVersion(
         _ schema: String, _ run: (String, [PostgresValue]) async throws -> [PostgresRow]
     ) async throws -> Int {
@@ -86,7 +87,7 @@ enum PostgresMigration {
 }
 
 extension Duration {
-    /// Whole milliseconds, in the bounds of what a database can add to a time.
+    /// The duration in whole milliseconds, within the bounds that a database can add to a time.
     var wholeMilliseconds: Int64 { min(max(nanosecondsClamped / 1_000_000, 0), 1_000_000_000_000_000) }
 }
 #endif

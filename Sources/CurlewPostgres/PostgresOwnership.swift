@@ -1,11 +1,11 @@
 #if Postgres
 internal import Curlew
 
-/// The owners of a schema and of what is in it. The functions of a schema run with the rights of the worker that calls them: a role that can
-/// make or replace one has those rights.
+/// A check of the owners of a schema and its objects. The functions of a schema run with the rights of the worker that
+/// calls them, so a role that can make or replace a function has these rights.
 enum PostgresOwnership {
-    /// Superusers, the role of the worker and the roles whose rights it has are trusted. A superuser has the rights of all roles, and trusts
-    /// superusers alone.
+    /// Trusted roles are superusers, the worker's role, and the roles whose rights it has. A worker that is a superuser
+    /// has the rights of all roles, and trusts only superusers.
     private static let statement = """
         WITH me AS (SELECT oid, rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user),
         trusted AS (
@@ -35,8 +35,8 @@ enum PostgresOwnership {
             WHERE NOT EXISTS (SELECT 1 FROM trusted WHERE trusted.oid = f.owner) LIMIT 1
         """
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/queueFailed`` if a role that is not trusted owns the schema or something in it,
-    ///   or may create something there. A schema that does not exist passes.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/queueFailed`` if a role that is not trusted owns the
+    ///   schema or an object in it, or may create objects there. A schema that does not exist passes.
     static func verify(_ connection: PostgresConnection, schema: String) async throws {
         guard let row = try await connection.run(statement, [.text(schema)]).first else { return }
         throw CurlewError(

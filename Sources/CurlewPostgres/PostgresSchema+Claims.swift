@@ -1,6 +1,6 @@
 #if Postgres
 extension PostgresSchema {
-    /// The functions on claims.
+    /// The SQL functions for claims.
     static let claims = """
         -- Each reach has its own: nobody may be there who could run one that was woken.
         CREATE FUNCTION is_suspect_active_1(q text, r text) RETURNS boolean LANGUAGE sql STABLE AS $$

@@ -1,6 +1,6 @@
 #if Postgres
 extension PostgresSchema {
-    /// The functions on transfers.
+    /// The SQL functions for transfers.
     static let functions = """
         CREATE FUNCTION moment_1() RETURNS bigint LANGUAGE sql VOLATILE AS
             'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';

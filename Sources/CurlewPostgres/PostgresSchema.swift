@@ -1,21 +1,23 @@
 #if Postgres
-/// The tables of the queues of a schema, and the functions on them: each call of a store is one function, so that it is one
-/// transaction and one way there and back.
+/// The tables for the queues of a schema, and the functions on them. Each call of a store is one function, and so one
+/// transaction and one round trip.
 ///
-/// Where an expression is no column (`state + 0`), the planner would take the index of the states otherwise, and look at each row.
+/// Where a state is used in an expression (`state + 0`), the planner would otherwise choose the index of states and
+/// scan each row.
 ///
-/// A migration adds, and takes nothing away that older workers use: theirs are the functions with their number. Each version says from
-/// which one on workers can still use it, so that several work side by side during a deployment.
+/// A migration only adds; it removes nothing that older workers use, such as the functions with their version's number.
+/// Each version states the oldest version of a worker that can still use it, so that several versions can work side by
+/// side during a deployment.
 enum PostgresSchema {
     struct Migration {
-        /// The oldest version of the program that can use the schema after it.
+        /// The oldest version of the program that can use the schema after this migration.
         let compatible: Int
         let sql: String
     }
 
     static let migrations = [Migration(compatible: 1, sql: tables + functions + claims)]
 
-    /// The version of this program.
+    /// The schema version of this program.
     static var version: Int { migrations.count }
 
     private static let tables = """

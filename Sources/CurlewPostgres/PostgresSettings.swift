@@ -4,35 +4,37 @@ public import Curlew
 public import CurlewStorage
 internal import Glibc
 
-/// The PostgreSQL database that a queue of durable transfers is in, and how it is reached.
+/// The PostgreSQL database of a queue of durable transfers, and the settings of its connections.
 public struct PostgresSettings: Sendable {
-    /// What libpq takes: a URL such as `postgres://user@db.example/app?sslmode=verify-full`, or words such as `host=/run/postgresql
-    /// dbname=app`. What it does not say comes from libpq's environment (`PGHOST`, `PGPASSWORD`, `PGSSLMODE` …), `~/.pgpass` and the service file.
-    /// It may hold a password, and is in no log and no error.
+    /// The connection string for libpq: a URL such as `postgres://user@db.example/app?sslmode=verify-full`, or
+    /// parameters such as `host=/run/postgresql dbname=app`.
+    ///
+    /// Missing parameters come from libpq's environment (`PGHOST`, `PGPASSWORD`, `PGSSLMODE` …), `~/.pgpass` and the
+    /// service file. The string may contain a password, and appears in no log and no error.
     public var connection: String
-    /// The schema that holds the tables; made if it is not there. 1 to 63 letters, digits, dots, hyphens and underscores.
+    /// The schema of the tables; made if it does not exist. 1 to 63 letters, digits, dots, hyphens and underscores.
     public var schema = "curlew"
-    /// Where the files of the transfers lie.
+    /// The location of the transfers' files.
     public var reach = Reach.host(nil)
-    /// The protection that a connection has at least. A connection that has less is ``Curlew/ErrorCode/invalidRequest``, and nothing is sent
-    /// over it. ``Protection/verified`` by default.
+    /// The minimum protection of a connection; ``Protection/verified`` by default. A connection with less protection
+    /// fails with ``Curlew/ErrorCode/invalidRequest``, and nothing is sent over it.
     public var protection = Protection.verified
-    /// The longest wait for a connection, up to an hour. 10 seconds by default.
+    /// The timeout for connecting, up to an hour. 10 seconds by default.
     public var connectTimeout: Duration = .seconds(10)
-    /// The longest wait for the answer to a statement, up to an hour; a connection that is silent for longer is given up. 15 seconds by
-    /// default.
+    /// The timeout for the answer to a statement, up to an hour; a connection that is silent for longer is closed. 15
+    /// seconds by default.
     public var statementTimeout: Duration = .seconds(15)
-    /// For so long workers bear a database that is away: what is under way goes on, and what comes of it is written down
+    /// The outage of the database that workers tolerate: transfers continue meanwhile, and their changes are written
     /// later. 10 minutes by default.
     public var outage: Duration = .seconds(600)
 
     public init(_ connection: String) { self.connection = connection }
 
-    /// Where the files of transfers lie. A worker takes only what was enqueued under the same.
+    /// The location of transfers' files. A worker only claims transfers that were enqueued with the same location.
     public enum Reach: Sendable, Hashable {
-        /// On the machine of this name, nil for this one's: downloads go to its disk, and uploads are read from it.
+        /// The machine with this name, nil for this machine: downloads go to its disk, and uploads are read from it.
         case host(String?)
-        /// In folders that all machines have under the same paths, by whatever file system, which are known by this name.
+        /// Folders that all machines share under the same paths, by any file system, identified by this name.
         case shared(String)
 
         var name: String {
@@ -49,16 +51,17 @@ public struct PostgresSettings: Sendable {
         }()
     }
 
-    /// The protection of a connection from those that can read or change what goes over a network. The database tells workers what to read
-    /// and to write, so that whoever can stand in for it has the rights of the workers.
+    /// The protection of a connection against attackers that can read or change network traffic. The database tells
+    /// workers which files to read and to write, so an attacker that impersonates it has the rights of the workers.
     ///
-    /// A socket of this machine and an address of its loopback (`localhost`, `127.0.0.0/8`, `::1`) need none.
+    /// Sockets of this machine and loopback addresses (`localhost`, `127.0.0.0/8`, `::1`) need no protection.
     public enum Protection: Sendable, Hashable {
         /// TLS with a server whose name is verified, `sslmode=verify-full`, or `gssencmode=require`.
         case verified
-        /// TLS with any server: `sslmode=require` or `verify-ca`. Those that can redirect connections can stand in for the server.
+        /// TLS with any server: `sslmode=require` or `verify-ca`. An attacker that can redirect connections can
+        /// impersonate the server.
         case encrypted
-        /// A connection without any demand, such as libpq's default, `sslmode=prefer`.
+        /// A connection without any requirement, such as libpq's default, `sslmode=prefer`.
         case none
     }
 
@@ -98,11 +101,11 @@ public struct PostgresSettings: Sendable {
         }
     }
 
-    /// False where libpq would take a part of the password for something else, and name that in its error.
+    /// False if libpq could misread a part of the password as another parameter and name it in an error.
     private var isReadable: Bool {
         let scheme = ["postgres://", "postgresql://"].first { connection.hasPrefix($0) }
         guard scheme != nil || connection.contains("=") else {
-            // It is the name of a database, or a URL that lacks its scheme.
+            // The text is the name of a database, or a URL without its scheme.
             return !connection.contains { "@/:%".contains($0) }
         }
         if let scheme {
@@ -129,22 +132,23 @@ public struct PostgresSettings: Sendable {
 }
 
 extension PostgresSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// In short, and without the connection, which may hold a password.
+    /// A short description without the connection string, which may contain a password.
     public var description: String { "schema \(schema), \(reach.name)" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["schema": schema, "reach": reach.name]) }
 }
 
 extension DurableSession {
-    /// Opens a queue in PostgreSQL, which any number of machines may hold and run; makes its tables if they are not there. Needs the
-    /// package's trait `Postgres`, which is off by default.
+    /// Opens a queue in PostgreSQL, which any number of machines may open and run; makes its tables if they do not
+    /// exist. Needs the package's trait `Postgres`, which is off by default.
     /// - Parameters:
     ///   - identifier: The name of the queue in its schema: 1 to 64 letters, digits, dots, hyphens and underscores.
     ///   - postgres: The database.
-    ///   - http: What the transfers are sent by.
-    ///   - options: How they are run.
-    /// - Throws: ``Curlew/CurlewError``: ``Curlew/ErrorCode/queueFailed`` for a database that cannot be reached or used, such as one that a newer
-    ///   version has made, where the role lacks rights, or whose schema another role owns; ``Curlew/ErrorCode/invalidRequest``.
+    ///   - http: The client that sends the transfers.
+    ///   - options: The options of the session.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/queueFailed`` for a database that cannot be reached or
+    ///   used, or with ``Curlew/ErrorCode/invalidRequest``. A database cannot be used if a newer version made it, if
+    ///   the role lacks rights, or if another role owns the schema.
     public convenience init(
         identifier: String, postgres: PostgresSettings, http: HTTPSession, options: Options = Options()
     ) async throws {

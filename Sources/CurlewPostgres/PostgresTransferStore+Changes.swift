@@ -2,9 +2,9 @@
 internal import Curlew
 internal import CurlewStorage
 
-/// How those who listen hear of changes.
+/// The notification of listeners about changes.
 extension PostgresTransferStore {
-    /// The net under the notifications.
+    /// The interval of polling, in case a notification is lost.
     private static let pollInterval = Duration.seconds(5)
 
     func changes() -> AsyncStream<Void> {
@@ -33,7 +33,7 @@ extension PostgresTransferStore {
         return stream
     }
 
-    /// Listens on a connection of its own, until it is cancelled.
+    /// Listens on its own connection until the task is cancelled.
     private static func listen(_ store: @escaping @Sendable () -> PostgresTransferStore?) async {
         guard let settings = store()?.settings, let queue = store()?.queue else { return }
         let link = PostgresLink(settings) { connection in
@@ -48,20 +48,21 @@ extension PostgresTransferStore {
                 do {
                     let connection = try await link.open()
                     let left = ContinuousClock.now.duration(to: look)
-                    // What happened before it listened was not heard.
+                    // Changes before the start of listening caused no notification, so a new connection means a
+                    // possible change.
                     let isNew = connection !== last
                     last = connection
                     let payloads = isNew ? [] : try await connection.notifications(within: max(.zero, left))
                     if !isNew, !payloads.contains(payload), ContinuousClock.now < look { continue }
                 } catch {
-                    // Meanwhile listeners look by themselves.
+                    // Meanwhile each attempt notifies the listeners, so that they poll.
                     try? await Task.sleep(for: .milliseconds(500))
                 }
                 look = .now.advanced(by: pollInterval)
                 store()?.tell()
             }
         } onCancel: {
-            // An attempt to connect may take long.
+            // An attempt to connect may take long, so it is cancelled at once.
             Task { await link.close() }
         }
         await link.close()

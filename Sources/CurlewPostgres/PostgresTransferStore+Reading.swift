@@ -2,14 +2,14 @@
 internal import Curlew
 internal import CurlewStorage
 
-/// What is read of a queue.
+/// The queries on a queue.
 extension PostgresTransferStore {
     static let columns = """
         number, id, state, enqueued, failures, received, total, CASE WHEN NOT is_ready AND state IN (0, 3, 4) THEN due END, fence,
             request, token, naming, result, ending
         """
 
-    /// - Throws: For a row that this version does not understand, rather than to take it for another.
+    /// - Throws: An error for a row that this version does not understand, rather than misread it.
     func decoded(_ rows: [PostgresRow]) throws -> [StoredTransfer] {
         try rows.map { row in
             guard let number = row.number(0), let id = row.text(1).flatMap({ DurableTransfer.ID($0) }),
@@ -42,7 +42,7 @@ extension PostgresTransferStore {
     func list(
         _ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int
     ) async throws -> [StoredTransfer] {
-        // An index has the transfers of each state in their order. One statement sees them all at one moment.
+        // An index has the transfers of each state in order. A single statement sees all of them at one moment.
         let conditions = states.map { $0.map { "state = \($0.rawValue)" }.sorted() } ?? ["true"]
         let pages = conditions.map {
             "(SELECT * FROM transfer WHERE queue = $1 AND \($0) AND number > $2 ORDER BY number LIMIT $3)"

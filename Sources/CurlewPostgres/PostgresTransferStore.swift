@@ -5,8 +5,8 @@ internal import FoundationEssentials
 
 /// A queue in PostgreSQL, for the processes of any number of machines.
 ///
-/// The clock of its leases is that of the server. Should it be set forward, leases end early, and the fences keep what was taken over apart; should it be
-/// set back, they last longer.
+/// Leases use the server's clock. If the clock is set forward, leases end early, and the fences protect transfers that
+/// were taken over. If it is set back, leases last longer.
 final class PostgresTransferStore: TransferStore {
     private static let batch = 1000
 
@@ -14,11 +14,11 @@ final class PostgresTransferStore: TransferStore {
     let queue: String
     let reach: String
     private let link: PostgresLink
-    /// That of renewals, which wait for nothing else.
+    /// The connection for renewals, which wait for no other call.
     private let renewals: PostgresLink
     /// The number of the last call of a worker.
     private let sequence = Guarded<Int64>(0)
-    /// What a test does before each call, such as turning the clock of the server.
+    /// An action of a test before each call, such as setting the server's clock.
     private let beforeCall: (@Sendable (PostgresConnection) async throws -> Void)?
     let listeners = Guarded(Listeners())
 
@@ -63,7 +63,7 @@ final class PostgresTransferStore: TransferStore {
     var patience: Duration? { settings.outage }
     var seesGoneWorkers: Bool { false }
 
-    /// The time in which workers come back after the database was away, in milliseconds.
+    /// The time, in milliseconds, in which workers must come back after an outage of the database.
     private func grace(_ lease: Duration) -> PostgresValue {
         .number((lease + settings.connectTimeout + PostgresLink.longestWait).wholeMilliseconds)
     }
@@ -111,7 +111,7 @@ final class PostgresTransferStore: TransferStore {
             SELECT enqueue_1($1, $2, $3, $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::boolean[],
                 $11::text[])
             """
-        // By this, what is repeated because its answer was lost is done once.
+        // The name identifies the call: if it is repeated because its answer was lost, it takes effect once.
         let name = PostgresValue.text(TransferWorkerID().description)
         let batches = stride(from: 0, to: transfers.count, by: Self.batch).map { start in
             parameters(of: transfers[start..<min(start + Self.batch, transfers.count)], start == 0 ? name : .null)
@@ -132,7 +132,7 @@ final class PostgresTransferStore: TransferStore {
         }
     }
 
-    /// Does what takes long, in many statements none of which does, on a connection of its own: other calls have theirs meanwhile.
+    /// Performs long work as many short statements on its own connection, so that other calls do not wait.
     private func separately<Value: Sendable>(_ work: (PostgresLink) async throws -> Value) async throws -> Value {
         guard await !link.isClosed else { throw CurlewError(.queueFailed, "the session is closed") }
         let own = PostgresLink(settings) { [settings] in try await PostgresMigration.setUp($0, settings) }
@@ -156,7 +156,7 @@ final class PostgresTransferStore: TransferStore {
 
     func claim(_ worker: TransferWorkerID, policy: ClaimPolicy, atMost count: Int) async throws -> [TransferClaim] {
         let tags = policy.perTag.sorted { $0.key < $1.key }
-        // A claim whose answer was lost is one that its worker has forgotten: the next renewal gives it back.
+        // The worker does not know a claim whose answer was lost: its next renewal releases that claim.
         let rows = try await call(
             """
             SELECT \(Self.columns) FROM claim_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text[], $11::integer[], $12, $13, $14)
@@ -256,14 +256,14 @@ final class PostgresTransferStore: TransferStore {
             case .resume: "resume"
             case .cancel: "cancel"
             }
-        // Done twice it would count less.
+        // A command is not repeated, because the repetition would count fewer transfers.
         let start: [PostgresValue] = [.text(queue), .text(word)]
         if let ids, ids.count <= Self.batch {
             let rows = try await call(
                 "SELECT command_1($1, $2, $3::text[])", start + [.array(ids.map(\.description))], mayBeRepeated: false)
             return Int(rows.first?.number(0) ?? 0)
         }
-        // Each part is a transaction of its own, and workers have their turns in between.
+        // Each part is its own transaction, and workers can make calls in between.
         return try await separately { [beforeCall] link in
             func part(_ sql: String, _ parameters: [PostgresValue]) async throws -> PostgresRow? {
                 try await link.perform(mayBeRepeated: false) { connection in
@@ -301,7 +301,7 @@ final class PostgresTransferStore: TransferStore {
     }
 
     func resign(_ worker: TransferWorkerID) async {
-        // Where the server is away, its leases run out.
+        // If the server cannot be reached, the worker's leases expire.
         _ = try? await call(
             "SELECT resign_1($1, $2, $3, $4)",
             [
@@ -319,7 +319,7 @@ extension StoredFailure {
 }
 
 extension CurlewError {
-    /// An error of the database. Its message has neither statements nor what they were given.
+    /// Makes an error from one of the database. Its message contains neither statements nor parameters.
     init(postgres error: any Error) {
         switch error {
         case let error as CurlewError: self = error

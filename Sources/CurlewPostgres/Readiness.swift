@@ -1,7 +1,7 @@
 #if Postgres
 internal import Dispatch
 
-/// Waits until a socket can be read or written. No thread waits: the kernel tells Dispatch's loop.
+/// A wait until a socket is readable or writable. It blocks no thread: the kernel notifies Dispatch's loop.
 enum Readiness {
     enum Direction: Sendable {
         case reading
@@ -17,8 +17,8 @@ enum Readiness {
     private static let queue = DispatchQueue(label: "curlew.postgres")
 
     /// - Parameters:
-    ///   - descriptor: The socket. Nobody else waits for it, and it stays open until this returns.
-    ///   - timeout: The longest wait.
+    ///   - descriptor: The socket. It must have no other waiter, and must stay open until this function returns.
+    ///   - timeout: The maximum wait.
     static func wait(for descriptor: Int32, _ direction: Direction, _ timeout: Duration) async -> Outcome {
         let wait = Wait()
         return await withTaskCancellationHandler {
@@ -30,7 +30,7 @@ enum Readiness {
         }
     }
 
-    /// One wait. Unchecked, for all of it is touched on the queue alone.
+    /// A single wait. Unchecked, because only the queue uses its state.
     private final class Wait: @unchecked Sendable {
         private var source: (any DispatchSourceProtocol)?
         private var timer: (any DispatchSourceTimer)?
@@ -40,14 +40,14 @@ enum Readiness {
             _ descriptor: Int32, _ direction: Direction, _ timeout: Duration, _ queue: DispatchQueue,
             _ continuation: CheckedContinuation<Outcome, Never>
         ) {
-            // It was cancelled before it began.
+            // The wait was cancelled before it began.
             if let outcome { return continuation.resume(returning: outcome) }
             let source: any DispatchSourceProtocol =
                 direction == .reading
                 ? DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
                 : DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
             source.setEventHandler { self.end(.ready) }
-            // From here on nobody looks at the socket any more: it may be closed.
+            // After this handler Dispatch no longer uses the socket, so it may be closed.
             source.setCancelHandler { continuation.resume(returning: self.outcome ?? .cancelled) }
             self.source = source
             let timer = DispatchSource.makeTimerSource(queue: queue)

@@ -2,19 +2,20 @@
 internal import Curlew
 internal import GRDB
 
-/// The database that knows the entries: their fields, small bodies, and what the limits are counted by.
+/// The database of cache entries: their fields, small bodies, and the totals for the limits.
 ///
-/// Looking up waits for no writing, and a call is one hop.
+/// Reads never wait for writes, and a call needs one hop.
 final class CacheIndex: Sendable {
-    /// The longest that a call waits for its turn and for the locks of other processes, unless a test has its own.
+    /// The maximum time that a call waits for its turn and for the locks of other processes, unless a test sets its
+    /// own: 250 ms.
     static let patience = Duration.milliseconds(250)
 
     let file: IndexFile
     private let database: DatabasePair
     private let use: StoreFolder.HeldLock
 
-    /// Opens an index, and makes its tables or migrates them.
-    /// - Throws: ``Curlew/CurlewError``, or ``Unusable`` for what is no index that this version can use.
+    /// Opens an index, and makes or migrates its tables.
+    /// - Throws: ``Curlew/CurlewError``, or ``Unusable`` for a file that this version cannot use as an index.
     init(_ file: IndexFile, in folder: StoreFolder, patience: Duration) throws {
         self.file = file
         guard let use = try folder.use(file) else { throw Unusable(reason: "it is no file of ours") }
@@ -37,7 +38,7 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Why an index is of no use.
+    /// The reason why an index is unusable.
     struct Unusable: Error {
         let reason: String
     }
@@ -47,7 +48,7 @@ final class CacheIndex: Sendable {
         try await database.read(work)
     }
 
-    /// Reads, and blocks meanwhile.
+    /// Reads and blocks the thread meanwhile.
     func readWaiting<Value>(_ work: (Database) throws -> Value) throws -> Value { try database.readWaiting(work) }
 
     /// Writes on the writer's queue, in a transaction.
@@ -55,16 +56,16 @@ final class CacheIndex: Sendable {
         try await database.write(work)
     }
 
-    /// Writes when the writer's queue comes to it, and forgets about errors.
+    /// Writes later on the writer's queue, and ignores errors.
     func writeLater(_ work: @escaping @Sendable (Database) throws -> Void) { database.writeLater(work) }
 
-    /// Waits for what is under way, and closes both connections.
+    /// Waits for pending work, and closes both connections.
     func close() async throws { try await database.close() }
 }
 
-/// The tables of an index, and how those of older versions become them.
+/// The tables of an index, with the migrations from older versions.
 enum CacheSchema {
-    /// Its application is "Curl".
+    /// The schema; its application identifier is "Curl".
     static let schema = DatabaseSchema(
         application: 0x4375_726C,
         migrations: [

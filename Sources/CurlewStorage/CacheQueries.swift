@@ -4,48 +4,48 @@ internal import FoundationEssentials
 internal import GRDB
 internal import GRDBSQLite
 
-/// An entry as the index has it.
+/// A cache entry in the index.
 struct StoredEntry: Sendable {
-    /// The name; of a damaged row it may be none that an entry can have.
+    /// The name of the entry; in a damaged row it may be invalid.
     let id: String
-    /// When it was last used, in microseconds since 1970.
+    /// The time of the last use, in microseconds since 1970.
     let used: Int64
     let bodySize: Int64
-    /// A CRC-32 of the body.
+    /// The CRC-32 of the body.
     let checksum: UInt32
-    /// The run of the operating system in which the body is known to be whole.
+    /// The boot of the operating system in which the body was last known to be complete.
     let boot: Int64
     let fields: Fields
     /// True if the body is a file.
     let isFile: Bool
-    /// The body, if it is small and was asked for.
+    /// The body, if it is small and was requested.
     var body: [UInt8]?
 
-    /// ``HTTPCache/Entry/encoded``, or what it stands for if that is known.
+    /// The encoded fields (``HTTPCache/Entry/encoded``), or the decoded entry if it is known.
     enum Fields: Sendable {
         case encoded([UInt8])
         case decoded(HTTPCache.Entry)
     }
 }
 
-/// A row that was deleted.
+/// A deleted row.
 struct DeletedEntry: Sendable {
     let id: String
     let isFile: Bool
 }
 
-/// An entry that was used since the index was told.
+/// The use of an entry that is not yet recorded in the index.
 struct EntryUse: Sendable {
-    /// When, in microseconds since 1970.
+    /// The time of the use, in microseconds since 1970.
     var time: Int64
-    /// True if its body was compared with its checksum.
+    /// True if the body was compared with its checksum.
     var isVerified: Bool
 }
 
-/// The statements on an index. None of them decodes a value that the tables cannot have.
+/// The statements on an index. They decode only values that the tables allow.
 struct CacheQueries {
     let database: Database
-    /// The entries that need not be decoded again.
+    /// The entries that are already decoded.
     var decoded: Guarded<DecodedEntries>?
 
     private static let columns = "id, used, body_size, checksum, boot, metadata, body IS NULL, body"
@@ -53,7 +53,7 @@ struct CacheQueries {
     private static let byID = "SELECT \(columns) FROM entry WHERE id = ?"
     private static let list = "SELECT \(columns) FROM entry WHERE id > ? ORDER BY id LIMIT ?"
 
-    /// Prepares the statement that needs most of the schema.
+    /// Prepares the statements that need most of the schema.
     static func check(_ database: Database) throws {
         _ = try database.cachedStatement(sql: byKey)
         _ = try database.cachedStatement(sql: "SELECT entries, total.size, responded, number FROM total, entry LIMIT 0")
@@ -61,7 +61,7 @@ struct CacheQueries {
 
     // MARK: Reading
 
-    /// The entries under a key, in no order. If there is only one, and its body is small, that comes along.
+    /// The entries under a key, in no particular order. A single entry includes its body if the body is small.
     func entries(for key: HTTPCache.Entry.Key) throws -> [StoredEntry] {
         let rows = try EntryRows(database, Self.byKey)
         rows.bind(key.uri, at: 1)
@@ -106,7 +106,7 @@ struct CacheQueries {
 
     // MARK: Writing
 
-    /// Writes down when entries were used.
+    /// Records the times of entries' uses.
     func record(_ uses: [HTTPCache.Entry.ID: EntryUse], boot: Int64) throws {
         for (id, use) in uses {
             try execute(
@@ -132,7 +132,7 @@ struct CacheQueries {
             ])
     }
 
-    /// - Returns: Whether the entry was there, with a body of the same size.
+    /// - Returns: True if the entry existed, with a body of the same size.
     func update(_ entry: HTTPCache.Entry, metadata: [UInt8], size: Int) throws -> Bool {
         try execute(
             """
@@ -163,10 +163,10 @@ struct CacheQueries {
         return try Int.fetchOne(statement, arguments: [key.uri, key.partition]) ?? 0
     }
 
-    /// Deletes what was not used since a time.
+    /// Deletes the entries that were not used since a time.
     func deleteUnused(since time: Int64) throws -> [DeletedEntry] { try delete("used < ?", [time]) }
 
-    /// Deletes the variants of a key that were not used for longest.
+    /// Deletes the least recently used variants of a key.
     func deleteVariants(of key: HTTPCache.Entry.Key, beyond limit: Int, keeping id: HTTPCache.Entry.ID) throws
         -> [DeletedEntry]
     {
@@ -179,7 +179,7 @@ struct CacheQueries {
             """, [key.uri, key.partition, id.description, limit - 1])
     }
 
-    /// Deletes what was not used for longest until the rest has no more than so many bytes.
+    /// Deletes the least recently used entries until the rest has at most `capacity` bytes.
     func deleteOldest(downTo capacity: Int, keeping id: HTTPCache.Entry.ID?) throws -> [DeletedEntry] {
         var deleted: [DeletedEntry] = []
         while true {
@@ -209,10 +209,10 @@ struct CacheQueries {
     }
 }
 
-/// The rows of a statement on entries, read by SQLite's own calls: GRDB's rows, which know their columns' names, cost as much as
-/// all the rest of a look-up. The statement is GRDB's, and lives as long as its connection's cache.
+/// The rows of a statement on entries, read by direct calls of SQLite. GRDB's rows, which store their columns' names,
+/// cost as much as the rest of a look-up. The statement belongs to GRDB and lives in its connection's cache.
 private final class EntryRows {
-    // SQLITE_TRANSIENT: SQLite copies what is bound.
+    // SQLITE_TRANSIENT: SQLite copies the bound value.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private let statement: Statement
@@ -220,7 +220,7 @@ private final class EntryRows {
 
     init(_ database: Database, _ sql: String) throws { statement = try database.cachedStatement(sql: sql) }
 
-    // Ends the reading, and with it the transaction that it has begun.
+    // The reset ends the read transaction of the statement.
     deinit {
         sqlite3_reset(raw)
         sqlite3_clear_bindings(raw)
@@ -230,7 +230,7 @@ private final class EntryRows {
         var text = text
         text.withUTF8 { bytes in
             _ = bytes.withMemoryRebound(to: CChar.self) { characters in
-                // A text without bytes is not NULL.
+                // An empty text has no base address, and a null pointer would bind NULL.
                 guard let start = characters.baseAddress else {
                     return sqlite3_bind_text(raw, index, "", 0, Self.copied)
                 }
@@ -252,7 +252,7 @@ private final class EntryRows {
         }
     }
 
-    /// The entry in the row: the columns of ``CacheQueries/columns``.
+    /// The entry in the row, with the columns of ``CacheQueries/columns``.
     func entry(withBody: Bool, _ decoded: Guarded<DecodedEntries>?) -> StoredEntry {
         let id = sqlite3_column_text(raw, 0).map { String(cString: $0) } ?? ""
         let isFile = sqlite3_column_int64(raw, 6) != 0
@@ -265,7 +265,7 @@ private final class EntryRows {
             body: withBody && !isFile ? Array(bytes(7)) : nil)
     }
 
-    /// The bytes in a column, there until the next row.
+    /// The bytes in a column, valid until the next row.
     private func bytes(_ index: Int32) -> UnsafeRawBufferPointer {
         let start = sqlite3_column_blob(raw, index)
         return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(raw, index)))

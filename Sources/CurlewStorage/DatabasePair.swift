@@ -5,22 +5,22 @@ internal import GRDB
 internal import Glibc
 internal import Synchronization
 
-/// A SQLite database in WAL mode with two connections, each on a queue of its own, so that reading waits for no writing. A call is
-/// one hop. Several processes may have one open.
+/// A SQLite database in WAL mode with two connections, each on its own queue, so that reads never wait for writes. A
+/// call needs one hop. Several processes may open the same database.
 ///
-/// No commit checkpoints the log by itself: up to 3.51.2 SQLite can corrupt a database when two connections do so, or one and a
-/// writer, at one instant. Whoever has committed for a while checkpoints under a lock of the file system, and keeps writers out
-/// meanwhile (`TRUNCATE`).
+/// Commits never checkpoint the log automatically: up to version 3.51.2, SQLite can corrupt a database when two
+/// connections checkpoint, or one checkpoints and another writes, at the same instant. Instead, a writer checkpoints
+/// after a number of commits. It holds a lock of the file system and excludes other writers meanwhile (`TRUNCATE`).
 final class DatabasePair: Sendable {
-    /// Opening waits so long for the locks of other processes, even where calls wait less.
+    /// The minimum time that opening waits for the locks of other processes, even if calls wait less: 1 s.
     private static let openingPatience = Duration.seconds(1)
-    /// The size of the log, in bytes, from which on it is checkpointed.
+    /// The size of the log above which it is checkpointed: 4 MiB.
     private static let longestLog: Int64 = 4 << 20
-    /// So many commits lie between two looks at that.
+    /// The number of commits between two checks of the log's size.
     private static let commitsBetweenLooks = 32
 
     private let path: String
-    // In this order: the connection that is closed last puts the database in order.
+    // The order of these properties matters: the connection that closes last cleans up the database.
     private let reader: DatabaseQueue
     private let writer: DatabaseQueue
     private let writingEnd: Deadline
@@ -29,18 +29,18 @@ final class DatabasePair: Sendable {
     private let checkpointLock: Int32
     private let state = Guarded(WriterState())
 
-    /// What the writer's queue alone touches.
+    /// The state that only the writer's queue uses.
     private struct WriterState {
         var isFull = false
         var commits = 0
     }
 
     /// - Parameters:
-    ///   - path: The database's file; it is there.
+    ///   - path: The database file, which must exist.
     ///   - label: The name of the queues.
-    ///   - patience: The longest that a call waits for its turn and for the locks of other processes.
-    ///   - checkpointLock: The path of the lock under which the log is checkpointed.
-    ///   - prepare: Makes the tables or migrates them, outside a transaction.
+    ///   - patience: The maximum time that a call waits for its turn and for the locks of other processes.
+    ///   - checkpointLock: The path of the lock for checkpoints.
+    ///   - prepare: Makes or migrates the tables, outside a transaction.
     init(
         path: String, label: String, patience: Duration, checkpointLock: String, prepare: (Database) throws -> Void
     ) throws {
@@ -72,7 +72,7 @@ final class DatabasePair: Sendable {
         }
         configuration.prepareDatabase { database in
             guard !isReader else { return }
-            // What the operating system's failure takes away are the last commits, and never the order of the rest.
+            // After a failure of the operating system the last commits may be lost, but earlier ones remain in order.
             try database.execute(
                 sql: "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304; PRAGMA wal_autocheckpoint = 0")
         }
@@ -90,11 +90,12 @@ final class DatabasePair: Sendable {
         }
     }
 
-    /// Reads, and blocks meanwhile.
+    /// Reads and blocks the thread meanwhile.
     func readWaiting<Value>(_ work: (Database) throws -> Value) throws -> Value { try reader.unsafeRead(work) }
 
     /// Writes on the writer's queue, in a transaction.
-    /// - Parameter isPromise: Whether what was written survives a failure of the operating system from then on (`synchronous = FULL`).
+    /// - Parameter isPromise: True if the written data must survive a failure of the operating system from then on
+    ///   (`synchronous = FULL`).
     func write<Value: Sendable>(
         isPromise: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
@@ -108,7 +109,7 @@ final class DatabasePair: Sendable {
         }
     }
 
-    /// Writes when the writer's queue comes to it, and forgets about errors.
+    /// Writes later on the writer's queue, and ignores errors.
     func writeLater(_ work: @escaping @Sendable (Database) throws -> Void) {
         write(Instant.now, false, then: { _ in }, work: work)
     }
@@ -118,7 +119,7 @@ final class DatabasePair: Sendable {
         work: @escaping @Sendable (Database) throws -> Value
     ) {
         writer.asyncWriteWithoutTransaction { [self] database in
-            // Whoever waited for others to fail does not wait as long once more.
+            // The time limit counts from the call, so that a wait for earlier failing calls is included.
             writingEnd.set(start.advanced(by: patience.nanosecondsClamped))
             completion(
                 Result {
@@ -151,16 +152,16 @@ final class DatabasePair: Sendable {
         checkpoint(database)
     }
 
-    /// Writes the log into the database, unless another connection is at it or reads.
+    /// Writes the log into the database, unless another connection checkpoints or reads.
     private func checkpoint(_ database: Database) {
         guard checkpointLock >= 0, flock(checkpointLock, LOCK_EX | LOCK_NB) == 0 else { return }
         defer { flock(checkpointLock, LOCK_UN) }
         writingEnd.set(Instant.now.advanced(by: 50_000_000))
-        // Failing, it leaves the log as it is.
+        // A failed checkpoint leaves the log unchanged.
         try? database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    /// Waits for what is under way, and closes both connections.
+    /// Waits for pending work, and closes both connections.
     func close() async throws {
         let _: Void = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { [reader, writer] in
@@ -174,7 +175,7 @@ final class DatabasePair: Sendable {
     }
 }
 
-/// The moment up to which a connection waits for locks.
+/// The time until which a connection waits for locks.
 private final class Deadline: Sendable {
     private let nanoseconds: Atomic<Int64>
 
@@ -187,14 +188,14 @@ private final class Deadline: Sendable {
     var isPast: Bool { Instant.now.nanoseconds >= nanoseconds.load(ordering: .relaxed) }
 }
 
-/// How the tables of older versions become those of this one.
+/// The schema of a database, with migrations from older versions.
 struct DatabaseSchema: Sendable {
-    /// The number that SQLite keeps in a file for whoever made it.
+    /// The number in a SQLite file that identifies its application.
     let application: Int
-    /// The steps from each version to the next. `PRAGMA user_version` says how many were taken.
+    /// The steps from each version to the next. `PRAGMA user_version` is the number of completed steps.
     let migrations: [String]
 
-    /// A database that this version cannot use.
+    /// The reason why this version cannot use a database.
     enum Refusal: Error {
         case isNewer(version: Int, known: Int)
         case isForeign
@@ -207,10 +208,10 @@ struct DatabaseSchema: Sendable {
         }
     }
 
-    /// Makes the tables or migrates them.
-    /// - Throws: ``Refusal`` or a database's error; then nothing has changed.
+    /// Makes or migrates the tables.
+    /// - Throws: ``Refusal`` or a database's error; the database is unchanged then.
     func prepare(_ database: Database) throws {
-        // Mostly there is nothing to do, and then nobody's lock is waited for.
+        // Usually the schema is current, and then no lock is needed.
         if try number(database, "PRAGMA user_version") == migrations.count,
             try number(database, "PRAGMA application_id") == application
         {

@@ -2,45 +2,49 @@
 public import Curlew
 internal import Glibc
 
-/// A ``Curlew/HTTPCache/Store`` on a disk; needs the package's trait `Storage`, which is off by default, and SQLite.
+/// A ``Curlew/HTTPCache/Store`` on a disk; it needs the package's trait `Storage`, which is off by default, and SQLite.
 ///
-/// Several stores, also of several processes, may have one folder open: each finds at once what another has committed. All
-/// that access it belong to one user: the folder is for its owner alone (0700), and so are its files. A folder that others may
-/// use is closed to them if it is empty or a store, and refused if it has anything else.
+/// Several stores, also of several processes, may open the same folder: each sees the commits of the others at once.
+/// All of them must belong to one user. The folder and its files are accessible only to their owner (0700 for the
+/// folder). If other users may access the folder, their access is removed if the folder is empty or a store; otherwise
+/// the folder is refused.
 ///
-/// An entry is found when all of it is there. A process may be killed at any moment: what it had not committed is removed when
-/// the folder is next opened. After a failure of the operating system the last entries may be missing, and each body that is a
-/// file is compared with its checksum when it is first used. What proves to be damaged is discarded, and reported as an ``Event``.
+/// An entry is visible only when it is complete. If a process is killed, its uncommitted data is removed when the
+/// folder is next opened. After a failure of the operating system the last entries may be missing. Each body in a file
+/// is compared with its checksum when it is first used afterwards. A damaged entry is discarded and reported as an
+/// ``Event``.
 ///
-/// - The index and bodies of up to ``inlineLimit`` are in a database (SQLite with a write-ahead log), larger bodies in files
-///   beside it.
-/// - No call blocks the caller's thread. One that finds the database locked by others fails within about 250 ms.
-/// - The bytes that were not used for longest are evicted when a new entry needs the room. The times of use are written
-///   now and then: a process that is killed forgets those of the last minute, and others do not see them before.
+/// - The index and bodies of up to ``inlineLimit`` are in a database (SQLite with a write-ahead log), larger bodies in
+///   separate files.
+/// - No call blocks the caller's thread. A call that finds the database locked by others fails within about 250 ms.
+/// - The least recently used entries are evicted when a new entry needs space. The times of use are written
+///   periodically: a killed process loses those of the last minute, and other stores see them with the same delay.
 ///
 /// ```swift
 /// let store = try await DiskCacheStore(folder: "/var/cache/example/http", capacity: .mebibytes(512))
 /// ```
 public final class DiskCacheStore: HTTPCache.Store {
-    /// The largest body that is kept in the database: 8 KiB. Up to there it is read as fast as a file is, and written twice as fast.
+    /// The size of the largest body in the database: 8 KiB. Up to this size a read is as fast as from a file, and a
+    /// write is twice as fast.
     public static let inlineLimit: ByteSize = .kibibytes(8)
 
-    /// The folder, as it was opened.
+    /// The folder, as given to the initializer.
     public let folder: String
     private let core: StoreCore
 
-    /// Opens a store; makes it, and its folder, if it is not there.
+    /// Opens a store, and makes it and its folder if they do not exist.
     ///
-    /// What is too much or too old is evicted now, and what killed processes have left is removed. That takes a few milliseconds
-    /// for a thousand entries.
+    /// Entries beyond the limits are evicted now, and the leftovers of killed processes are removed. That takes a few
+    /// milliseconds for a thousand entries.
     /// - Parameters:
-    ///   - folder: The folder. It must be for nothing else.
-    ///   - capacity: The most bytes that entries may take, bodies and fields.
-    ///   - entryLimit: The most bytes of one body; nil stands for a twentieth of the capacity.
-    ///   - ageLimit: The time after which an entry that was not used is evicted; nil stands for no limit.
-    ///   - variantLimit: The most entries under one key. Those that were not used for longest are evicted.
+    ///   - folder: The folder. It must have no other use.
+    ///   - capacity: The maximum size of all entries, bodies and fields.
+    ///   - entryLimit: The maximum size of one body; nil means a twentieth of the capacity.
+    ///   - ageLimit: The time after which an unused entry is evicted; nil means no limit.
+    ///   - variantLimit: The maximum number of entries under one key. The least recently used ones are evicted.
     ///   - onEvent: Called, on any thread, for each incident. It must not block.
-    /// - Throws: ``Curlew/CurlewError``: ``Curlew/ErrorCode/cacheFailed`` if the folder cannot be used, ``Curlew/ErrorCode/diskFull``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` if the folder cannot be used, or with
+    ///   ``Curlew/ErrorCode/diskFull``.
     public convenience init(
         folder: String, capacity: ByteSize = .mebibytes(256), entryLimit: ByteSize? = nil, ageLimit: Duration? = nil,
         variantLimit: Int = 32, onEvent: (@Sendable (Event) -> Void)? = nil
@@ -51,7 +55,7 @@ public final class DiskCacheStore: HTTPCache.Store {
     }
 
     /// - Parameters:
-    ///   - patience: The longest that a call waits for the index; nil for the usual time.
+    ///   - patience: The maximum time that a call waits for the index; nil for the default.
     ///   - now: The time in microseconds since 1970.
     package init(
         folder: String, capacity: ByteSize, entryLimit: ByteSize? = nil, ageLimit: Duration? = nil,
@@ -72,14 +76,14 @@ public final class DiskCacheStore: HTTPCache.Store {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
-    /// The most bytes that entries may take.
+    /// The maximum size of all entries.
     public var capacity: ByteSize { ByteSize(core.limits.capacity) }
 
     public var entryLimit: ByteSize { ByteSize(core.limits.entry) }
 
-    /// Writes down what was used, and closes the database. Calls fail from then on.
+    /// Writes pending times of use, and closes the database. Later calls fail.
     ///
-    /// A store that is dropped does the same by itself, in its own time.
+    /// The deinitialization of a store does the same in the background.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` or ``Curlew/ErrorCode/diskFull``.
     public func close() async throws { try await core.close() }
 

@@ -3,20 +3,20 @@ internal import Curlew
 internal import Dispatch
 internal import Glibc
 
-/// The writing end of an entry on the disk. A small body is gathered in memory; a larger one goes into a file of its own.
+/// A writer for an entry on the disk. A small body is buffered in memory; a larger one is written to its own file.
 final class DiskCacheWriter: HTTPCache.Writer {
-    /// The bytes that are gathered before they are written.
+    /// The number of bytes that are buffered before a write: 64 KiB.
     private static let gatheredLimit = 64 << 10
 
     private struct State {
         var gathered: [UInt8] = []
         var count: Int64 = 0
         var checksum: UInt32 = 0
-        /// The file, if there is one.
+        /// The descriptor of the body's file, if there is one.
         var descriptor: Int32?
         var hasEnded = false
 
-        /// Writes what is gathered. It blocks.
+        /// Writes the buffered bytes. It blocks.
         mutating func flush(_ id: HTTPCache.Entry.ID, in folder: StoreFolder) throws {
             let file = try descriptor ?? folder.createPart(id)
             descriptor = file
@@ -97,7 +97,7 @@ final class DiskCacheWriter: HTTPCache.Writer {
         }
     }
 
-    /// The file stays locked until its entry is committed, for it might be taken for a leftover.
+    /// The file stays locked until its entry is committed, so that no other store removes it as a leftover.
     private func commitFile(_ entry: HTTPCache.Entry, _ replaced: [HTTPCache.Entry.ID]) async throws {
         let (descriptor, checksum) = try await queue.perform { [self] in
             try state.withLock { state in

@@ -2,7 +2,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The few queues that files are read and written on, so that a slow disk holds up neither Swift's threads nor the index.
+/// A small set of queues for file access, so that a slow disk delays neither Swift's threads nor the index.
 final class DiskQueues: Sendable {
     private static let count = 4
 
@@ -17,7 +17,7 @@ final class DiskQueues: Sendable {
 }
 
 extension DispatchQueue {
-    /// Does some work that may block.
+    /// Performs work that may block.
     func perform<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             async { continuation.resume(with: Result(catching: work)) }

@@ -4,15 +4,15 @@ internal import Curlew
 internal import Dispatch
 internal import Glibc
 
-/// The body of an entry in a file that is open: it can be read though the entry is removed meanwhile.
+/// The open file of an entry's body; it stays readable even if the entry is removed.
 final class OpenBody: Sendable {
-    /// The bytes that are read at a time, and the largest body that comes whole.
+    /// The number of bytes for each read, and the size of the largest body that is returned in one piece: 256 KiB.
     static let chunkSize = 256 << 10
 
     private let descriptor: Int32
     private let queue: DispatchQueue
 
-    /// Takes over a descriptor.
+    /// Takes ownership of a descriptor.
     init(_ descriptor: Int32, queue: DispatchQueue) {
         self.descriptor = descriptor
         self.queue = queue
@@ -20,9 +20,9 @@ final class OpenBody: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads a range from memory; nil unless the kernel has all of it there.
+    /// Reads a range from memory; nil unless the kernel has cached all of it.
     ///
-    /// It waits for no disk (`RWF_NOWAIT`), and so may be called on any thread.
+    /// The read never waits for the disk (`RWF_NOWAIT`), so it may run on any thread.
     func readCached(_ range: Range<Int64>) -> [UInt8]? {
         let count = Int(range.upperBound - range.lowerBound)
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
@@ -31,8 +31,8 @@ final class OpenBody: Sendable {
         return bytes.count == count ? bytes : nil
     }
 
-    /// Reads a range, on a queue unless it is in memory.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed``, also if the file is shorter.
+    /// Reads a range, on a queue unless it is cached.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed``, also if the file is too short.
     func read(_ range: Range<Int64>) async throws -> [UInt8] {
         if let bytes = readCached(range) { return bytes }
         return try await queue.perform { try self.readWaiting(range) }
@@ -75,13 +75,13 @@ final class OpenBody: Sendable {
     }
 }
 
-/// The bytes of a body in chunks, read as they are asked for.
+/// The chunks of a body, read on demand.
 struct BodyChunks: AsyncSequence, Sendable {
     let body: OpenBody
     let range: Range<Int64>
 
     struct Iterator: AsyncIteratorProtocol {
-        /// nil at the end, so that the file is closed then.
+        /// The open file; nil at the end, so that it is closed then.
         private var body: OpenBody?
         private var rest: Range<Int64>
 

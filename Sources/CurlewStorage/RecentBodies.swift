@@ -2,26 +2,28 @@
 internal import Curlew
 internal import Glibc
 
-/// Bodies that were read along with their entries, until they are asked for: a few, for a second.
+/// A small cache of bodies that were read together with their entries, until they are requested; each is kept for one
+/// second.
 ///
-/// An entry's body never changes, so what is here is right; it may be that of an entry which another process has removed since.
+/// An entry's body never changes, so a cached body is always correct. Its entry may have been removed by another
+/// process since.
 struct RecentBodies {
-    /// The most bodies.
+    /// The maximum number of bodies.
     static let countLimit = 64
-    /// The most bytes in all of them.
+    /// The maximum size of all bodies: 8 MiB.
     static let sizeLimit = 8 << 20
-    /// The time that they are kept, in nanoseconds.
+    /// The lifetime of a body, in nanoseconds.
     static let lifetime: Int64 = 1_000_000_000
 
     private struct Body {
         let id: HTTPCache.Entry.ID
         let bytes: [UInt8]
         let end: Instant
-        /// How often it was found and not yet asked for. Its memory is of use elsewhere as soon as nobody wants it.
+        /// The number of look-ups whose body has not been requested yet. At zero the memory is released.
         var waiting: Int
     }
 
-    /// The latest last.
+    /// The bodies, the newest last.
     private var bodies: [Body] = []
     private var size = 0
 
@@ -35,12 +37,12 @@ struct RecentBodies {
         }
     }
 
-    /// The body of an entry, so that it need not be read once more for another who has found it.
+    /// The body of an entry, so that another look-up need not read it again.
     func bytes(of id: HTTPCache.Entry.ID, now: Instant) -> [UInt8]? {
         bodies.last { $0.id == id && $0.end >= now }?.bytes
     }
 
-    /// The body of an entry, for one who has found it.
+    /// The body of an entry, for the caller of a look-up.
     mutating func take(_ id: HTTPCache.Entry.ID, now: Instant) -> [UInt8]? {
         guard let index = bodies.lastIndex(where: { $0.id == id && $0.end >= now }) else { return nil }
         bodies[index].waiting -= 1
@@ -64,9 +66,9 @@ struct RecentBodies {
     }
 }
 
-/// Entries that were decoded lately, beside what they were decoded from: comparing that is cheaper than decoding it again.
+/// A cache of decoded entries with their encoded bytes: comparing the bytes is cheaper than decoding them again.
 struct DecodedEntries {
-    /// The most bytes that each of the two generations was decoded from.
+    /// The maximum size of the encoded bytes in each of the two generations: 1 MiB.
     static let sizeLimit = 1 << 20
 
     private struct Decoded {
@@ -83,7 +85,7 @@ struct DecodedEntries {
     private var older: [String: Decoded] = [:]
     private var size = 0
 
-    /// The entry that bytes stand for; nil unless they were decoded lately.
+    /// The entry for encoded bytes; nil unless they are cached.
     mutating func entry(_ id: String, of metadata: UnsafeRawBufferPointer) -> HTTPCache.Entry? {
         if let known = newer[id] { return known.stands(for: metadata) ? known.entry : nil }
         guard let known = older[id], known.stands(for: metadata) else { return nil }
@@ -105,11 +107,11 @@ struct DecodedEntries {
     }
 }
 
-/// The uses of entries that the index was not told yet.
+/// The uses of entries that are not yet written to the index.
 struct PendingUses {
-    /// The most of them.
+    /// The maximum number of uses.
     static let countLimit = 4096
-    /// The time after which the next use writes all of them down, in microseconds.
+    /// The time after which the next use writes all pending ones, in microseconds: one minute.
     static let delay: Int64 = 60_000_000
 
     private(set) var uses: [HTTPCache.Entry.ID: EntryUse] = [:]
@@ -121,7 +123,7 @@ struct PendingUses {
         oldest = oldest ?? time
     }
 
-    /// True if it is time to write them down.
+    /// True if the uses must be written now.
     func areDue(at time: Int64) -> Bool {
         guard let oldest else { return false }
         return uses.count >= Self.countLimit || time - oldest >= Self.delay || time < oldest
@@ -132,7 +134,7 @@ struct PendingUses {
         return uses
     }
 
-    /// Puts back what could not be written down, as long as there is room.
+    /// Restores uses that could not be written, if there is room.
     mutating func restore(_ uses: [HTTPCache.Entry.ID: EntryUse]) {
         guard self.uses.count + uses.count <= Self.countLimit else { return }
         for (id, use) in uses { add(id, at: use.time, isVerified: use.isVerified) }

@@ -4,14 +4,14 @@ internal import GRDB
 internal import Glibc
 
 extension CurlewError {
-    /// An error of a system call on a file of the store.
-    /// - Parameter failure: What could not be done.
+    /// Makes an error from a failed system call on a file of the store.
+    /// - Parameter failure: The description of the failed operation.
     init(cacheFailure failure: String, errorNumber: Int32) {
         let isFull = errorNumber == ENOSPC || errorNumber == EDQUOT
         self.init(isFull ? .diskFull : .cacheFailed, "\(failure): \(describe(errorNumber))")
     }
 
-    /// An error of the index. Its message has neither SQL nor arguments.
+    /// Makes an error from one of the index. Its message contains neither SQL nor arguments.
     init(index error: any Error) {
         if let error = error as? CurlewError {
             self = error
@@ -30,10 +30,10 @@ extension CurlewError {
 }
 
 extension DatabaseError {
-    /// SQLite's words, which name tables and columns at most, and its number.
+    /// SQLite's message, which names at most tables and columns, and its error code.
     var reason: String { "\(message ?? "\(resultCode)") (\(extendedResultCode.rawValue))" }
 
-    /// True if the database itself is at fault, so that it is of no use to try again.
+    /// True if the database itself is at fault, so that a retry is useless.
     var isDamage: Bool {
         switch resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_FORMAT, .SQLITE_MISMATCH, .SQLITE_SCHEMA: true

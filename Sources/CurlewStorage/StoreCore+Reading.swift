@@ -5,10 +5,10 @@ internal import Glibc
 extension StoreCore {
     // MARK: Entries
 
-    /// The entries under a key, with the body of the only one.
+    /// The entries under a key; a single entry includes its body.
     private struct Found: Sendable {
         var entries: [StoredEntry]
-        /// The body of the only entry, if that is a file.
+        /// The body of a single entry, if it is a file.
         var fileBody: [UInt8]?
     }
 
@@ -89,7 +89,8 @@ extension StoreCore {
         Int64(bytes.count) == stored.bodySize && Checksum.crc32(bytes, after: 0) == stored.checksum
     }
 
-    /// The body of an entry that is a moderate file, if it is in the kernel's memory: nothing here waits for its disk.
+    /// The body of an entry in a file of at most ``OpenBody/chunkSize``, if the kernel has cached it; never waits for
+    /// the disk.
     private func cachedFile(of stored: StoredEntry) -> [UInt8]? {
         guard stored.isFile, stored.boot == boot, (0...Int64(OpenBody.chunkSize)).contains(stored.bodySize),
             let id = HTTPCache.Entry.ID(stored.id)
@@ -102,7 +103,7 @@ extension StoreCore {
 
     // MARK: Bodies
 
-    /// Where the body of an entry is.
+    /// The location of an entry's body.
     private enum Place: Sendable {
         case none
         case bytes([UInt8], StoredEntry)
@@ -122,7 +123,7 @@ extension StoreCore {
         switch try await place(of: entry) {
         case .none: return nil
         case .missingFile:
-            // What somebody has just removed is no damage.
+            // A body that another store has just removed is not damaged.
             guard case .missingFile = try await place(of: entry) else { return nil }
             try await discard([entry.id.description], because: "its body is missing")
             return nil

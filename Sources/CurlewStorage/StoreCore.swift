@@ -5,16 +5,16 @@ internal import GRDB
 internal import Glibc
 internal import Synchronization
 
-/// What a store and its writers share: the folder, the index that is open, and what the index was not told yet.
+/// The shared state of a store and its writers: the folder, the open index, and the uses that are not yet written.
 final class StoreCore: Sendable {
-    /// The bounds of a store.
+    /// The limits of a store.
     struct Limits: Sendable {
         let capacity: Int
         let entry: Int
         let variants: Int
-        /// In microseconds.
+        /// The age limit in microseconds.
         let age: Int64?
-        /// The longest that a call waits for the index.
+        /// The maximum time that a call waits for the index.
         let patience: Duration
     }
 
@@ -30,13 +30,14 @@ final class StoreCore: Sendable {
     private let evictionCount = Atomic(0)
     private let lastAgeCheck: Atomic<Int64>
 
-    /// The run of the operating system. Files that were written in another one may have been lost with it in part.
+    /// The boot of the operating system. Files that were written during another boot may be incomplete after its
+    /// failure.
     let boot = StoreCore.currentBoot()
 
-    /// The bytes that an entry is counted for beside its body and fields: its row, and its places in the indexes.
+    /// The size of an entry besides its body and fields: its row and its entries in the database's indexes.
     private static let rowSize = 256
 
-    /// Opens the store, and puts it in order.
+    /// Opens the store and removes outdated data.
     /// - Parameter now: The time in microseconds since 1970.
     init(
         folder path: String, limits: Limits, now: @escaping @Sendable () -> Int64,
@@ -59,7 +60,8 @@ final class StoreCore: Sendable {
     deinit {
         let uses = uses.withLock { $0.take() }
         let index = current.withLock { $0 }
-        // The last to hold an index closes it, and that may wait for the disk: not on this thread.
+        // The last reference to an index closes it, which may wait for the disk, so it is released on the writer's
+        // queue.
         index.writeLater { [boot] database in
             _ = index
             try CacheQueries(database: database).record(uses, boot: boot)
@@ -74,15 +76,15 @@ final class StoreCore: Sendable {
         guard descriptor >= 0, Glibc.read(descriptor, &bytes, bytes.count) == bytes.count,
             let number = UInt64(
                 String(decoding: bytes.filter { $0 != UInt8(ascii: "-") }.prefix(16), as: UTF8.self), radix: 16)
-        else { return Int64.random(in: 1 ... .max) }  // Then every body is compared with its checksum once.
+        else { return Int64.random(in: 1 ... .max) }  // The random number makes every body be verified once.
         return Int64(truncatingIfNeeded: number)
     }
 
     func report(_ event: DiskCacheStore.Event) { onEvent?(event) }
 
-    // MARK: The index
+    // MARK: Index
 
-    /// Works on the index. One that proves to be damaged is replaced by a new one, on which the work is done again.
+    /// Works on the index. If the index proves to be damaged, a new one replaces it and the work is repeated.
     /// - Throws: ``Curlew/CurlewError``.
     func withIndex<Value>(_ work: (CacheIndex) async throws -> Value) async throws -> Value {
         let index = current.withLock { $0 }
@@ -116,7 +118,7 @@ final class StoreCore: Sendable {
         if isReplaced { try await putInOrder() }
     }
 
-    /// Writes what is pending, and closes the index.
+    /// Writes pending uses and closes the index.
     func close() async throws {
         let uses = uses.withLock { $0.take() }
         let index = current.withLock { $0 }
@@ -130,9 +132,9 @@ final class StoreCore: Sendable {
         }
     }
 
-    // MARK: Order
+    // MARK: Cleaning
 
-    /// Removes what is too much, too old, or left over.
+    /// Removes excess, outdated and leftover data.
     private func putInOrder() async throws {
         let deleted = try await withIndex { index in
             try await index.write { database in
@@ -150,11 +152,11 @@ final class StoreCore: Sendable {
         try await discard(missing, because: "its body is missing")
     }
 
-    /// Compares the files with the index, and removes those that belong to nothing.
-    /// - Returns: The entries whose files are missing.
+    /// Compares the files with the index, and removes files without an entry.
+    /// - Returns: The names of entries whose files are missing.
     private func compare(with index: CacheIndex) throws -> [String] {
         let found = try folder.bodyNames()
-        // In this order: a file has its name before it has its entry, and loses it after that.
+        // The order matters: a file gets its name before its entry, and is removed after its entry.
         let expected = try index.readWaiting { try CacheQueries(database: $0).fileNames() }
         var removed = 0
         for name in found where !expected.contains(name) {
@@ -170,7 +172,7 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Deletes entries that are damaged.
+    /// Deletes damaged entries.
     func discard(_ names: [String], because reason: String) async throws {
         guard !names.isEmpty else { return }
         let deleted = try await withIndex { index in
@@ -199,7 +201,7 @@ final class StoreCore: Sendable {
 // MARK: Uses
 
 extension StoreCore {
-    /// Notes that an entry was used. It costs no transaction.
+    /// Records the use of an entry, without a transaction.
     func noteUse(of id: HTTPCache.Entry.ID, isVerified: Bool = false) {
         let time = now()
         let due = uses.withLock { uses in
@@ -210,7 +212,7 @@ extension StoreCore {
         current.withLock { $0 }.writeLater { [boot] in try CacheQueries(database: $0).record(due, boot: boot) }
     }
 
-    /// When entries were used, as far as the index does not know it.
+    /// The times of uses that are not yet written to the index.
     func pendingTimes(of ids: [HTTPCache.Entry.ID]) -> [HTTPCache.Entry.ID: Int64] {
         uses.withLock { uses in
             guard !uses.uses.isEmpty else { return [:] }
@@ -218,15 +220,15 @@ extension StoreCore {
         }
     }
 
-    /// True if an entry's body was compared with its checksum, and the index does not know it yet.
+    /// True if an entry's body was compared with its checksum and that is not yet written to the index.
     func isVerified(_ id: HTTPCache.Entry.ID) -> Bool { uses.withLock { $0.uses[id]?.isVerified ?? false } }
 }
 
 // MARK: Writing
 
 extension StoreCore {
-    /// Makes an entry one that is found, and removes what it replaces or takes the room of.
-    /// - Parameter body: The body, unless it is a file that has its name.
+    /// Commits an entry, and removes replaced and evicted entries.
+    /// - Parameter body: The body, unless it is a file with its final name.
     func commit(
         _ entry: HTTPCache.Entry, checksum: UInt32, body: [UInt8]?, replacing replaced: [HTTPCache.Entry.ID]
     ) async throws {
@@ -277,7 +279,7 @@ extension StoreCore {
         Int(entry.bodySize) + metadata.count + Self.rowSize
     }
 
-    /// What a transaction has done beside its purpose.
+    /// The side effects of a transaction.
     private struct Change: Sendable {
         var removed: [DeletedEntry] = []
         var evicted: [DeletedEntry] = []
@@ -314,7 +316,7 @@ extension StoreCore {
         change.evicted += try queries.deleteOldest(downTo: limits.capacity, keeping: id)
     }
 
-    /// True every sixteenth of the age limit.
+    /// True once in each sixteenth of the age limit.
     private func isAgeCheckDue(at time: Int64, _ age: Int64) -> Bool {
         let last = lastAgeCheck.load(ordering: .relaxed)
         guard time < last || time - last >= age / 16 else { return false }
@@ -340,17 +342,17 @@ extension StoreCore {
     }
 }
 
-/// The newest index of a folder that can be used, opened.
+/// The newest usable index of a folder, opened.
 private struct OpenedIndex: Sendable {
     let index: CacheIndex
-    /// True unless another store had it already.
+    /// True if no other store has made it before.
     let isNew: Bool
-    /// What was discarded on the way.
+    /// The indexes that were discarded during opening.
     let events: [DiskCacheStore.Event]
 
     private static let attempts = 4
 
-    /// - Parameter damaged: The number of an index that is of no use.
+    /// - Parameter damaged: The number of a damaged index.
     init(in folder: StoreFolder, beyond damaged: Int, patience: Duration) throws {
         let lock = try folder.lockForOpening()
         defer { withExtendedLifetime(lock) {} }

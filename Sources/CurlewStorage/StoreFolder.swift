@@ -3,7 +3,7 @@ internal import CLinux
 internal import Curlew
 internal import Glibc
 
-/// The folder of a store. Its calls block: they are made on queues.
+/// The folder of a store. Its functions block and run on queues.
 ///
 ///     lock              held while an index is chosen and opened
 ///     index-N.sqlite    the index; the highest number counts
@@ -15,9 +15,9 @@ final class StoreFolder: Sendable {
     private let root: Int32
     private let bodies: Int32
 
-    /// Opens a folder, and makes it if it is not there.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` if it belongs to another user, if others may use it and it has
-    ///   anything but a store, or if it cannot be made.
+    /// Opens a folder, and makes it if it does not exist.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` if the folder belongs to another user,
+    ///   cannot be made, or is accessible to others and contains other files than a store's.
     init(_ path: String) throws {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         guard !path.isEmpty, !path.utf8.contains(0) else {
@@ -64,7 +64,7 @@ final class StoreFolder: Sendable {
         throw CurlewError(cacheFailure: "the folder of the cache cannot be made", errorNumber: errno)
     }
 
-    /// The folders above are nobody's secret: they have the rights that the umask leaves.
+    /// Makes the parent folders, with the permissions that the umask leaves, because they contain no secrets.
     private static func makeParents(_ path: String) throws {
         if mkdir(path, 0o777) == 0 || errno == EEXIST { return }
         if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
@@ -74,8 +74,8 @@ final class StoreFolder: Sendable {
         throw CurlewError(cacheFailure: "the folder of the cache cannot be made", errorNumber: errno)
     }
 
-    /// What is cached may be one user's own. A folder that is empty or a store is closed to others; the rights of one that has
-    /// anything else, such as `/tmp`, are not ours to change.
+    /// Removes the access of other users, because a cache may contain private data. A folder with other files, such as
+    /// `/tmp`, is rejected instead: its permissions must not change.
     private static func secure(_ root: Int32, _ path: String) throws {
         var status = stat()
         guard fstat(root, &status) == 0 else {
@@ -100,7 +100,7 @@ final class StoreFolder: Sendable {
     }
 
     private static func names(in folder: Int32) throws -> [String] {
-        // Opened anew, for the position in a folder is shared by duplicates.
+        // The folder is opened again, because duplicates of a descriptor share their position.
         let descriptor = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0, let directory = fdopendir(descriptor) else {
             let status = errno
@@ -119,7 +119,7 @@ final class StoreFolder: Sendable {
     }
 }
 
-/// The names of an index and of what belongs to it.
+/// The file names of an index and its companions.
 struct IndexFile: Sendable, Hashable {
     /// The number of the index in its folder.
     let number: Int
@@ -127,12 +127,12 @@ struct IndexFile: Sendable, Hashable {
     var name: String { "index-\(number).sqlite" }
     var lockName: String { "index-\(number).lock" }
     var checkpointLockName: String { "index-\(number).checkpoint" }
-    /// All its files, the one that holds it first.
+    /// The names of all files; the index itself is first.
     var names: [String] { [name, "\(name)-wal", "\(name)-shm", "\(name)-journal", checkpointLockName, lockName] }
 
     init(number: Int) { self.number = number }
 
-    /// nil unless it is the name of an index's own file.
+    /// Reads the number; nil unless the name is that of an index file.
     init?(name: String) {
         guard name.hasPrefix("index-"), name.hasSuffix(".sqlite"),
             let number = Int(name.dropFirst("index-".count).dropLast(".sqlite".count)),
@@ -142,14 +142,14 @@ struct IndexFile: Sendable, Hashable {
         self.number = number
     }
 
-    /// True for all names of indexes and their companions.
+    /// True for the names of indexes and their companions.
     static func isName(_ name: String) -> Bool { name.hasPrefix("index-") }
 }
 
 // MARK: Locks and indexes
 
 extension StoreFolder {
-    /// A lock that is held until this is released.
+    /// A lock that is held until this object is deinitialized.
     final class HeldLock: Sendable {
         fileprivate let descriptor: Int32
 
@@ -164,7 +164,7 @@ extension StoreFolder {
         let lock = try openLock(Self.lockFile)
         for _ in 0..<1000 {
             if flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 { return lock }
-            // Not every file system has locks. Without them, processes must not share a folder.
+            // Some file systems have no locks. On these, processes must not share a folder.
             guard errno == EWOULDBLOCK || errno == EINTR else { return lock }
             usleep(5000)
         }
@@ -179,13 +179,13 @@ extension StoreFolder {
         return HeldLock(descriptor)
     }
 
-    /// The indexes in the folder, in their order.
+    /// The indexes in the folder, in ascending order.
     func indexes() throws -> [IndexFile] {
         try Self.names(in: root).compactMap { IndexFile(name: $0) }.sorted { $0.number < $1.number }
     }
 
-    /// Makes an index's file if it is not there, so that it has the right permissions, and marks it as used.
-    /// - Returns: nil if something else is in its place.
+    /// Makes an index's file with the right permissions if it does not exist, and locks it as used.
+    /// - Returns: nil if something else has its name.
     func use(_ file: IndexFile) throws -> HeldLock? {
         var status = stat()
         if fstatat(root, file.name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -203,7 +203,7 @@ extension StoreFolder {
         return lock
     }
 
-    /// Removes an index that nobody uses.
+    /// Removes an index that no store uses.
     func remove(_ file: IndexFile) {
         guard let lock = try? openLock(file.lockName), flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { return }
         for name in file.names { unlinkat(root, name, 0) }
@@ -217,8 +217,8 @@ extension StoreFolder {
 // MARK: Bodies
 
 extension StoreFolder {
-    /// Makes the file that a body is written into, and locks it.
-    /// - Returns: Its descriptor, which is the caller's to close.
+    /// Makes the file for a new body, and locks it.
+    /// - Returns: The descriptor, which the caller must close.
     func createPart(_ id: HTTPCache.Entry.ID) throws -> Int32 {
         let name = id.description + Self.partEnd
         for _ in 0..<16 {
@@ -226,7 +226,7 @@ extension StoreFolder {
             guard descriptor >= 0 else {
                 throw CurlewError(cacheFailure: "there can be no body in the cache", errorNumber: errno)
             }
-            // Before it was locked, a store that opens may have taken it for a leftover.
+            // Before the lock, another store that opens the folder may have removed the file as a leftover.
             var status = stat()
             let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
             if isLocked, fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
@@ -249,11 +249,11 @@ extension StoreFolder {
         }
     }
 
-    /// Gives a body that is whole its name, which nothing may have.
+    /// Gives a complete body its final name, which must be unused.
     func finishPart(_ id: HTTPCache.Entry.ID) throws {
         let part = id.description + Self.partEnd
         var result = renameat2(bodies, part, bodies, id.description, UInt32(curlew_rename_no_replace))
-        // Not every file system knows that. Names are drawn at random, and so it is but a precaution.
+        // Some file systems lack `RENAME_NOREPLACE`. Names are random, so the flag is only a precaution.
         if result != 0, errno == EINVAL || errno == ENOSYS || errno == ENOTSUP {
             result = renameat(bodies, part, bodies, id.description)
         }
@@ -267,7 +267,7 @@ extension StoreFolder {
     func removeBody(_ id: HTTPCache.Entry.ID) { unlinkat(bodies, id.description, 0) }
 
     /// Opens a body.
-    /// - Returns: The descriptor, which is the caller's to close, and the size; nil if there is no file.
+    /// - Returns: The descriptor, which the caller must close, and the size; nil if the file does not exist.
     func openBody(_ id: HTTPCache.Entry.ID) throws -> (descriptor: Int32, size: Int64)? {
         let descriptor = openat(bodies, id.description, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
@@ -287,16 +287,17 @@ extension StoreFolder {
         return fstatat(bodies, id.description, &status, AT_SYMLINK_NOFOLLOW) == 0
     }
 
-    /// The names of all that lies where the bodies are.
+    /// The names of all files in the folder of bodies.
     func bodyNames() throws -> [String] { try Self.names(in: bodies) }
 
-    /// Removes a file that no entry has, unless its writer lives.
-    /// - Parameter isEntry: Whether an entry of that name has been committed by now; asked when the file is locked.
-    /// - Returns: Whether it was removed.
+    /// Removes a file without an entry, unless its writer is alive.
+    /// - Parameter isEntry: Returns true if an entry of that name has been committed by now; called after the file is
+    ///   locked.
+    /// - Returns: True if the file was removed.
     func removeLeftover(_ name: String, unless isEntry: (HTTPCache.Entry.ID) throws -> Bool) throws -> Bool {
         let descriptor = openat(bodies, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
-            // No writer of ours makes a link.
+            // The store's writers make no links.
             return errno == ELOOP && unlinkat(bodies, name, 0) == 0
         }
         defer { close(descriptor) }

@@ -1,4 +1,4 @@
-// The members are inlinable, because the parsers of the modules above look at every byte by them.
+// The members are inlinable, because parsers of other modules use them for every byte.
 extension UInt8 {
     @inlinable package static var colon: UInt8 { UInt8(ascii: ":") }
     @inlinable package static var slash: UInt8 { UInt8(ascii: "/") }
@@ -34,7 +34,7 @@ extension UInt8 {
         }
     }
 
-    /// ASCII letters in lower case, all else as it is.
+    /// The byte in lower case if it is an ASCII letter, else unchanged.
     @inlinable package var lowercasedASCII: UInt8 {
         self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }

@@ -1,13 +1,13 @@
-/// A day of the Gregorian calendar, and its number from the first day of 1970.
+/// A day of the Gregorian calendar, and its number counted from the first day of 1970.
 ///
-/// The computation has years that begin in March, so that a leap day is the last day of its year.
+/// The computation uses years that begin in March, so that a leap day is the last day of its year.
 package struct CivilDate: Hashable {
     package let year: Int
     package let month: Int
     package let day: Int
 
-    /// - Parameter year: From 1 on.
-    /// - Returns: nil for a day that the calendar does not have.
+    /// - Parameter year: A year from 1 on.
+    /// - Returns: nil for a day that does not exist.
     package init?(year: Int, month: Int, day: Int) {
         guard year > 0, (1...12).contains(month), (1...Self.length(of: month, in: year)).contains(day) else {
             return nil
@@ -37,7 +37,7 @@ package struct CivilDate: Hashable {
         return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - Self.daysFromYear0
     }
 
-    /// The days from the first of March of the year 0 to 1970.
+    /// The days from 1 March of the year 0 to the beginning of 1970.
     private static let daysFromYear0 = 719_468
 
     private static func length(of month: Int, in year: Int) -> Int {

@@ -3,10 +3,10 @@
 #if CURLEW_THREAD_SANITIZER
 internal import Glibc
 
-/// A pthread mutex, which ThreadSanitizer can follow. It cannot see into the futex code of `Synchronization.Mutex`, and would
-/// report races that do not exist. `make test-thread` defines the condition.
+/// A pthread mutex for builds with ThreadSanitizer. It cannot follow the futex code of `Synchronization.Mutex`, and
+/// would report races that do not exist. `make test-thread` defines the condition.
 ///
-/// `@unchecked Sendable`: the mutex lives at one address from `init` to `deinit` and is made to be shared.
+/// `@unchecked Sendable`: the mutex has a fixed address from `init` to `deinit`, and is made for sharing.
 @usableFromInline
 package struct Lock: ~Copyable, @unchecked Sendable {
     private let storage = MutexStorage.make()
@@ -72,8 +72,8 @@ package struct Lock: ~Copyable, Sendable {
 
 /// The result of work under a lock.
 ///
-/// `@unchecked Sendable`: it goes back to the caller of `withLock` on the same thread. `Mutex` asks for more, as it guards a value
-/// that the result might share; this lock guards none.
+/// `@unchecked Sendable`: the result is returned to the caller of `withLock` on the same thread. `Mutex` requires
+/// `Sendable` because it protects a value that the result might share; this lock protects none.
 @usableFromInline
 struct LockResult<Value>: @unchecked Sendable {
     @usableFromInline let value: Value
@@ -83,8 +83,8 @@ struct LockResult<Value>: @unchecked Sendable {
 }
 #endif
 
-/// A point that one thread passes before it resumes another, and the other passes after it was resumed. It does nothing but in
-/// builds for ThreadSanitizer, which cannot see that the runtime orders the two.
+/// A point that one thread passes before it resumes another, and that the other passes after it was resumed. It has an
+/// effect only in builds for ThreadSanitizer, which cannot recognize that the runtime orders both threads.
 @usableFromInline
 package struct Ordering: ~Copyable, Sendable {
     #if CURLEW_THREAD_SANITIZER
@@ -104,9 +104,9 @@ package struct Ordering: ~Copyable, Sendable {
     #endif
 }
 
-/// A value that only one thread at a time can reach.
+/// A value that only one thread at a time can access.
 ///
-/// `@unchecked Sendable`: the value is touched under the lock alone.
+/// `@unchecked Sendable`: the lock protects the value.
 @usableFromInline
 package final class Guarded<Value>: @unchecked Sendable {
     @usableFromInline let lock = Lock()

@@ -10,8 +10,8 @@ package enum UnicodeEncoding: String, Sendable {
     case utf32LittleEndian = "UTF-32LE"
     case utf32BigEndian = "UTF-32BE"
 
-    /// The text that the bytes are, without a byte order mark.
-    /// - Parameter repairs: True if invalid bytes become U+FFFD. If not, there is no text.
+    /// The text of the bytes, without a byte order mark.
+    /// - Parameter repairs: True if invalid bytes become U+FFFD; otherwise the text is nil.
     package func text(of bytes: ArraySlice<UInt8>, repairs: Bool) -> String? {
         switch self {
         case .utf8: Self.text(Self.strip([0xEF, 0xBB, 0xBF], from: bytes), UTF8.self, repairs)
@@ -20,7 +20,7 @@ package enum UnicodeEncoding: String, Sendable {
         }
     }
 
-    /// The encoding that a byte order mark at the beginning names.
+    /// The encoding of a byte order mark at the beginning; nil without one.
     package static func marked(_ bytes: [UInt8]) -> UnicodeEncoding? {
         guard bytes.count >= 2 else { return nil }
         let third = bytes.count > 2 ? bytes[2] : nil
@@ -34,7 +34,7 @@ package enum UnicodeEncoding: String, Sendable {
         }
     }
 
-    /// UTF-16 or UTF-32: bytes to units, units to text.
+    /// Decodes UTF-16 or UTF-32: bytes to units, units to text.
     private func decodeUnits<Encoding: Unicode.Encoding>(
         _ bytes: ArraySlice<UInt8>, _ encoding: Encoding.Type, _ repairs: Bool
     ) -> String? where Encoding.CodeUnit: FixedWidthInteger {
@@ -49,7 +49,7 @@ package enum UnicodeEncoding: String, Sendable {
             position += width
         }
         let mark = Unit(0xFEFF)
-        // Every unit was read little-endian; a mark the wrong way round says that they are not.
+        // The units were read as little-endian; a byte-swapped mark shows that they are big-endian.
         if self == .utf16BigEndian || self == .utf32BigEndian {
             units = units.map(\.byteSwapped)
         } else if self == .utf16 || self == .utf32, units.first == mark.byteSwapped {

@@ -1,14 +1,15 @@
 #if TestKit
 internal import Glibc
 
-/// Whom a socket is connected to.
+/// The peer of a connected socket.
 struct ConnectedPeer: CustomStringConvertible {
-    /// `to 127.0.0.1 port 8080`, or `local` for what has no port.
+    /// The peer's address: `to 127.0.0.1 port 8080`, or `local` for a family without ports.
     let description: String
 
-    /// `nil` when the descriptor is no socket, or is not connected.
+    /// Reads the peer of a descriptor; `nil` when the descriptor is not a connected socket.
     init?(of descriptor: Int32) {
-        // Read byte by byte: which C module owns the address types depends on what else a whole module imports.
+        // The address is read byte by byte: the C module that owns the address types depends on the other imports of
+        // the module.
         var bytes = [UInt8](repeating: 0, count: 128)
         var length = socklen_t(bytes.count)
         let result = bytes.withUnsafeMutableBytes {

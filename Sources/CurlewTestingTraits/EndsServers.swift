@@ -3,22 +3,22 @@ internal import CurlewTesting
 public import Testing
 
 extension Trait where Self == EndsServersTrait {
-    /// Ends the servers that a test has started, when it returns and when it throws, and waits for them.
+    /// Shuts down the servers of a test, when it returns or throws, and waits for them.
     ///
     ///     @Suite(.endsServers) struct PoolTests { … }
     ///
-    /// These are ``CurlewTesting/MockServer``, ``CurlewTesting/RawServer`` and ``CurlewTesting/MockProxy``, started by the
-    /// test or by tasks of it that are not detached. They live until then, whether the test still holds them or not.
-    /// ``Testing/Trait/noLeaks`` does this, too.
+    /// The trait applies to each ``CurlewTesting/MockServer``, ``CurlewTesting/RawServer`` and
+    /// ``CurlewTesting/MockProxy`` that the test or its non-detached tasks have started. These servers live until the
+    /// end of the test, even without a reference to them. ``Testing/Trait/noLeaks`` also does this.
     public static var endsServers: EndsServersTrait { EndsServersTrait() }
 }
 
-/// Ends the servers that a test has started: the trait `.endsServers`.
+/// Shuts down the servers of a test: the trait `.endsServers`.
 public struct EndsServersTrait: TestTrait, SuiteTrait, TestScoping {
-    /// A suite hands it on to its tests.
+    /// True: a suite applies the trait to its tests.
     public var isRecursive: Bool { true }
 
-    /// Runs the test and ends its servers.
+    /// Runs the test and shuts down its servers.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,

@@ -1,12 +1,12 @@
 #if TestKit
 internal import Testing
 
-/// Runs a test and fails it for what a look at the process has found.
+/// Runs a test and fails it if a check of the process reports a problem.
 ///
 /// - Parameters:
-///   - testCase: What runs; `nil` for a suite or for all cases of a test, which only run their parts.
+///   - testCase: The test case; `nil` for a suite or for all cases of a test, which only run their parts.
 ///   - function: The test.
-///   - watch: Runs the test and returns what was wrong, in words.
+///   - watch: Runs the test and returns a description of the problem; nil if there is none.
 func judge(
     _ testCase: Test.Case?, _ function: @Sendable @concurrent () async throws -> Void,
     by watch: () async throws -> String?

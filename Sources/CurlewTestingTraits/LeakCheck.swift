@@ -2,12 +2,12 @@
 internal import Curlew
 internal import CurlewTesting
 
-/// Compares what the process holds before and after a function.
+/// Compares the resources of the process before and after a function.
 struct LeakCheck: Sendable {
-    /// The longest time that what it left may take to go away.
+    /// The maximum time until resources that the function left must disappear.
     let patience: Duration
 
-    /// What `function` has left behind, in words.
+    /// The resources that `function` has left, in words.
     func leaks(of function: @Sendable @concurrent () async throws -> Void) async throws -> [String] {
         SharedThreads.start()
         let resources = ProcessResources.now()
@@ -19,24 +19,24 @@ struct LeakCheck: Sendable {
             left += await SessionRegistry.tasks().filter { tasks[$0.key] == nil }.map { "\($0.key) (\($0.value))" }
             if presence.isKept { left.append("a task that the test started") }
             if left.isEmpty || ContinuousClock.now >= end { return left }
-            // There is no event for a thread's or a descriptor's end: look again, for a bounded while.
+            // The end of a thread or a descriptor has no event, so this loop polls, for a bounded time.
             try? await Task.sleep(for: .milliseconds(5))
         }
     }
 }
 
-/// Is held by every task that was started while a function ran, as the value of a task-local, until the task ends.
+/// A marker that every task started by a function holds, as the value of a task-local, until the task ends.
 private final class TaskPresence: Sendable {
     @TaskLocal private static var current: TaskPresence?
 
-    /// Tells whether a presence is held.
+    /// A weak reference that reports if a task still holds the marker.
     struct Watch {
         fileprivate weak var presence: TaskPresence?
 
         var isKept: Bool { self.presence != nil }
     }
 
-    /// Runs a function whose tasks hold a presence.
+    /// Runs a function whose tasks hold a marker.
     static func watch(_ function: @Sendable @concurrent () async throws -> Void) async throws -> Watch {
         let presence = TaskPresence()
         let watch = Watch(presence: presence)

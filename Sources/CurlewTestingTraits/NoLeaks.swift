@@ -7,23 +7,23 @@ extension Trait where Self == NoLeaksTrait {
     ///
     ///     @Suite(.noLeaks, .serialized) struct PoolTests { … }
     ///
-    /// - Tasks are those of Swift that the test started, itself or by what it called, and that have not ended, except
-    ///   detached ones; and those of Curlew's sessions that were started and have not ended.
-    /// - Connections and other descriptors are known by `/proc/self/fd`, threads by `/proc/self/task`. A thread without a
-    ///   name of its own looks like one of those that Swift keeps for its tasks: so many of them are allowed as there are
-    ///   processors, and four.
+    /// - Tasks are Swift tasks that the test or its callees have started and that have not ended, except detached ones.
+    ///   Started tasks of Curlew's sessions that have not ended also count.
+    /// - Connections and other descriptors are found in `/proc/self/fd`, threads in `/proc/self/task`. An unnamed
+    ///   thread looks like one of Swift's own threads. As many such threads are allowed as there are processors, plus
+    ///   four.
     ///
-    /// What ends by itself within ``NoLeaksTrait/patience`` is no leak. Servers that the test has started are ended first, as
-    /// ``Testing/Trait/endsServers`` does it.
+    /// A resource that disappears within ``NoLeaksTrait/patience`` is not a leak. The test's servers are shut down
+    /// first, as by ``Testing/Trait/endsServers``.
     ///
-    /// Tests with this trait run one at a time. Tests without it that run beside them are blamed on them: keep all
-    /// of a process's tests that open files or sockets in suites with the trait, or run `swift test --no-parallel`.
+    /// Tests with this trait run one at a time. Concurrent tests without the trait can cause false failures. Put all of
+    /// a process's tests that open files or sockets in suites with the trait, or run `swift test --no-parallel`.
     public static var noLeaks: NoLeaksTrait { NoLeaksTrait() }
 }
 
 /// Fails a test that leaves a task, a connection, a descriptor or a thread behind: the trait `.noLeaks`.
 public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
-    /// The longest time that a test's resources may take to go away after it; eight seconds, as Dispatch keeps an idle
+    /// The maximum time until a test's resources must disappear after it: eight seconds, because Dispatch keeps an idle
     /// thread for five.
     public static let patience = Duration.seconds(8)
 
@@ -33,10 +33,10 @@ public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
         self.check = LeakCheck(patience: patience)
     }
 
-    /// A suite hands it on to its tests.
+    /// True: a suite applies the trait to its tests.
     public var isRecursive: Bool { true }
 
-    /// Runs the test and compares what the process holds before and after.
+    /// Runs the test and compares the resources of the process before and after.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,
@@ -57,7 +57,7 @@ public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
     }
 }
 
-/// Lets one test in at a time.
+/// A lock that admits one test at a time.
 private actor OneAtATime {
     static let shared = OneAtATime()
 

@@ -8,23 +8,23 @@ extension Trait where Self == NoLongTurnsTrait {
     ///
     ///     @Suite(.noLongTurns, .serialized) struct ParserTests { … }
     ///
-    /// A loop that is busy serves nobody else meanwhile: no socket, no timeout, no other session. What makes it busy is a
-    /// peer that found something expensive, or code that was run on it by preference.
+    /// A busy loop serves no other socket, timeout or session. The cause is a peer that triggers expensive work, or
+    /// code that prefers to run on the loop.
     ///
-    /// All loops of the process are measured: run such tests one at a time, by `swift test --no-parallel`.
+    /// All loops of the process are measured: run such tests one at a time, with `swift test --no-parallel`.
     public static var noLongTurns: NoLongTurnsTrait { NoLongTurnsTrait() }
 }
 
-/// Fails a test in which one turn of an event loop takes too long: the trait `.noLongTurns`.
+/// Fails a test in which one turn of an event loop takes too much processor time: the trait `.noLongTurns`.
 public struct NoLongTurnsTrait: TestTrait, SuiteTrait, TestScoping {
-    /// The processor time that a turn may take: 100 ms, and ten times that under AddressSanitizer and ThreadSanitizer. Time in
-    /// which the machine does something else does not count.
+    /// The maximum processor time of a turn: 100 ms, and ten times that under AddressSanitizer and ThreadSanitizer.
+    /// Time that the machine spends on other work does not count.
     public static let limit = Duration.milliseconds(isSanitized ? 1000 : 100)
 
-    /// A suite hands it on to its tests.
+    /// True: a suite applies the trait to its tests.
     public var isRecursive: Bool { true }
 
-    /// Runs the test and measures the loops.
+    /// Runs the test and measures the turns of the loops.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,

@@ -1,11 +1,11 @@
 #if TestKit
 internal import Glibc
 
-/// What this process holds: its descriptors and its threads.
+/// The resources of this process: its descriptors and its threads.
 struct ProcessResources {
-    /// Descriptors and what they are open on, such as `socket:[4711]`.
+    /// The descriptors and their targets, such as `socket:[4711]`.
     private var descriptors: [String: String] = [:]
-    /// Threads and their names.
+    /// The threads and their names.
     private var threads: [String: String] = [:]
     private let processName: String
 
@@ -24,16 +24,17 @@ struct ProcessResources {
         self.processName = processName
     }
 
-    /// What is here and was not there before.
+    /// The resources that did not exist in `before`.
     ///
-    /// Threads that keep the process's name, or have the end of one of Dispatch's queues as theirs, are the workers of
-    /// Swift's pool, which come and go with the load: as many as there are processors, and some, are not counted. Nor
-    /// are those of NIO's shared group, which stay.
+    /// Threads with the process's name, or with the suffix of one of Dispatch's queues, are workers of Swift's pool.
+    /// Their number follows the load, so as many as there are processors, plus four, are not counted. The permanent
+    /// threads of NIO's shared group are not counted either.
     func beyond(_ before: ProcessResources) -> [String] {
         let descriptors = self.descriptors.filter { before.descriptors[$0.key] != $0.value }
-        // Reading the list takes a descriptor itself, which is gone by now.
+        // Listing the descriptors needs a descriptor itself, which is closed by now.
         let open = descriptors.filter { self.stillOpen($0.key, $0.value) && !Self.isSanitizers($0.value) }
-        // Dispatch makes one timer a clock when a task first sleeps by it, and keeps it: three are nobody's leak.
+        // Dispatch makes one timer for each clock when a task first sleeps on it, and keeps it: up to three timers are
+        // no leak.
         let timers = open.filter { $0.value == "anon_inode:[timerfd]" }
         let files = open.filter { timers.count > 3 || timers[$0.key] == nil }
             .map { self.describe($0.key, $0.value) }
@@ -53,7 +54,7 @@ struct ProcessResources {
         return "connection \(descriptor) (\(peer.description))"
     }
 
-    /// ThreadSanitizer speaks to its symbolizer through pipes, which it opens when it first has something to look up.
+    /// True for a pipe under ThreadSanitizer, which opens pipes to its symbolizer when it first resolves a symbol.
     private static func isSanitizers(_ target: String) -> Bool {
         target.hasPrefix("pipe:") && dlsym(nil, "__tsan_acquire") != nil
     }

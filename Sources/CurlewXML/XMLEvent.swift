@@ -1,10 +1,10 @@
-/// What a reader of XML comes across, in the order of the document.
+/// An event of an XML document, in document order.
 public enum XMLEvent: Sendable, Hashable {
     /// An element begins.
     case start(XMLName, attributes: [String: String])
     /// An element ends.
     case end(XMLName)
-    /// Text, whole between two other events, entities replaced. CDATA sections are text.
+    /// Text, complete between two other events, with entities replaced. CDATA sections are text.
     case text(String)
     /// A comment.
     case comment(String)

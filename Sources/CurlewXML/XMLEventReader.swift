@@ -2,7 +2,7 @@ internal import Curlew
 internal import Foundation
 internal import FoundationXML
 
-/// Runs Foundation's parser over a document and hands its events to a closure.
+/// A reader that passes the events of Foundation's parser to a closure.
 final class XMLEventReader: NSObject {
     private let options: XMLReadingOptions
     private let handle: (XMLEvent) -> Void
@@ -16,7 +16,7 @@ final class XMLEventReader: NSObject {
     }
 
     /// Reads a document.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``. What came before the mistake was handed out.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``, after the events before the error.
     static func read(
         _ utf8: [UInt8], options: XMLReadingOptions, handle: @escaping (XMLEvent) -> Void
     ) throws {
@@ -28,7 +28,7 @@ final class XMLEventReader: NSObject {
         parser.delegate = reader
         let isParsed = parser.parse()
         if let fault = reader.fault { throw fault }
-        // Foundation of Swift 6.3 answers true for a document that is cut short; the error is there all the same.
+        // Foundation in Swift 6.3 returns true for a truncated document, but it sets the error.
         guard isParsed, parser.parserError == nil, reader.depth == 0, !utf8.isEmpty else {
             throw CurlewError(
                 .decodingFailed, "the XML goes wrong at line \(parser.lineNumber), column \(parser.columnNumber)",

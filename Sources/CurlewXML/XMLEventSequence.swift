@@ -3,12 +3,12 @@ public import Curlew
 extension CurlewResponse.Body {
     /// The body as the events of an XML document.
     ///
-    /// Foundation's parser takes a document as a whole. So the body is collected first and read when the first event is
-    /// asked for; what is bounded is the document, and its events are handed out one at a time.
+    /// Foundation's parser needs the complete document. So the first request for an event collects and parses the whole
+    /// body. The size of the document is limited, and its events are returned one at a time.
     /// - Parameters:
-    ///   - limit: The largest document; a larger one is ``Curlew/ErrorCode/responseTooLarge``.
+    ///   - limit: The maximum size of the document; a larger one fails with ``Curlew/ErrorCode/responseTooLarge``.
     ///   - charset: The charset of Content-Type, if it has one.
-    ///   - options: How the document is read.
+    ///   - options: The options of reading.
     public func xmlEvents(
         upTo limit: ByteSize = .mebibytes(16), charset: String? = nil, options: XMLReadingOptions = XMLReadingOptions()
     ) -> XMLEventSequence {
@@ -27,7 +27,7 @@ public struct XMLEventSequence: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(sequence: self) }
 
-    /// Yields the events.
+    /// An iterator over the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var sequence: XMLEventSequence?
         private var events: ArraySlice<XMLEvent> = []
@@ -36,8 +36,8 @@ public struct XMLEventSequence: AsyncSequence, Sendable {
         init(sequence: XMLEventSequence) { self.sequence = sequence }
 
         /// The next event; nil at the end.
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` where the document goes wrong, after the events
-        ///   before it.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for an invalid document, after the
+        ///   events before the error.
         public mutating func next() async throws -> XMLEvent? {
             if let sequence {
                 self.sequence = nil

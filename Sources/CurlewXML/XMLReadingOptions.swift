@@ -1,9 +1,9 @@
-/// How XML is read.
+/// The options of reading XML.
 ///
-/// Nothing is ever fetched: neither external entities nor document types. A document type with declarations of its own
-/// (`<!DOCTYPE … [ … ]>`) is refused, as these could name files, or entities that grow without measure.
+/// External entities and document types are never fetched. A document type with its own declarations (`<!DOCTYPE … [ …
+/// ]>`) is rejected, because it could refer to files or define entities that expand without limit.
 public struct XMLReadingOptions: Sendable, Hashable {
-    /// The greatest depth to which elements may be nested. 512 by default, and at most.
+    /// The maximum nesting depth of elements: 1 to 512; 512 by default.
     public var maximumDepth = 512 {
         didSet { maximumDepth = min(max(maximumDepth, 1), 512) }
     }

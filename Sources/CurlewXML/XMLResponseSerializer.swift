@@ -3,20 +3,21 @@ public import Curlew
 internal import Foundation
 public import XMLCoder
 
-/// Reads XML into a `Decodable` type, by XMLCoder; needs the package's trait `XML`, which is off by default.
+/// A serializer that decodes XML into a `Decodable` type, by XMLCoder; it needs the package's trait `XML`, which is off
+/// by default.
 ///
-/// It takes what ``XMLTreeResponseSerializer`` takes. The document is read to its end and within the bounds of ``options``
-/// before XMLCoder sees it.
+/// It accepts the media types of ``XMLTreeResponseSerializer``. The complete document is validated within the limits of
+/// ``options`` before XMLCoder reads it.
 public struct XMLResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(.xml, .textXML))
-    /// How the document is read.
+    /// The options of reading.
     public var options: XMLReadingOptions
     private let configure: (@Sendable (XMLDecoder) -> Void)?
 
     /// - Parameters:
-    ///   - type: What to make of the document.
-    ///   - options: How the document is read.
-    ///   - configure: Sets up the decoder. Every call has a decoder of its own.
+    ///   - type: The type of the result.
+    ///   - options: The options of reading.
+    ///   - configure: Configures the decoder. Every call has its own decoder.
     public init(
         _ type: Value.Type = Value.self, options: XMLReadingOptions = XMLReadingOptions(),
         configure: (@Sendable (XMLDecoder) -> Void)? = nil
@@ -38,7 +39,7 @@ public struct XMLResponseSerializer<Value: Decodable & Sendable>: BodyResponseSe
 }
 
 extension ResponseSerializer {
-    /// The body as XML of a type.
+    /// The body as a value decoded from XML.
     public static func xml<Model: Decodable & Sendable>(
         _ type: Model.Type, options: XMLReadingOptions = XMLReadingOptions()
     ) -> Self where Self == XMLResponseSerializer<Model> {
@@ -46,7 +47,7 @@ extension ResponseSerializer {
     }
 }
 #else
-/// Not here without the trait `XML`.
+/// Unavailable without the trait `XML`.
 @available(
     *, unavailable, message: "XMLResponseSerializer needs Curlew's trait XML: traits: [.defaults, \"XML\"]"
 )

@@ -1,11 +1,12 @@
 internal import Curlew
 
-/// The text of an XML document in UTF-8, whatever encoding it came in.
+/// A converter of XML documents from any supported encoding to UTF-8.
 ///
-/// libxml2 would read many more encodings, some of which hide tags from whoever looks at the bytes. So the text is decoded
-/// here, its XML declaration is taken off, and libxml2 sees nothing but UTF-8.
+/// libxml2 supports many more encodings, some of which hide tags from a scan of the bytes. So the text is decoded here
+/// without its XML declaration, and libxml2 reads only UTF-8.
 enum XMLSource {
-    /// A byte order mark decides, then the charset of Content-Type (RFC 7303 §3), then the declaration.
+    /// The document in UTF-8. A byte order mark determines the encoding, otherwise the charset of Content-Type (RFC
+    /// 7303 §3), otherwise the declaration.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``.
     static func utf8(_ bytes: [UInt8], charset: String? = nil) throws -> [UInt8] {
         let encoding = try encoding(of: bytes, charset: charset)
@@ -24,7 +25,7 @@ enum XMLSource {
         return encoding
     }
 
-    /// Where the XML declaration ends, if there is one.
+    /// The end of the XML declaration; nil if there is none.
     private static func declarationEnd(_ bytes: [UInt8]) -> Int? {
         guard bytes.starts(with: "<?xml".utf8), bytes.count > 5, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[5]) else {
             return nil
@@ -36,7 +37,7 @@ enum XMLSource {
         declarationEnd(bytes).map { Array(bytes[$0...]) } ?? bytes
     }
 
-    /// What the declaration has as `encoding`.
+    /// The value of `encoding` in the declaration.
     private static func declaredEncoding(_ bytes: [UInt8]) -> String? {
         guard let end = declarationEnd(bytes) else { return nil }
         let text = String(decoding: bytes[..<end], as: UTF8.self)

@@ -1,11 +1,12 @@
 public import FoundationXML
 
 extension XMLTree {
-    /// The same document as Foundation has it, for XPath and the like. It is made from the tree, so that libxml2 has
-    /// nothing to fetch: `XMLDocument(data:)` on Linux reads external entities from files.
+    /// The document in Foundation's type, for XPath and similar uses. It is made from the tree, so that libxml2 fetches
+    /// nothing: `XMLDocument(data:)` on Linux reads external entities from files.
     ///
-    /// Keep the document for as long as any of its nodes: on Linux a node does not retain its document, and releasing
-    /// the node last reads freed memory. `withExtendedLifetime` does that where the compiler would release it earlier.
+    /// Keep the document as long as any of its nodes. On Linux a node does not retain its document, and releasing the
+    /// node last reads freed memory. `withExtendedLifetime` keeps the document where the compiler would release it
+    /// earlier.
     public func makeDocument() -> XMLDocument { XMLDocument(rootElement: Self.element(root)) }
 
     private static func element(_ element: Element) -> XMLElement {

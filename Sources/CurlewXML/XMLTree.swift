@@ -2,13 +2,13 @@ internal import Curlew
 
 /// An XML document as a tree of values.
 public struct XMLTree: Sendable, Hashable {
-    /// An element: its name, its attributes, and what stands in it.
+    /// An element: its name, its attributes and its contents.
     public struct Element: Sendable, Hashable {
-        /// The name.
+        /// The name of the element.
         public var name: XMLName
-        /// The attributes by their names as written, without declarations of namespaces.
+        /// The attributes by their names as written, without namespace declarations.
         public var attributes: [String: String]
-        /// What stands in it, in order.
+        /// The child nodes, in order.
         public var children: [Node]
 
         public init(_ name: XMLName, attributes: [String: String] = [:], children: [Node] = []) {
@@ -17,12 +17,12 @@ public struct XMLTree: Sendable, Hashable {
             self.children = children
         }
 
-        /// The elements directly within.
+        /// The child elements.
         public var elements: [Element] {
             children.compactMap { if case .element(let element) = $0 { element } else { nil } }
         }
 
-        /// All text within, at every level.
+        /// The text of all descendants, concatenated.
         public var text: String {
             children.reduce(into: "") { text, child in
                 switch child {
@@ -33,14 +33,14 @@ public struct XMLTree: Sendable, Hashable {
             }
         }
 
-        /// The first element directly within that has this local name.
+        /// The first child element with this local name.
         public subscript(name: String) -> Element? { elements.first { $0.name.local == name } }
 
-        /// The elements directly within that have this local name.
+        /// The child elements with this local name.
         public func all(_ name: String) -> [Element] { elements.filter { $0.name.local == name } }
     }
 
-    /// What may stand in an element.
+    /// A node inside an element.
     public enum Node: Sendable, Hashable {
         /// An element.
         case element(Element)
@@ -52,7 +52,7 @@ public struct XMLTree: Sendable, Hashable {
         case instruction(target: String, data: String?)
     }
 
-    /// The element that everything else stands in.
+    /// The root element.
     public var root: Element
 
     public init(root: Element) { self.root = root }
@@ -60,14 +60,14 @@ public struct XMLTree: Sendable, Hashable {
     /// Reads a document.
     /// - Parameters:
     ///   - bytes: The document in UTF-8, UTF-16, UTF-32, US-ASCII, ISO-8859-1 or windows-1252.
-    ///   - options: How to read it.
+    ///   - options: The options of reading.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``.
     public init(parsing bytes: [UInt8], options: XMLReadingOptions = XMLReadingOptions()) throws {
         self = try XMLTreeBuilder.tree(XMLSource.utf8(bytes), options: options)
     }
 }
 
-/// Puts events together to a tree.
+/// A builder that makes a tree from events.
 enum XMLTreeBuilder {
     static func tree(_ utf8: [UInt8], options: XMLReadingOptions) throws -> XMLTree {
         var open: [XMLTree.Element] = []
@@ -87,7 +87,7 @@ enum XMLTreeBuilder {
         return XMLTree(root: root)
     }
 
-    /// What stands outside the root is left out.
+    /// Adds a node to the innermost open element; a node outside the root is dropped.
     private static func add(_ node: XMLTree.Node, to open: inout [XMLTree.Element]) {
         guard !open.isEmpty else { return }
         open[open.count - 1].children.append(node)

@@ -1,12 +1,12 @@
 public import Curlew
 
-/// Reads XML into a tree.
+/// A serializer that reads XML into a tree.
 ///
-/// It takes `application/xml`, `text/xml` and every type with the suffix `+xml`, and asks for them in Accept. An empty body
-/// is ``Curlew/ErrorCode/emptyBody``.
+/// It accepts `application/xml`, `text/xml` and every type with the suffix `+xml`. Its Accept field has
+/// `application/xml` and `text/xml`. An empty body fails with ``Curlew/ErrorCode/emptyBody``.
 public struct XMLTreeResponseSerializer: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(.xml, .textXML))
-    /// How the document is read.
+    /// The options of reading.
     public var options: XMLReadingOptions
 
     public init(options: XMLReadingOptions = XMLReadingOptions()) { self.options = options }

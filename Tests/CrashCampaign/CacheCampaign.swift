@@ -4,13 +4,13 @@ import CurlewStorage
 import Glibc
 import SeededNumbers
 
-/// Twenty kills of a process that writes to, reads from and evicts from a cache on the disk, and a look at the cache after each;
-/// then two such processes at once, which nobody kills.
+/// Twenty kills of a process that writes to, reads from and evicts from a disk cache, with a check of the cache after
+/// each; then two such processes at once, without kills.
 final class CacheCampaign {
     private var random: SeededNumbers
     private let folder = "/tmp/curlew-crash-cache-\(UInt64.random(in: 0...UInt64.max))"
     private static let kills = 20
-    /// All of it.
+    /// The time limit of the campaign.
     private let deadline = ContinuousClock.now.advanced(by: .seconds(40))
 
     init(seed: UInt64) { random = SeededNumbers(seed: seed ^ 0xCAC4E) }
@@ -35,11 +35,11 @@ final class CacheCampaign {
         print("two processes with one cache, \(try await check()) entries at last")
     }
 
-    /// Whatever the moment: what is found is whole and right, and nothing else is left.
+    /// Checks that every entry is complete and correct, and that no other files are left, whenever the kill came.
     private func check() async throws -> Int {
         let reports = Guarded<[String]>([])
         let store = try await CacheUser.store(folder) { event in
-            // Files without an entry are what a kill may leave, and are removed.
+            // A kill may leave files without an entry, which are removed.
             if event.kind != .leftoversRemoved { reports.withLock { $0.append(event.message) } }
         }
         let entries = try await store.list(after: nil, count: 100_000)

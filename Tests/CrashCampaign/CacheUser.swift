@@ -6,12 +6,12 @@ import Glibc
 import HTTPTypes
 import SeededNumbers
 
-/// What a program does that has a cache on the disk: several tasks that store, find, replace and remove entries, in a store that is
-/// always full. The bytes of a body depend on its entry's fields alone.
+/// The work of a program with a disk cache: several tasks that store, find, replace and remove entries, in a store that
+/// is always full. The bytes of a body depend only on its entry's fields.
 struct CacheUser {
     let folder: String
     let seed: UInt64
-    /// The number of rounds of each task; 0 goes on until the process is killed.
+    /// The number of rounds of each task; 0 continues until the process is killed.
     let rounds: Int
 
     private static let tasks = 4
@@ -77,7 +77,7 @@ struct CacheUser {
         if numbers.next(upTo: 10) > 0 { try await writer.commit(entry, replacing: replaced) }
     }
 
-    /// The bytes that an entry's body has to have.
+    /// The expected bytes of an entry's body.
     private static func body(of entry: HTTPCache.Entry) -> [UInt8] {
         var seed: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in (entry.uri + (entry.head.headerFields[.eTag] ?? "")).utf8 {
@@ -93,7 +93,8 @@ struct CacheUser {
         return Array(bytes.prefix(Int(entry.bodySize)))
     }
 
-    /// Compares an entry's body; nil if the entry is gone.
+    /// Compares an entry's body.
+    /// - Returns: nil if the entry is gone.
     static func isRight(_ entry: HTTPCache.Entry, in store: DiskCacheStore) async throws -> Bool? {
         guard let body = try await store.body(of: entry, range: 0..<entry.bodySize) else { return nil }
         return try await body.collect(upTo: .mebibytes(1)) == Self.body(of: entry)

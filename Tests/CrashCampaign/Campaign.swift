@@ -5,14 +5,14 @@ import Glibc
 import HTTPTypes
 import SeededNumbers
 
-/// Twenty kills, as many downloads as it takes for them, and a look at the folder after each.
+/// Twenty kills, with as many downloads as they need, and a check of the folder after each.
 final class Campaign {
     let seed: UInt64
     private var random: SeededNumbers
     private let content: RangedContent
     private static let kills = 20
     private static let size = 40 << 20
-    /// All of it, with a good margin under three minutes.
+    /// The time limit of the campaign, with a good margin under three minutes.
     private let deadline = ContinuousClock.now.advanced(by: .seconds(150))
 
     init(seed: UInt64) {
@@ -47,8 +47,8 @@ final class Campaign {
         await server.shutdown()
     }
 
-    /// One download, begun again after each kill until it is whole.
-    /// - Returns: How often it was killed.
+    /// A download, restarted after each kill until it is complete.
+    /// - Returns: The number of kills.
     private func download(_ url: String, segments: Int, upTo limit: Int) async throws -> Int {
         let folder = "/tmp/curlew-crash-\(UInt64.random(in: 0...UInt64.max))"
         guard mkdir(folder, 0o700) == 0 else { throw Finding("no folder: errno \(errno)") }
@@ -72,7 +72,7 @@ final class Campaign {
         }
     }
 
-    /// Whatever the moment: at the destination there is the whole file, or none.
+    /// Checks that the destination has the complete file or none, whenever the kill came.
     private func checkFolder(_ folder: String) throws {
         guard access("\(folder)/file", F_OK) == 0 else { return }
         guard try Array(Data(contentsOf: URL(filePath: "\(folder)/file"))) == content.bytes else {

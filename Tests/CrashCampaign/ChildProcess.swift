@@ -2,7 +2,7 @@
 import Dispatch
 import Glibc
 
-/// This program once more, as a process of its own.
+/// This program as another process.
 struct ChildProcess {
     private let identifier: pid_t
 
@@ -16,22 +16,23 @@ struct ChildProcess {
         self.identifier = identifier
     }
 
-    /// How a process ended.
+    /// The end of a process.
     enum End: Equatable {
         case exit(Int32)
         case signal(Int32)
     }
 
-    /// Lets the process stand still, or go on.
+    /// Stops or continues the process.
     func stand(still isStill: Bool) { kill(identifier, isStill ? SIGSTOP : SIGCONT) }
 
-    /// Waits for the end; kills the process if it has not come after a while.
+    /// Waits for the end of the process, and kills it after the limit.
     func end(within limit: Duration) async -> End {
         let killer = Task { [identifier] in
             try await ContinuousClock().sleep(for: limit)
             kill(identifier, SIGKILL)
         }
-        // Its end is seen before it is taken note of, so that its number is not another's by the time it would be killed.
+        // The end is observed before the process is reaped, so that a kill never hits another process with the same
+        // number.
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [identifier] in
                 var information = siginfo_t()

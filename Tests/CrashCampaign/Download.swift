@@ -2,7 +2,7 @@
 import Curlew
 import Glibc
 
-/// What a program does that wants its downloads to outlive it: goes on from the token's file if there is one.
+/// The work of a program whose downloads outlive it: it resumes from the token file if there is one.
 struct Download {
     let url: String
     let folder: String

@@ -2,13 +2,13 @@
 import Glibc
 import PostgresServer
 
-/// Kills a downloading process again and again, and looks whether the next one makes a whole file of what is left; then one that
-/// uses a cache on the disk, and looks whether all that is left of it is right; then two workers of a queue of transfers, and four of one in
-/// PostgreSQL; and one that uploads.
+/// Kills processes repeatedly, and checks that the next ones complete the work with the remaining data. The killed
+/// processes are in turn: one with downloads, one with a disk cache, two workers of a queue of transfers, four workers
+/// of a queue in PostgreSQL, and one with uploads.
 ///
 ///     crash-campaign [SEED]
 ///
-/// Called with `child`, `cache`, `queue` or `upload` it is the process that is killed.
+/// The arguments `child`, `cache`, `queue` and `upload` start the process that is killed.
 @main
 struct CrashCampaign {
     static func main() async throws {
@@ -33,7 +33,7 @@ struct CrashCampaign {
             try await campaign.run()
             try await UploadCampaign(seed: campaign.seed).run()
             try await QueueCampaign(seed: campaign.seed).run()
-            // `make setup` has installed it.
+            // `make setup` has installed PostgreSQL.
             let postgres = try PostgresServer()
             defer { postgres.stop() }
             try await QueueCampaign(seed: campaign.seed, postgres: postgres).run()
@@ -44,14 +44,14 @@ struct CrashCampaign {
     }
 }
 
-/// What the campaign found wrong.
+/// An error that the campaign has found.
 struct Finding: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 #else
-/// Says what is missing: its servers come from the test kit, its cache from storage.
+/// Reports the missing traits: the servers are in the test kit, the cache is in storage.
 @main
 struct Main {
     static func main() { print("crash-campaign was built without the traits TestKit, Storage and Postgres") }

@@ -5,8 +5,8 @@ import FoundationEssentials
 import Glibc
 import SeededNumbers
 
-/// Twenty kills, and more, of a process that uploads a file by a protocol of resumable uploads. Each next one goes on by the token that is
-/// there. No upload is complete that is not the file, and one is at last.
+/// At least twenty kills of a process that uploads a file by a resumable protocol. Each next process resumes with the
+/// stored token. Every complete upload equals the file, and the last run completes one.
 final class UploadCampaign {
     private static let kills = 24
     private static let size = 12 << 20
@@ -16,7 +16,7 @@ final class UploadCampaign {
 
     init(seed: UInt64) { random = SeededNumbers(seed: seed ^ 0x0B0B) }
 
-    /// What is killed.
+    /// The work of the process that is killed.
     static func work(_ url: String, _ folder: String, _ dialect: String) async throws {
         let http = try HTTPSession(chain: .bare)
         var upload = ResumableUpload.Options()
@@ -50,7 +50,7 @@ final class UploadCampaign {
             while true {
                 guard ContinuousClock.now < deadline else { throw Finding("the uploads took too long") }
                 let child = try ChildProcess(["upload", server.url, folder, dialect])
-                // After some kills of one upload it comes to its end.
+                // An upload may run to its end after ten kills.
                 let life = ownKills < 10 ? 20 + Int(random.next() % 300) : 20_000
                 let end = await child.end(within: .milliseconds(life))
                 guard server.files.allSatisfy({ $0 == bytes }) else {

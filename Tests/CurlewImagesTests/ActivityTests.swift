@@ -9,9 +9,9 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Activity is shown with delays", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The delays of the activity indicator", .noLeaks, .timeLimit(.minutes(1)))
 struct ActivityTests {
-    @Test("something that is soon over is not shown")
+    @Test("a short activity is not shown")
     func short() async throws {
         let clock = TestClock()
         let monitor = ActivityMonitor(clock: clock)
@@ -23,7 +23,7 @@ struct ActivityTests {
         try await eventually("it is over") { await monitor.state == .notActive }
     }
 
-    @Test("what lasts a second is shown, for 0.17 seconds beyond its end, unless something else begins")
+    @Test("an activity of one second is shown until 0.17 seconds after its end, unless another begins")
     func long() async throws {
         let clock = TestClock()
         let monitor = ActivityMonitor(clock: clock)
@@ -57,7 +57,7 @@ struct ActivityTests {
         #expect(await monitor.state == .notActive)
     }
 
-    @Test("a monitor that is disabled shows nothing, and shows again what is under way once it is enabled")
+    @Test("a disabled monitor shows no activity, and shows the running activity once it is enabled")
     func disabled() async throws {
         let clock = TestClock()
         let monitor = ActivityMonitor(activationDelay: .zero, clock: clock)
@@ -69,7 +69,7 @@ struct ActivityTests {
         #expect(await monitor.state == .delayingStart)
     }
 
-    @Test("the tasks of a session count while they run, and not while they are suspended")
+    @Test("session tasks count while they run, but not while they are suspended")
     func session() async throws {
         let gate = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in
@@ -102,7 +102,7 @@ struct ActivityTests {
     }
 
     @Test(
-        "ends that a monitor has missed count as soon as it has caught up",
+        "missed ends are counted as soon as the monitor has caught up",
         .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
     func missed() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -121,7 +121,7 @@ struct ActivityTests {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<3 { group.addTask { try await fetch("/held") } }
             try await eventually("three are under way") { await monitor.activeCount == 3 }
-            // The monitor takes nothing until this ends; of what happens meanwhile four events are kept.
+            // The monitor's actor is blocked until the test releases it; four of the events in between are buffered.
             let (entered, enter) = AsyncStream.makeStream(of: Void.self)
             let release = DispatchSemaphore(value: 0)
             let hold = Task { await monitor.hold(enter, release) }
@@ -139,7 +139,7 @@ struct ActivityTests {
 }
 
 extension ActivityMonitor {
-    /// Keeps the actor busy.
+    /// Blocks the actor.
     fileprivate func hold(_ enter: AsyncStream<Void>.Continuation, _ release: DispatchSemaphore) {
         enter.yield()
         release.wait()

@@ -8,27 +8,27 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Decoded images are kept in memory", .timeLimit(.minutes(1)))
+@Suite("The memory cache of decoded images", .timeLimit(.minutes(1)))
 struct CacheTests {
-    /// An image that costs so many bytes, a multiple of four, under names of four letters in all.
+    /// An image with this cost, a multiple of four, under names of four letters in total.
     private func image(_ cost: Int) throws -> Image {
         try Image(size: Image.Size((cost - 260) / 4, 1), pixels: [UInt8](repeating: 1, count: cost - 260))
     }
 
-    @Test("a cache has the bounds of AFNetworking's")
+    @Test("a cache has the limits of AFNetworking's cache")
     func defaults() {
         let cache = AutoPurgingImageCache()
         #expect(cache.capacity == .mebibytes(100) && cache.preferredUsage == .mebibytes(60))
     }
 
-    @Test("beyond the capacity those are purged that nobody has asked for the longest, down to the preferred usage")
+    @Test("a full cache purges the least recently used images down to the preferred usage")
     func purge() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
         for name in ["aaaa", "bbbb", "cccc", "dddd", "eeee"] { await cache.add(try image(1000), for: name) }
         #expect(await cache.usage == 5000)
         #expect(await cache.image(for: "aaaa") != nil)
         await cache.add(try image(1000), for: "ffff")
-        // 6,000 bytes are there; b, c and d go.
+        // The usage is 6,000 bytes, so b, c and d are purged.
         #expect(await cache.usage == 3000)
         #expect(await cache.count == 3)
         for (name, isThere) in [
@@ -40,7 +40,7 @@ struct CacheTests {
     }
 
     @Test(
-        "an image that is replaced counts once, filters have images of their own, and what is too large is not kept")
+        "a replaced image counts once, filtered images count separately, and an oversized image is not stored")
     func replacing() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
         await cache.add(try image(2000), for: "aa")
@@ -53,7 +53,7 @@ struct CacheTests {
         await cache.add(try image(1500), for: "aa", filter: "ll")
         #expect(await cache.remove("aa", filter: "ll"))
         #expect(await cache.count == 2)
-        // What was made of the old image goes with it.
+        // A filtered version of the old image is removed with it.
         await cache.add(try image(5004), for: "aaaa")
         #expect(await cache.image(for: "aaaa") == nil)
         await cache.add(try image(5004), for: "aa")
@@ -70,7 +70,7 @@ struct CacheTests {
         #expect(await cache.count == 0)
     }
 
-    @Test("what a filter has made of an image that was replaced or removed meanwhile is not kept")
+    @Test("a filtered image is not stored if its original was replaced or removed meanwhile")
     func late() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
         let (plain, made) = (try image(1000), try image(500))
@@ -93,7 +93,7 @@ struct CacheTests {
         }
     }
 
-    @Test("small images and long names count, too")
+    @Test("small images and long names count towards the usage")
     func small() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try Image(size: Image.Size(1, 1), pixels: [1, 1, 1, 255])
@@ -116,11 +116,11 @@ struct CacheTests {
         }
     }
 
-    @Test("ten thousand images pass through a small cache, which keeps its bound and its count under 64 threads")
+    @Test("ten thousand images pass through a small cache, which keeps its limit and its count under 64 threads")
     func crowd() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try image(4096)
-        // Names of five letters cost a byte more.
+        // Names of five letters cost one byte more.
         await withTaskGroup { group in
             for worker in 0..<64 {
                 group.addTask(executorPreference: OwnThread()) {
@@ -138,15 +138,16 @@ struct CacheTests {
         #expect(await cache.usage == 0)
     }
 
-    @Test("a stall of any length can be named", arguments: [Duration.seconds(Int64.max), .zero, .seconds(Int64.min)])
+    @Test(
+        "a stall of any length can be configured", arguments: [Duration.seconds(Int64.max), .zero, .seconds(Int64.min)])
     func stalls(_ stall: Duration) {
-        // Nothing is there to be watched: it is what is written to it that counts.
+        // The path does not exist; only the written trigger matters.
         #expect(MemoryPressure(path: "/nowhere", stall: stall).watch {} == nil)
     }
 
-    @Test("a sign of short memory is noticed, and a file that gives none is let be")
+    @Test("a signal of memory pressure is noticed, and a file without such signals is ignored")
     func pressure() async throws {
-        // Urgent input, as the kernel's sign is, by a connection that has some.
+        // The kernel signals pressure as urgent input, which a connection can provide too.
         let (near, far) = try urgentPair()
         let (signs, sign) = AsyncStream.makeStream(of: Void.self)
         var watch = MemoryPressure.watch(near) { sign.yield() }
@@ -161,11 +162,11 @@ struct CacheTests {
         #expect(await cache.count == 1)
     }
 
-    /// The kernel's own sign, of the processor: that of memory cannot be had without a lack of it.
+    /// The kernel's signal for processor pressure: memory pressure cannot be caused without a shortage.
     private static let sign = MemoryPressure(path: "/proc/pressure/cpu", stall: .microseconds(500))
 
     @Test(
-        "a sign of the kernel's own is noticed, again and again, and empties a cache",
+        "repeated pressure signals of the kernel are noticed, and each empties the cache",
         .enabled(if: Self.sign.watch {} != nil))
     func kernel() async throws {
         let (signs, sign) = AsyncStream.makeStream(of: Void.self)
@@ -173,7 +174,7 @@ struct CacheTests {
         let cache = AutoPurgingImageCache(pressure: Self.sign)
         await cache.add(try image(264), for: "a")
         let isOver = Guarded(false)
-        // More threads than processors, so that some wait for their turn.
+        // More threads than processors run, so that some wait for a processor.
         for _ in 0...(2 * ProcessInfo.processInfo.activeProcessorCount) {
             Thread.detachNewThread {
                 var number = 1
@@ -191,7 +192,7 @@ struct CacheTests {
         #expect(watch != nil)
     }
 
-    /// Two ends of a connection over loopback.
+    /// Two ends of a loopback connection.
     private func urgentPair() throws -> (Int32, Int32) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Images are decoded", .timeLimit(.minutes(2)))
+@Suite("Decoding of images", .timeLimit(.minutes(2)))
 struct DecodingTests {
     @Test(
-        "an image of any format shows what it should",
+        "an image in each format has the expected colours",
         arguments: [
             "plain.png", "palette.png", "plain.jpg", "progressive.jpg", "profile.jpg", "plain.gif", "interlaced.gif",
             "lossy.webp", "lossless.webp", "plain.avif", "raw.tif", "lzw.tif", "adobe_deflate.tif", "packbits.tif",
@@ -22,11 +22,11 @@ struct DecodingTests {
         image.expectQuarters(tolerance: 20)
     }
 
-    @Test("an image of inks is read as colours")
+    @Test("a CMYK image is converted to RGB")
     func inks() throws { try Image(decoding: Fixture.bytes("cmyk.jpg")).expectQuarters(tolerance: 24) }
 
     @Test(
-        "interlaced images of PngSuite, at every depth, have the colours that another reader finds",
+        "interlaced images of PngSuite, at every depth, have the colours of another decoder",
         arguments: [
             ("0g01", [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 255]),
             ("0g02", [0, 0, 0, 255, 170, 170, 170, 255, 170, 170, 170, 255]),
@@ -50,7 +50,7 @@ struct DecodingTests {
         #expect(zip(found, colors).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(found)")
     }
 
-    @Test("images of PngSuite of all kinds are read, and those that say that their values are linear are brighter")
+    @Test("images of PngSuite of all kinds are read, and a gamma of 1.0 makes them brighter")
     func suite() throws {
         let names = try Fixture.names(".png", in: "PngSuite").filter { $0.hasPrefix("bas") }
         #expect(names.count == 15)
@@ -66,33 +66,34 @@ struct DecodingTests {
                 isOpaque = isOpaque && color[3] == 255
             }
             #expect(isOfGray == isGray && isOpaque != hasAlpha, "\(name)")
-            // 135 of 255 without gAMA; gAMA 1.0 makes it 191 of sRGB.
+            // A value of 135 without gAMA becomes 191 in sRGB with gAMA 1.0.
             if name == "basn0g08.png" { #expect(abs(Int(image.color(5, 20)[0]) - 191) <= 2) }
         }
     }
 
-    @Test("an image is turned upright", arguments: 1...8)
+    @Test("the orientation of an image is applied", arguments: 1...8)
     func turned(_ number: Int) throws {
         for name in ["turned-\(number).jpg", "turned-\(number).avif"] {
             let image = try Image(decoding: Fixture.bytes(name))
             #expect(image.size == Image.Size(48, 32), "\(name)")
             image.expectQuarters(tolerance: 20, "\(name)")
         }
-        // Also where it is made smaller while it is decoded.
+        // The reduction during decoding has the same result.
         let small = try Image(
             decoding: Fixture.bytes("turned-\(number).jpg"), options: .init(fitting: Image.Size(24, 24)))
         #expect(small.size == Image.Size(24, 16))
         small.expectQuarters()
     }
 
-    @Test("EXIF counts in other formats, too", arguments: ["turned-6.png", "turned-6.webp", "turned-6.tif"])
+    @Test(
+        "EXIF orientation applies in other formats too", arguments: ["turned-6.png", "turned-6.webp", "turned-6.tif"])
     func turnedOthers(_ name: String) throws {
         let image = try Image(decoding: Fixture.bytes(name))
         #expect(image.size == Image.Size(48, 32))
         image.expectQuarters()
     }
 
-    @Test("an animation has its frames and their times", arguments: ["moving.gif", "moving.webp", "moving.avif"])
+    @Test("an animation has its frames and their durations", arguments: ["moving.gif", "moving.webp", "moving.avif"])
     func animation(_ name: String) throws {
         let image = try Image(decoding: Fixture.bytes(name))
         let isShort = name == "moving.avif"
@@ -106,13 +107,13 @@ struct DecodingTests {
         #expect(try Image(decoding: Fixture.bytes(name), options: options).frames.isEmpty)
     }
 
-    @Test("half transparent colours are multiplied by their alpha", arguments: ["half.png", "half.webp"])
+    @Test("translucent colours are premultiplied by their alpha", arguments: ["half.png", "half.webp"])
     func alpha(_ name: String) throws {
         let color = try Image(decoding: Fixture.bytes(name)).color(3, 3)
         #expect(zip(color, [100, 50, 25, 128]).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(color)")
     }
 
-    @Test("an image is made to fit while it is decoded, in every format, and is not enlarged")
+    @Test("an image is scaled down to fit during decoding, in every format, and is never enlarged")
     func fitting() throws {
         for name in try Fixture.names() where !["half", "cmyk", "grid", "clap"].contains(where: name.hasPrefix) {
             let bytes = try Fixture.bytes(name)
@@ -125,7 +126,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("the bytes count, whatever they are called, and what is no image is refused")
+    @Test("the bytes determine the format, whatever the name, and bytes of no image are refused")
     func sniffing() throws {
         for (text, isPicture) in [
             ("", false), ("<html><img></html>", false), ("GIF89", false), ("BM", true), ("%PDF-1.4", false),
@@ -134,13 +135,14 @@ struct DecodingTests {
             #expect((ImageFormat(of: Array(text.utf8)) != nil) == isPicture, "\(text)")
             #expect(throws: CurlewError.self) { _ = try Image(decoding: Array(text.utf8)) }
         }
-        // An image, and after it what a browser would run: it is read as the image that it begins like.
+        // An image followed by a script that a browser would run is read as the image.
         let polyglot = try Fixture.bytes("plain.png") + Array("<script>alert(1)</script>".utf8)
         try Image(decoding: polyglot).expectQuarters()
     }
 
     @Test(
-        "the beginning of a file shows an image of its size, or nothing", arguments: ["progressive.jpg", "lossy.webp"])
+        "the beginning of a file gives an image of the full size, or nil",
+        arguments: ["progressive.jpg", "lossy.webp"])
     func beginning(_ name: String) throws {
         let file = try Fixture.bytes(name)
         let whole = try Image(decoding: file)
@@ -156,7 +158,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("an AVIF of tiles is read, and only the part that its clean aperture shows")
+    @Test("an AVIF of tiles is read, and cropped to its clean aperture")
     func grid() throws {
         let grid = try Image(decoding: Fixture.bytes("grid.avif"))
         #expect(grid.size == Image.Size(128, 128))
@@ -175,9 +177,10 @@ struct DecodingTests {
         }
     }
 
-    @Test("greys of a TIFF are multiplied by their alpha, and its colour profile is noted")
+    @Test("grey values of a TIFF are premultiplied by their alpha, and its colour profile is reported")
     func grayAlpha() throws {
-        // A pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip, samples, rows, bytes, alpha, profile.
+        // The TIFF has one pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip,
+        // samples, rows, bytes, alpha, profile.
         let entries = [
             (256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 2, 0x80008), (259, 3, 1, 1), (262, 3, 1, 1), (273, 3, 1, 146),
             (277, 3, 1, 2), (278, 3, 1, 1), (279, 3, 1, 2), (338, 3, 1, 2), (34675, 7, 4, 99),
@@ -191,12 +194,12 @@ struct DecodingTests {
         let image = try Image(decoding: file + [200, 128])
         #expect(image.pixels == [100, 100, 100, 128])
         #expect(image.hasColorProfile)
-        // Of sixteen bits, whose alpha libtiff drops.
+        // The second image has sixteen bits, whose alpha libtiff drops.
         var deep = file + [0, 200, 0, 128]
         deep.replaceSubrange(42..<46, with: littleEndian(0x100010, 4))
         let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: deep) }
         #expect(error?.code == .decodingFailed && error?.message.contains("alpha") == true)
-        // In planes of their own: libtiff has multiplied them already. Their offsets and counts stand at the end.
+        // Separate planes are already premultiplied by libtiff. Their offsets and counts are at the end.
         for (isWhite, pixels) in [(false, [100, 100, 100, 128] as [UInt8]?), (true, nil)] {
             let planes = [
                 (256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 2, 0x80008), (259, 3, 1, 1), (262, 3, 1, isWhite ? 0 : 1),
@@ -214,11 +217,11 @@ struct DecodingTests {
         }
     }
 
-    @Test("an animated WebP that is turned fits as it is seen, and its colour profile is noted")
+    @Test("a rotated animated WebP is fitted in its displayed orientation, and its colour profile is reported")
     func turnedAnimation() throws {
         var file = try Fixture.bytes("moving.webp")
         let exif = try Fixture.bytes("turned-6.webp").suffix(34)
-        // The profile stands behind the header, EXIF at the end.
+        // The profile follows the header, EXIF is at the end.
         let profile: [UInt8] = Array("ICCP".utf8) + littleEndian(4, 4) + [1, 2, 3, 4]
         file = Array(file[..<30]) + profile + Array(file[30...]) + Array(exif)
         file[20] |= 0x28
@@ -231,7 +234,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("of equal images of an ICO the first is taken, and of others the larger one, or that of more colours")
+    @Test("an ICO gives its largest image, of equal sizes the one with more colours, of equal images the first")
     func equals() throws {
         func icon(_ images: [(side: Int, bits: Int, color: [UInt8])]) throws -> [UInt8] {
             var (directory, content) = (

@@ -8,9 +8,9 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Images are downloaded", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Downloads of images", .noLeaks, .timeLimit(.minutes(1)))
 struct DownloaderTests {
-    @Test("a downloader has the bounds of AFNetworking's: four at a time, the oldest first, and its cache")
+    @Test("a downloader has the limits of AFNetworking's: four downloads at a time, oldest first, and its cache")
     func defaults() async throws {
         let (starts, start) = AsyncStream.makeStream(of: String.self)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -30,7 +30,7 @@ struct DownloaderTests {
         var first: Set<String?> = []
         for _ in 0..<4 { first.insert(await paths.next()) }
         #expect(first == ["/1", "/2", "/3", "/4"])
-        // One ends, and the fifth begins.
+        // The end of one download starts the fifth.
         open.yield()
         #expect(await paths.next() == "/5")
         open.finish()
@@ -40,7 +40,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("an image comes once, is kept, and filters are kept beside it")
+    @Test("an image is downloaded once and cached, and filtered images are cached beside it")
     func cached() async throws {
         let png = try Fixture.bytes("plain.png")
         let server = try await MockServer.start { _ in imageResponse(png) }
@@ -64,7 +64,7 @@ struct DownloaderTests {
     }
 
     @Test(
-        "at most four are under way, in the order that was chosen",
+        "at most four downloads run, in the chosen order",
         arguments: [ImageDownloader.Order.firstInFirstOut, .lastInFirstOut])
     func order(_ order: ImageDownloader.Order) async throws {
         let png = try Fixture.bytes("plain.png")
@@ -92,7 +92,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("ten thousand URLs pass through a cache of 1 MB, which keeps its bound")
+    @Test("ten thousand URLs pass through a cache of 1 MB, which keeps its limit")
     func manyURLs() async throws {
         let png = try Fixture.bytes("plain.png")
         let transport = StubTransport { _ in .response(fields: [.contentType: "image/png"], body: .bytes(png)) }
@@ -112,14 +112,14 @@ struct DownloaderTests {
             }
         }
         let (usage, count) = await (cache.usage.bytes, cache.count)
-        // Names are of 23 to 26 letters.
+        // The names have 23 to 26 letters.
         #expect(usage > count * (48 * 32 * 4 + 256 + 22))
         #expect(usage < count * (48 * 32 * 4 + 256 + 27))
         #expect(await cache.count > 90)
         #expect(await downloader.activeCount == 0)
     }
 
-    @Test("an image that cannot be had, or is none, is an error, and is asked for again the next time")
+    @Test("a failed or invalid image is an error, and the next request downloads it again")
     func failing() async throws {
         let png = try Fixture.bytes("plain.png")
         let server = try await MockServer.start { _ in MockResponse.notFound }
@@ -138,7 +138,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("an error of a link's own, and a task that somebody else cancels, end a download once")
+    @Test("a link's own error, or the cancellation of the task from outside, ends a download once")
     func foreignErrors() async throws {
         struct Denied: Error {}
         for error in [Denied(), CancellationError()] as [any Error] {
@@ -166,7 +166,7 @@ struct DownloaderTests {
         #expect(transport.received.count == 2)
     }
 
-    @Test("a filter that fails says so, and nothing is downloaded again for it")
+    @Test("a failed filter is reported, and a repetition downloads nothing")
     func failingFilter() async throws {
         struct Torn: Error {}
         let png = try Fixture.bytes("plain.png")
@@ -183,7 +183,7 @@ struct DownloaderTests {
         #expect(transport.received.count == 1)
     }
 
-    @Test("another image under the same URL is shown once the old one is removed, through filters too")
+    @Test("a changed image under the same URL is loaded once the old one is removed, filtered images included")
     func changed() async throws {
         let (small, large) = (try Fixture.bytes("plain.png"), try Fixture.bytes("plain.gif"))
         let server = try await MockServer.start { _ in MockResponse.notFound }
@@ -205,7 +205,9 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("an image is shown in part while it comes, where its codec can", arguments: [ImageFormat.jpeg, .webP, .png])
+    @Test(
+        "an image is shown progressively while it arrives, if its codec supports that",
+        arguments: [ImageFormat.jpeg, .webP, .png])
     func partial(_ format: ImageFormat) async throws {
         let file = try largeFile(format)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -222,15 +224,15 @@ struct DownloaderTests {
         let downloader = ImageDownloader(session: api)
         var shown: [Image] = []
         var last: ImageDownloader.Phase?
-        // Nobody looks on there, and is told of the end alone.
+        // A download without progress only receives the end.
         var beside: Task<Image, any Error>?
         for await phase in downloader.image("a", filter: .resized(to: Image.Size(24, 16))) {
             last = phase
-            // Whoever comes after a part was there does not see it.
+            // A download that starts after the first partial image does not receive it.
             if beside == nil { beside = Task { try await downloader.load("a") } }
             switch phase {
             case .progress(let progress):
-                // What cannot be shown in part is not waited for.
+                // A format without partial images does not need to wait for one.
                 if format == .png, progress.received.wire * 2 > file.count { open.finish() }
             case .partial(let image):
                 shown.append(image)
@@ -243,7 +245,7 @@ struct DownloaderTests {
         #expect(shown.isEmpty == (format == .png))
         for image in shown {
             #expect(image.size == whole.size)
-            // The upper half is there.
+            // The upper half has arrived.
             let (near, far) = (image.color(6, 2), whole.color(6, 2))
             #expect(zip(near, far).allSatisfy { abs(Int($0) - Int($1)) < 40 }, "\(near) \(far)")
         }
@@ -254,7 +256,7 @@ struct DownloaderTests {
     /// A file of more than 64 KiB with the quarters.
     private func largeFile(_ format: ImageFormat) throws -> [UInt8] {
         if format == .jpeg {
-            // Comments behind the second scan: what is there shows all of the image.
+            // Comments after the second scan enlarge the file: its received part already shows the complete image.
             var file = try Fixture.bytes("progressive.jpg")
             let scans = file.indices.dropLast().filter { file[$0] == 0xFF && file[$0 + 1] == 0xDA }
             let next = try #require(
@@ -290,7 +292,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("a length that no file has is an error, and not the end of the process")
+    @Test("an impossible Content-Length is an error and does not crash the process")
     func hugeLength() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.read()
@@ -306,7 +308,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("the phases end with the image, whatever came before")
+    @Test("the phases end with the image, after any number of partial images")
     func phases() async throws {
         let png = try Fixture.bytes("raw.tif")
         let server = try await MockServer.start { _ in

@@ -4,11 +4,11 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Images are changed and written")
+@Suite("Filters and encoders of images")
 struct FilterTests {
     private func quarters() throws -> Image { try Image(decoding: Fixture.bytes("plain.png")) }
 
-    @Test("an image that is written is read again as it was", arguments: [Image.Encoding.png, .losslessWebP])
+    @Test("an image survives encoding and decoding unchanged", arguments: [Image.Encoding.png, .losslessWebP])
     func lossless(_ encoding: Image.Encoding) throws {
         let image = try quarters()
         #expect(try Image(decoding: image.encoded(as: encoding)).pixels == image.pixels)
@@ -17,14 +17,14 @@ struct FilterTests {
         #expect(zip(again.pixels, half.pixels).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
     }
 
-    @Test("an image that is written with loss is much like it was", arguments: [Image.Encoding.jpeg(), .webP()])
+    @Test("an image is nearly unchanged after lossy encoding", arguments: [Image.Encoding.jpeg(), .webP()])
     func lossy(_ encoding: Image.Encoding) throws {
         let bytes = try quarters().encoded(as: encoding)
         #expect(ImageFormat(of: bytes)?.description == encoding.contentType.subtype)
         try Image(decoding: bytes).expectQuarters(tolerance: 24)
     }
 
-    @Test("images are made larger and smaller, and parts of them are cut out")
+    @Test("images are enlarged, reduced and cropped")
     func sizes() throws {
         let image = try quarters()
         let large = try ImageFilter.resized(to: Image.Size(100, 300)).apply(to: image)
@@ -49,7 +49,7 @@ struct FilterTests {
         }
     }
 
-    @Test("an image of any proportions fills and fits a size, and sizes that no image has are refused")
+    @Test("an image of any proportions fills or fits a size, and impossible sizes are refused")
     func extremes() throws {
         for size in [Image.Size(5000, 1), Image.Size(1, 5000)] {
             let image = try Image(size: size, pixels: [UInt8](repeating: 255, count: 20_000))
@@ -70,14 +70,14 @@ struct FilterTests {
         }
     }
 
-    @Test("a mean of the whole is the image in one pixel")
+    @Test("the mean colour of an image is its reduction to one pixel")
     func mean() throws {
         let pixels: [UInt8] = [0, 0, 0, 255, 100, 200, 40, 255, 200, 0, 0, 255, 100, 0, 0, 255]
         let image = try Image(size: Image.Size(2, 2), pixels: pixels)
         #expect(try ImageFilter.resized(to: Image.Size(1, 1)).apply(to: image).pixels == [100, 50, 10, 255])
     }
 
-    @Test("corners are round, a blur mixes neighbours, and filters go one after the other")
+    @Test("corners are rounded, a blur mixes neighbours, and filters are applied in order")
     func looks() throws {
         let image = try quarters()
         let round = try ImageFilter.rounded(radius: 8).apply(to: image)
@@ -91,7 +91,7 @@ struct FilterTests {
         #expect(try both.apply(to: image).color(0, 0)[3] == 0)
     }
 
-    @Test("an animation is changed frame by frame")
+    @Test("an animation is filtered frame by frame")
     func animation() throws {
         let image = try Image(decoding: Fixture.bytes("moving.gif"))
         let small = try ImageFilter.resized(to: Image.Size(12, 8)).apply(to: image)
@@ -100,23 +100,23 @@ struct FilterTests {
         small.expectQuarters(tolerance: 24)
     }
 
-    @Test("blue comes first where that is asked for")
+    @Test("pixels are available in BGRA order")
     func order() throws {
         #expect(try Image(size: Image.Size(1, 1), pixels: [1, 2, 3, 4]).bgraPixels == [3, 2, 1, 4])
     }
 
-    @Test("all pixels of a very long line have their part in the one that it is made into")
+    @Test("all pixels of a very long line contribute to its reduction")
     func longLine() throws {
         var pixels = [UInt8](repeating: 255, count: 40_000 * 4)
         for index in 36_000..<40_000 { pixels.replaceSubrange((index * 4)..<(index * 4 + 3), with: [0, 0, 0]) }
         let line = try Image(size: Image.Size(40_000, 1), pixels: pixels)
         let color = try ImageFilter.resized(to: Image.Size(1, 1)).apply(to: line).pixels
-        // A tenth is black.
+        // A tenth of the pixels is black.
         #expect(abs(Int(color[0]) - 229) <= 1 && color[3] == 255, "\(color)")
         #expect(try ImageFilter.resized(toFit: Image.Size(50_000, 50_000)).apply(to: line).size == line.size)
     }
 
-    @Test("a small animation of many frames is not made into one that no memory holds")
+    @Test("a small animation of many frames is not enlarged beyond the memory limit")
     func hugeAnimation() throws {
         let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
         let screen: [UInt8] = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
@@ -129,7 +129,7 @@ struct FilterTests {
     }
 
     @Test(
-        "an image whose sides are too long for a format is an error that says so",
+        "an image whose sides are too long for a format is an error with this reason",
         arguments: [Image.Encoding.jpeg(), .webP(), .losslessWebP, .png])
     func longSides(_ encoding: Image.Encoding) throws {
         let width = encoding == .png ? 1_000_001 : encoding == .jpeg() ? 65_501 : 16_384

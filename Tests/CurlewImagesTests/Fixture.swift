@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewImages
 
-/// An image of the folder Fixtures. Most show red, green, blue and white quarters when they are upright.
+/// An image of the folder Fixtures. Most show red, green, blue and white quarters in upright orientation.
 enum Fixture {
     static let folder = String(#filePath.dropLast("Fixture.swift".count)) + "Fixtures/"
 
@@ -17,13 +17,13 @@ enum Fixture {
 }
 
 extension Image {
-    /// The colour at a place.
+    /// The colour of a pixel.
     func color(_ x: Int, _ y: Int) -> [UInt8] {
         let place = (y * size.width + x) * 4
         return Array(pixels[place..<(place + 4)])
     }
 
-    /// Expects the quarters, upright.
+    /// Expects the upright quarters.
     func expectQuarters(
         tolerance: Int = 12, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) {

@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Broken and hostile images", .timeLimit(.minutes(2)))
 struct ImageFaultTests {
-    @Test("a file with a wrong byte anywhere is an error or an image, and nothing else")
+    @Test("a file with any wrong byte decodes to an image within the limits, or is an error")
     func corrupt() throws {
         var options = Image.DecodingOptions()
         options.limits.pixels = 100_000
         options.limits.animationPixels = 400_000
         for name in try Fixture.names() where name != "make.py" {
             let bytes = try Fixture.bytes(name)
-            // Each byte of the short ones, and some of the long ones, which are mostly pixels.
+            // Every byte of short files is changed, and some of the long ones, which mainly consist of pixels.
             for position in stride(from: 0, to: bytes.count, by: bytes.count > 1500 ? 13 : 1) {
                 for value: UInt8 in [0, 0xFF, bytes[position] ^ 1] {
                     var copy = bytes
@@ -26,9 +26,9 @@ struct ImageFaultTests {
         }
     }
 
-    @Test("a file that claims too much is refused before memory is taken for it")
+    @Test("a file that declares an excessive size is refused before memory is allocated for it")
     func bombs() throws {
-        // 50,000 × 50,000 in the header of a PNG, with the checksum that it needs.
+        // The PNG header declares 50,000 × 50,000, with a valid checksum.
         var png = try Fixture.bytes("plain.png")
         png.replaceSubrange(16..<24, with: [0, 0, 0xC3, 0x50, 0, 0, 0xC3, 0x50])
         png.replaceSubrange(29..<33, with: pngChecksum(Array(png[12..<29])))
@@ -41,7 +41,7 @@ struct ImageFaultTests {
         var jpeg = try Fixture.bytes("plain.jpg")
         let frame = try #require(jpeg.indices.first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
         jpeg.replaceSubrange((frame + 5)..<(frame + 9), with: [0xFF, 0xDC, 0xFF, 0xDC])
-        // A TIFF of 50,000 × 50,000, and one whose only strip is said to have 4 GB.
+        // The first TIFF declares 50,000 × 50,000, the second a single strip of 4 GB.
         let tiff = grayTIFF([(256, 3, 1, 50_000), (257, 3, 1, 50_000), (262, 3, 1, 1), (273, 4, 1, 8), (279, 4, 1, 1)])
         var webp = try Fixture.bytes("moving.webp")
         webp.replaceSubrange(24..<30, with: [0x7F, 0x3E, 0, 0x7F, 0x3E, 0])
@@ -54,12 +54,12 @@ struct ImageFaultTests {
             let error = #expect(throws: CurlewError.self, "\(name)") { _ = try Image(decoding: bytes) }
             #expect(error?.code == .responseTooLarge, "\(name): \(String(describing: error))")
         }
-        // libavif has a bound of its own, which it keeps to in words of its own.
+        // libavif applies its own limit, and reports it in its own words.
         #expect(throws: CurlewError.self) { _ = try Image(decoding: avif) }
     }
 
     @Test(
-        "a TIFF that lies about its strips, its samples or its pixels is broken, and takes no memory for what it lies about"
+        "a TIFF with false strips, samples or pixels is refused without memory for the declared amounts"
     )
     func lyingTIFF() throws {
         let honest = [
@@ -76,15 +76,15 @@ struct ImageFaultTests {
         ] {
             let lying = honest.map { $0.0 == tag ? ($0.0, $0.1, $0.2, value) : $0 }
             let image = try? Image(decoding: grayTIFF(lying))
-            // A strip that ends early is read as far as it goes where the pixels do not need more.
+            // A truncated strip is accepted if the pixels do not need the rest.
             #expect(image == nil || image?.size == Image.Size(4, 4), "\(lie)")
         }
         #expect(peakMemory() - before < 64 << 20)
     }
 
-    @Test("tables and tiles of a TIFF that share their bytes take no more memory and time than the file has bytes")
+    @Test("tables and tiles of a TIFF that share bytes use no more memory and time than the size of the file justifies")
     func sharedTIFF() throws {
-        // 2,000 unknown entries, each of which names the same 64 KB.
+        // The 2,000 unknown entries all name the same 64 KB.
         let shared = (0..<2000).map { (40_000 + $0, 7, 65_536, 8) }
         let directory =
             littleEndian(shared.count, 2)
@@ -97,7 +97,7 @@ struct ImageFaultTests {
         let before = peakMemory()
         #expect(throws: CurlewError.self) { _ = try Image(decoding: tables) }
         #expect(peakMemory() - before < 32 << 20)
-        // A hundred tiles of sixty-four million pixels, and an image of a few.
+        // The image has a few pixels, and a hundred tiles of sixty-four million pixels.
         let offsets = (0..<100).flatMap { _ in littleEndian(8, 4) }
         let tiles: [(Int, Int, Int, Int)] = [
             (256, 4, 1, 1600), (257, 4, 1, 16), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (277, 3, 1, 1),
@@ -111,13 +111,15 @@ struct ImageFaultTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("an AVIF whose AV1 images are larger than it says is refused, alone and as tiles, and one of too many tiles")
+    @Test(
+        "an AVIF with AV1 images larger than declared is refused, alone and as tiles, and so is one with too many tiles"
+    )
     func lyingAVIF() throws {
         var alone = try Fixture.bytes("plain.avif")
         let extent = try #require(alone.indices.first { alone[$0...].starts(with: Array("ispe".utf8)) })
         alone.replaceSubrange((extent + 8)..<(extent + 16), with: [0, 0, 0, 24, 0, 0, 0, 16])
         let tiles = try Fixture.bytes("bomb.avif")
-        // It would be 512 × 512 of 64 tiles, which have a million pixels each.
+        // The image declares 512 × 512 in 64 tiles, which have a million pixels each.
         let before = peakMemory()
         for bytes in [alone, tiles] {
             let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
@@ -134,7 +136,7 @@ struct ImageFaultTests {
         #expect(AVIFItems(tiles).codedPixels(of: Image.Size(512, 512), hasAlpha: false) == 4 * 64 * 64)
     }
 
-    @Test("the metadata of an AVIF, however often it has the same bytes, takes no memory: it is not read")
+    @Test("repeated metadata of an AVIF is not read and uses no memory")
     func sharedMetadata() throws {
         let plain = try Fixture.bytes("plain.avif")
         let (count, size) = (3000, 20_000)
@@ -155,7 +157,7 @@ struct ImageFaultTests {
         let (meta, data) = (try #require(file["meta"]), try #require(file["mdat"]))
         let parts = boxes(in: (meta.lowerBound + 4)..<meta.upperBound)
         func kept(_ type: String) throws -> [UInt8] { box(type, Array(plain[try #require(parts[type])])) }
-        // The places depend on the size of the boxes before them, and that not on the places.
+        // The offsets depend on the sizes of the boxes before them, which do not depend on the offsets.
         func start(imageAt place: Int) throws -> [UInt8] {
             let image = big(1, 2) + big(0, 2) + big(1, 2) + big(place, 4) + big(data.count, 4)
             let half = big(place + data.count, 4) + big(size, 4)
@@ -180,7 +182,7 @@ struct ImageFaultTests {
         #expect(peakMemory() - before < 64 << 20)
     }
 
-    @Test("a BMP of one bit that is compressed by Huffman codes is not read as if it were not")
+    @Test("a BMP of one bit with Huffman compression is refused, not misread")
     func huffmanBMP() throws {
         var bmp = try Fixture.bytes("8.bmp")
         bmp[28] = 1
@@ -189,7 +191,7 @@ struct ImageFaultTests {
         #expect(error?.code == .decodingFailed)
     }
 
-    @Test("a GIF of a million frames is refused once it has more than 2,000, in memory for no more")
+    @Test("a GIF of a million frames is refused at frame 2,001, without memory for more")
     func millionFrames() throws {
         #expect(Image.Limits().frames == 2000)
         let screen: [UInt8] = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
@@ -201,7 +203,7 @@ struct ImageFaultTests {
         #expect(peakMemory() - before < 32 << 20)
     }
 
-    @Test("garbage in the place of a colour profile is noted, and changes no pixel", arguments: ["png", "jpeg"])
+    @Test("an invalid colour profile is reported and changes no pixel", arguments: ["png", "jpeg"])
     func garbageProfile(_ format: String) throws {
         var file = try Fixture.bytes(format == "png" ? "plain.png" : "profile.jpg")
         if format == "png" {
@@ -216,10 +218,10 @@ struct ImageFaultTests {
         #expect(image.hasColorProfile)
     }
 
-    @Test("texts of a PNG, however many and long, take no memory: they are not read")
+    @Test("text chunks of a PNG, however many and long, are not read and use no memory")
     func textBomb() throws {
         let png = try Fixture.bytes("plain.png")
-        // A hundred texts of seven million letters.
+        // The file has a hundred texts of seven million letters.
         let text = Array("zTXta\0\0".utf8) + letters(7_000_000)
         let length: [UInt8] = littleEndian(text.count - 4, 4).reversed()
         let written: [UInt8] = length + text + pngChecksum(text)
@@ -229,7 +231,7 @@ struct ImageFaultTests {
         #expect(peakMemory() - before < 300 << 20)
     }
 
-    @Test("an animation with more frames or pixels than allowed is refused")
+    @Test("an animation with too many frames or pixels is refused")
     func longAnimation() throws {
         for name in ["moving.gif", "moving.webp", "moving.avif"] {
             var options = Image.DecodingOptions()
@@ -247,11 +249,11 @@ struct ImageFaultTests {
         }
     }
 
-    @Test("an animation whose frames are large counts as it is stored, too, however small it is kept")
+    @Test("a reduced animation counts with the full size of its stored frames")
     func largeAnimation() throws {
         var options = Image.DecodingOptions(fitting: Image.Size(10, 10))
         options.limits.animationPixels = 1_000_000
-        // A thousand pixels each way, of which each frame paints one.
+        // The canvas has a thousand pixels in each direction, and each frame paints one.
         let screen: [UInt8] = Array("GIF89a".utf8) + [0xE8, 3, 0xE8, 3, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
         let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
         for (count, isRead) in [(20, true), (40, false)] {
@@ -261,10 +263,10 @@ struct ImageFaultTests {
         }
     }
 
-    @Test("times that add up to more than a codec counts are times still")
+    @Test("frame durations remain valid if their sum exceeds the range of the codec")
     func longTimes() throws {
         let file = try Fixture.bytes("moving.webp")
-        // Of the first frame two hundred, each shown for as long as can be said: more than 2^31 ms together.
+        // The first frame is repeated two hundred times with the longest possible duration: more than 2^31 ms in total.
         let start = try #require(file.indices.first { file[$0...].starts(with: Array("ANMF".utf8)) })
         let length = file[(start + 4)..<(start + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
         var frame = Array(file[start..<(start + 8 + length + length % 2)])
@@ -290,7 +292,7 @@ struct ImageFaultTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("an image of no pixels is broken")
+    @Test("an image without pixels is refused")
     func nothing() throws {
         var gif = try Fixture.bytes("plain.gif")
         gif.replaceSubrange(6..<8, with: [0, 0])
@@ -308,7 +310,8 @@ struct ImageFaultTests {
         #expect(throws: CurlewError.self) { _ = try Image(size: Image.Size(1, 1), pixels: [1, 2, 3]) }
     }
 
-    /// So many letters a, or a few more, in the form of zlib (RFC 1950 and 1951): one, and copies of it, each of 258 letters.
+    /// At least this number of letters a in zlib format (RFC 1950 and 1951): one letter, and copies of it, each of 258
+    /// letters.
     private func letters(_ least: Int) -> [UInt8] {
         let copies = least / 258 + 1
         let bits = "11010010001" + String(repeating: "1100010100000", count: copies) + "0000000"
@@ -323,7 +326,7 @@ struct ImageFaultTests {
         return bytes + littleEndian(sum, 4).reversed()
     }
 
-    /// The most bytes that this process had.
+    /// The peak memory of this process.
     private func peakMemory() -> Int {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

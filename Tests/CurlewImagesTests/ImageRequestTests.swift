@@ -7,9 +7,9 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Requests for images are shared and cancelled", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Shared and cancelled requests for images", .noLeaks, .timeLimit(.minutes(1)))
 struct ImageRequestTests {
-    /// A server that answers with an image once it may.
+    /// A server that answers with an image once the test allows it.
     private func gatedServer() async throws -> (MockServer, AsyncStream<Void>.Continuation) {
         let png = try Fixture.bytes("plain.png")
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -20,7 +20,7 @@ struct ImageRequestTests {
         return (server, open)
     }
 
-    @Test("equal requests are one download, and whoever cancels leaves it to the others")
+    @Test("equal requests share one download, which survives the cancellation of one request")
     func merged() async throws {
         let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
@@ -43,7 +43,7 @@ struct ImageRequestTests {
         await server.shutdown()
     }
 
-    @Test("a thousand requests that are cancelled leave nothing behind, and end the download")
+    @Test("a thousand cancelled requests leave no state behind, and end the download")
     func cancelled() async throws {
         let server = try await RawServer.start { connection in while try await connection.read() != nil {} }
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
@@ -61,7 +61,7 @@ struct ImageRequestTests {
         await server.shutdown()
     }
 
-    @Test("a request behind one that was cancelled has its image, from the cache or anew")
+    @Test("a request after a cancelled one gets its image, from the cache or by a new download")
     func behindCancelled() async throws {
         let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
@@ -71,7 +71,7 @@ struct ImageRequestTests {
             try await server.waitForConnections { $0.accepted == (name == "a" ? 1 : 2) }
             await downloader.cancel(first)
         }
-        // They are still ending, as may be.
+        // The cancelled requests may still be ending.
         let kept = try Image(size: Image.Size(1, 1), pixels: [1, 2, 3, 255])
         await downloader.cache?.add(kept, for: server.url("/a"))
         #expect(try await downloader.load("a").pixels == [1, 2, 3, 255])
@@ -83,7 +83,7 @@ struct ImageRequestTests {
         await server.shutdown()
     }
 
-    @Test("two requests of one id and URL are cancelled one by one")
+    @Test("two requests with the same id and URL are cancelled independently")
     func sameIdentifier() async throws {
         let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
@@ -101,7 +101,7 @@ struct ImageRequestTests {
         await server.shutdown()
     }
 
-    @Test("a request is cancelled by the receipt of its phases, and the error names its URL")
+    @Test("the receipt of the phases cancels a request, and the error names the URL")
     func cancelledByReceipt() async throws {
         let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
@@ -123,7 +123,7 @@ struct ImageRequestTests {
         await server.shutdown()
     }
 
-    @Test("a request that is cancelled before it has begun asks the server for nothing")
+    @Test("a request that is cancelled before its start sends nothing to the server")
     func cancelledEarly() async throws {
         let transport = StubTransport { _ in .response(fields: [.contentType: "image/png"], body: .bytes([])) }
         let api = try HTTPSession(baseURL: "http://example.com", transport: transport, chain: .bare)

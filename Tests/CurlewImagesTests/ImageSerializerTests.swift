@@ -7,9 +7,9 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Responses are read as images", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Responses as images", .noLeaks, .timeLimit(.minutes(1)))
 struct ImageSerializerTests {
-    @Test("the serializer takes AFNetworking's types and newer ones, and reads what the bytes are")
+    @Test("the serializer accepts AFNetworking's media types and newer ones, and detects the format from the bytes")
     func serializer() async throws {
         let types = ["tiff", "jpeg", "gif", "png", "ico", "x-icon", "bmp", "x-bmp", "x-xbitmap", "x-win-bitmap"]
         let newer = ["webp", "avif", "vnd.microsoft.icon"]
@@ -40,7 +40,7 @@ struct ImageSerializerTests {
         }
     }
 
-    @Test("an image that is decoded when that is asked for is refused at once if it is none")
+    @Test("an image that is decoded on request is refused at once if its bytes are of no image")
     func encoded() async throws {
         let png = try Fixture.bytes("plain.png")
         let server = try await MockServer.start { _ in imageResponse(png) }
@@ -62,7 +62,7 @@ struct ImageSerializerTests {
         await server.shutdown()
     }
 
-    @Test("images, previews and filters are decoded and made elsewhere than on the event loop that a task prefers")
+    @Test("images, previews and filters are computed outside the event loop that the task prefers")
     func offLoop() async throws {
         let png = try Fixture.bytes("plain.png")
         let server = try await MockServer.start { _ in imageResponse(png) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Images that end too early, or reach beyond themselves", .timeLimit(.minutes(2)))
+@Suite("Truncated images, and frames beyond the canvas", .timeLimit(.minutes(2)))
 struct ImageTruncationTests {
-    @Test("a file that is cut off anywhere is an error, has all its pixels, or says that it is truncated")
+    @Test("a truncated file is an error, has all its pixels, or is marked as truncated")
     func truncated() throws {
         var refusing = Image.DecodingOptions()
         refusing.refusesTruncated = true
@@ -27,7 +27,7 @@ struct ImageTruncationTests {
                     }
                     #expect(error?.code == .decodingFailed)
                 } else {
-                    // A checksum or the mark of the end is missing, and no pixel.
+                    // The missing bytes are a checksum or the end marker, but no pixel.
                     #expect(image.pixels == whole.pixels, "\(name) cut off after \(length) of \(bytes.count) bytes")
                     #expect(image.frames.count == whole.frames.count, "\(name) cut off after \(length) bytes")
                 }
@@ -35,13 +35,13 @@ struct ImageTruncationTests {
         }
     }
 
-    /// Files of formats that browsers show in part.
+    /// Files of formats with partial display.
     static let partial = [
         "plain.png", "plain.jpg", "progressive.jpg", "cmyk.jpg", "plain.gif", "moving.gif", "lossless.webp",
     ]
 
     @Test(
-        "a file without its last bytes is shown, and what was there before them is as it is in the whole",
+        "a file without its last bytes shows its first pixels as the complete file does",
         arguments: partial)
     func shownInPart(_ name: String) throws {
         let bytes = try Fixture.bytes(name)
@@ -55,7 +55,7 @@ struct ImageTruncationTests {
         #expect(try ImageFilter.rounded(radius: 1).followed(by: .resized(to: .init(4, 4))).apply(to: last).isTruncated)
     }
 
-    @Test("a file of whose pixels nothing has come is broken")
+    @Test("a file without any pixel data is refused")
     func nothingCame() throws {
         for name in ["plain.png", "plain.gif", "plain.jpg"] {
             let bytes = try Fixture.bytes(name)
@@ -70,13 +70,13 @@ struct ImageTruncationTests {
         }
     }
 
-    /// A GIF with an empty canvas, and white frames on it.
+    /// A GIF with an empty canvas and white frames.
     private func gif(_ canvas: Image.Size, frames: [(left: Int, top: Int, size: Image.Size)]) -> [UInt8] {
         func word(_ number: Int) -> [UInt8] { littleEndian(number, 2) }
         let screen =
             Array("GIF89a".utf8) + word(canvas.width) + word(canvas.height) + [0x80, 0, 0, 0, 0, 0, 255, 255, 255]
         let images = frames.flatMap { frame -> [UInt8] in
-            // Codes of three bits: clear, and the colour, each pixel anew, so that no code grows longer.
+            // Codes of three bits: clear and the colour, repeated for each pixel, so that no code grows longer.
             var bits: [UInt8] = []
             func add(_ code: UInt8) { for place in 0..<3 { bits.append(code >> place & 1) } }
             for _ in 0..<(frame.size.width * frame.size.height) {
@@ -99,7 +99,7 @@ struct ImageTruncationTests {
         return screen + images + [0x3B]
     }
 
-    @Test("a first frame beyond the canvas enlarges it, and a later one is cut off")
+    @Test("a first frame beyond the canvas enlarges it, and a later frame is clipped")
     func framesBeyond() throws {
         let enlarged = try Image(decoding: gif(.init(2, 2), frames: [(1, 1, .init(3, 2))]))
         #expect(enlarged.size == Image.Size(4, 3) && !enlarged.isTruncated)
@@ -115,7 +115,7 @@ struct ImageTruncationTests {
         #expect(cut.frames[2].pixels == second)
     }
 
-    @Test("frames beyond the canvas are held against the limits, however little of them is seen")
+    @Test("the limits count frames beyond the canvas in full")
     func frameLimits() throws {
         var options = Image.DecodingOptions()
         options.limits.pixels = 100
@@ -133,7 +133,7 @@ struct ImageTruncationTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("a JPEG with odd bytes between its segments is read, and one whose pixels end early is truncated")
+    @Test("a JPEG with stray bytes between its segments is read, and one whose pixels end early is marked as truncated")
     func oddBytes() throws {
         let file = try Fixture.bytes("plain.jpg")
         let table = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDB })
@@ -141,10 +141,10 @@ struct ImageTruncationTests {
         odd.insert(contentsOf: [1, 2, 3], at: table)
         try Image(decoding: odd).expectQuarters(tolerance: 20)
         try Image(decoding: Array(file.dropLast(2)) + [1, 2, 3, 0xFF, 0xD9]).expectQuarters(tolerance: 20)
-        // The end is marked, and half of the pixels are not there.
+        // The end marker is present, and half of the pixels are missing.
         let scan = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDA })
         let early = Array(file[..<((scan + file.count) / 2)]) + [0xFF, 0xD9]
-        // The odd bytes' warning hides all others.
+        // The warning about the stray bytes hides all others.
         var oddEarly = early
         oddEarly.insert(contentsOf: [1, 2, 3], at: table)
         for bytes in [early, Array(early.dropLast(2)), Array(odd.dropLast(2)), oddEarly] {

@@ -40,7 +40,7 @@ struct JSONCodingTests {
         JSONCoding(keys: .snakeCase, dates: .iso8601WithMilliseconds),
     ]
 
-    @Test("every dialect reads what it writes", arguments: codings.indices)
+    @Test("every dialect reads its own output", arguments: codings.indices)
     func roundTrip(_ index: Int) throws {
         let coding = Self.codings[index]
         let value = Sighting.example()
@@ -49,7 +49,7 @@ struct JSONCodingTests {
         #expect(try JSONValue(parsing: text).decode(as: Sighting.self, by: coding) == value)
     }
 
-    @Test("keys of types are renamed, those of dictionaries are not, and abbreviations come back")
+    @Test("keys of types are renamed, those of dictionaries are not, and abbreviations are restored")
     func snakeCase() throws {
         let text = String(decoding: try JSONCoding(keys: .snakeCase).encode(Sighting.example()), as: UTF8.self)
         for name in ["bird_name", "photo_id", "nested_place", "map_url", "dayOne", "day_two", "theMarsh"] {
@@ -80,7 +80,7 @@ struct JSONCodingTests {
     }
 
     @Test(
-        "what is no timestamp is an error",
+        "an invalid timestamp is an error",
         arguments: [
             "2024-02-30T00:00:00Z", "2023-02-29T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:60:00Z",
             "2024-01-01",
@@ -93,7 +93,7 @@ struct JSONCodingTests {
         }
     }
 
-    @Test("numbers that are not finite go as text if the dialect says so, and are refused if not")
+    @Test("numbers that are not finite are written as text if the dialect has one, and otherwise refused")
     func nonFinite() throws {
         for keys in [JSONCoding.Keys.asWritten, .snakeCase] {
             let coding = JSONCoding(keys: keys, nonFinite: .text(positiveInfinity: "Infinity"))
@@ -104,7 +104,7 @@ struct JSONCodingTests {
         }
     }
 
-    @Test("another encoder and decoder take the place of Curlew's own, within the rules of reading")
+    @Test("a custom encoder and decoder replace Curlew's own, under the same reading rules")
     func ownCoders() throws {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase

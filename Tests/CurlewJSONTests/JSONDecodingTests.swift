@@ -31,7 +31,7 @@ struct JSONDecodingTests {
          "url": "https://example.com/a?b", "decimal": 0.1, "any": {"deep": [1, null]}, "pair": [[1], [2, 3]]}
         """#
 
-    @Test("a model comes out as Foundation's decoder makes it")
+    @Test("a model is decoded as by Foundation's decoder")
     func everything() throws {
         let value = try JSONValue(parsing: Array(text.utf8))
         let expected = try JSONDecoder().decode(Everything.self, from: Data(text.utf8))
@@ -40,7 +40,7 @@ struct JSONDecodingTests {
         #expect(try value["any"]?.decode(as: JSONValue.Object.self) == ["deep": [1, nil]])
     }
 
-    @Test("a value can be part of a model, both ways")
+    @Test("a JSON value can be a part of a model, for encoding and decoding")
     func partOfModel() throws {
         let value = try JSONValue(
             parsing: Array(#"{"a": [1, 2.5, "x", true, null, {"b": 18446744073709551615}]}"#.utf8))
@@ -59,7 +59,7 @@ struct JSONDecodingTests {
         #expect(context.codingPath.map(\.stringValue) == ["a", "1", "b"])
     }
 
-    @Test("numbers that do not fit are errors, not other numbers")
+    @Test("numbers outside the range of their type are errors")
     func ranges() throws {
         #expect(throws: DecodingError.self) { try JSONValue.number(JSONValue.Number(300)).decode(as: Int8.self) }
         #expect(throws: DecodingError.self) { try JSONValue(1.5).decode(as: Int.self) }
@@ -77,7 +77,7 @@ struct JSONDecodingTests {
         #expect(try large.decode(as: Int128.self) == Int128.max)
     }
 
-    @Test("containers can be nested and asked by hand")
+    @Test("containers can be nested and requested manually")
     func containers() throws {
         struct Manual: Decodable {
             enum Key: String, CodingKey { case list, map, parent = "super" }

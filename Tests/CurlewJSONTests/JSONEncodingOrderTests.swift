@@ -3,12 +3,12 @@ import Testing
 
 @testable import CurlewJSON
 
-@Suite("Values that do not encode from the outside in are encoded by way of the tree")
+@Suite("JSON encoding through a parameter tree")
 struct JSONEncodingOrderTests {
     private struct Refusal: Error {}
     enum Key: String, CodingKey { case a, b, c }
 
-    /// The text of a value by both ways, and whether it was written at once.
+    /// The text of a value by both ways, and whether it was written directly.
     private func check(
         _ isAtOnce: Bool, _ expected: String, keys: ParameterEncoder.KeyNaming = .asWritten,
         _ code: @escaping @Sendable (any Encoder) throws -> Void, line: Int = #line
@@ -21,7 +21,7 @@ struct JSONEncodingOrderTests {
         #expect(try ways.text(value) == expected, sourceLocation: location)
     }
 
-    /// A value that is an error both ways.
+    /// A value that is an error by both ways.
     private func checkRefused(_ value: some Encodable, line: Int = #line) {
         let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
         #expect(BothWays().atOnce(value) == nil, sourceLocation: location)
@@ -54,7 +54,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("a key that is written twice has the last value in the first place")
+    @Test("a key that is written twice has the last value at the first position")
     func twice() throws {
         try check(false, #"{"a":3,"b":2}"#) { encoder in
             var container = encoder.container(keyedBy: Key.self)
@@ -79,7 +79,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("names that look alike but are not the same are written at once", arguments: [2, 63, 64, 65, 66, 5000])
+    @Test("similar but different names are written directly", arguments: [2, 63, 64, 65, 66, 5000])
     func manyNames(_ count: Int) throws {
         func value(_ names: [String]) -> EncodedBy {
             EncodedBy { encoder in
@@ -98,7 +98,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("nested containers are written at once as long as one is left before the next is begun")
+    @Test("nested containers are written directly if each ends before the next begins")
     func nested() throws {
         try check(true, #"{"a":{"b":[1,[],{}]},"b":[],"c":2}"#) { encoder in
             var container = encoder.container(keyedBy: Key.self)
@@ -126,7 +126,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("a container that is asked for twice is the same one, of two kinds it is an error")
+    @Test("a container requested twice is the same one, and of two kinds an error")
     func containers() throws {
         try check(true, #"{"a":1,"b":[2]}"#) { encoder in
             var first = encoder.container(keyedBy: Key.self)
@@ -195,7 +195,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    /// Keeps what it is given.
+    /// An object that stores its arguments.
     final class Keeper: @unchecked Sendable {
         var encoder: (any Encoder)?
         var keyed: KeyedEncodingContainer<Key>?
@@ -204,7 +204,7 @@ struct JSONEncodingOrderTests {
         init() {}
     }
 
-    @Test("what a value keeps of its encoder is of no use, and of no harm, after its turn")
+    @Test("a stored encoder is harmless and has no effect after its turn")
     func kept() throws {
         let uses: [@Sendable (Keeper) throws -> Void] = [
             { keeper in
@@ -248,13 +248,13 @@ struct JSONEncodingOrderTests {
             try keeper.list?.encode(1)
         }
         #expect(BothWays().atOnce(value) == "[1]")
-        // The encoding is over, and its memory is not.
+        // The encoding is over, but its memory is still there.
         try keeper.list?.encode("more")
         #expect(keeper.encoder?.codingPath.isEmpty == true)
         #expect(keeper.list?.count == 1)
     }
 
-    @Test("a value that writes to the container around it is encoded by way of the tree")
+    @Test("a value that writes to its outer container is encoded through the tree")
     func outer() throws {
         try check(false, "[1,{}]") { encoder in
             let keeper = Keeper()
@@ -264,7 +264,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("a value that counts the elements of its list comes to an end even if they are not written")
+    @Test("a value that counts the elements of its list terminates, even if they are not written")
     func counting() throws {
         try check(false, "[{},0,0]") { encoder in
             var list = encoder.unkeyedContainer()
@@ -277,7 +277,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("values see their path, their index and what the encoder is given for them")
+    @Test("values receive their path, their index and the encoder's user information")
     func paths() throws {
         let path = EncodedBy { encoder in
             let keys = encoder.codingPath.map { "\($0.stringValue)|\($0.intValue.map(String.init) ?? "-")" }
@@ -285,7 +285,7 @@ struct JSONEncodingOrderTests {
             guard container.codingPath.count == keys.count else { throw Refusal() }
             try container.encode(keys.joined(separator: " "))
         }
-        // Made once: two dictionaries of the same members may have them in different orders.
+        // The dictionaries are created once, because equal ones may have different orders.
         let (numbered, named) = ([1: path, 20: path], ["k": [path, path], "7": [path]])
         let value = EncodedBy { encoder in
             var container = encoder.container(keyedBy: Key.self)
@@ -317,7 +317,7 @@ struct JSONEncodingOrderTests {
         #expect(ways.atOnce(["top": informed]) == #"{"top":["Marsh",["top|- 1|1 0|0"],{"a":["x"]}]}"#)
     }
 
-    @Test("depth ends where the tree ends it, and a cycle is an error")
+    @Test("the depth limit equals that of the tree, and a cycle is an error")
     func depth() throws {
         typealias Box = ParameterEncoderFaultTests.Box
         let ways = BothWays()
@@ -343,7 +343,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("styles with sorted keys or lines, and fragments where there may be none, go by way of the tree")
+    @Test("sorted keys, line breaks and disallowed fragments are encoded through the tree")
     func styles() throws {
         for options in [[.sortedKeys], [.prettyPrinted]] as [JSONCoding.Style.Options] {
             let ways = BothWays(options: options)

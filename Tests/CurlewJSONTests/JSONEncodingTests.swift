@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewJSON
 
-@Suite("JSON that is written at once is what the tree of parameters comes to")
+@Suite("Direct JSON encoding")
 struct JSONEncodingTests {
     struct Bird: Encodable {
         enum Sex: String, Encodable { case female, male }
@@ -104,7 +104,7 @@ struct JSONEncodingTests {
 
     struct Empty: Encodable {}
 
-    @Test("values of every type are written at once, to the bytes of the tree", arguments: values.map(\.name))
+    @Test("values of every type are written directly, with the bytes of the tree", arguments: values.map(\.name))
     func equal(_ name: String) throws {
         let value = try #require(Self.values.first { $0.name == name }?.value)
         for options in [[.fragmentsAllowed], [.fragmentsAllowed, .withoutEscapingSlashes]] as [JSONCoding.Style.Options]
@@ -116,7 +116,7 @@ struct JSONEncodingTests {
         }
     }
 
-    @Test("text is escaped wherever in it that is needed, at every length")
+    @Test("text is escaped at every position and length")
     func escapes() throws {
         let ways = BothWays()
         for escaped in ["\"", "\\", "/", "\n", "\u{0}", "\u{1F}", "é", "\u{7F}", " ", "𝄞"] {
@@ -135,7 +135,7 @@ struct JSONEncodingTests {
         }
     }
 
-    @Test("doubles are written with the digits of their description, whole ones without a point")
+    @Test("doubles are written with the digits of their description, whole numbers without a point")
     func doubles() throws {
         var doubles = [
             0, -0.0, 1, -1, 0.1, 0.001, 0.0001, 0.00001, 0.0005, 0.0009999, 1.005, 4.35, 0.3, 0.1 + 0.2, 2.675, 1.1,
@@ -188,7 +188,7 @@ struct JSONEncodingTests {
         #expect(String(decoding: output.bytes, as: UTF8.self) == expected)
     }
 
-    @Test("dates, data and numbers that are not finite go by the style")
+    @Test("dates, data and numbers that are not finite follow the style")
     func styles() throws {
         let dates: [ParameterValue.DateStyle] = [
             .description, .iso8601, .iso8601WithMilliseconds, .secondsSince1970, .millisecondsSince1970,
@@ -225,7 +225,7 @@ struct JSONEncodingTests {
         #expect(BothWays().atOnce(value) == "{" + keys.map { "\"\($0)\":1" }.joined(separator: ",") + "}")
     }
 
-    @Test("a coding writes at once what it wrote by way of the tree")
+    @Test("a coding writes directly the same text as through the tree")
     func entries() throws {
         let coding = JSONCoding(keys: .snakeCase, dates: .secondsSince2001, data: .base64URL)
         let bird = Bird(countsByYear: [:], tags: [])

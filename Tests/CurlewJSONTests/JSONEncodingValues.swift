@@ -35,12 +35,12 @@ struct BothWays {
 
     private var encoding: JSONEncoding { JSONEncoding(encoder: encoder, style: style) }
 
-    /// The text that is written without a tree; nil if it is not.
+    /// The text that is written directly; nil if the tree is needed.
     func atOnce(_ value: some Encodable) -> String? {
         encoding.bytesAtOnce(of: value).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The text that is written by way of a tree.
+    /// The text that is written through a tree.
     func byTree(_ value: some Encodable) throws -> String {
         String(decoding: try encoding.bytesByTree(of: value), as: UTF8.self)
     }

@@ -2,7 +2,7 @@ import CurlewJSON
 import Foundation
 import Testing
 
-/// RFC 8259 §6: numbers beyond the range of IEEE 754's doubles are not read alike everywhere.
+/// RFC 8259 §6: implementations differ for numbers beyond the range of IEEE 754 doubles.
 @Suite("Numbers of JSON beyond the range of Double")
 struct JSONRangeTests {
     private static let beyond = [
@@ -23,7 +23,7 @@ struct JSONRangeTests {
         return options
     }
 
-    @Test("a number that no Double holds is an error with its position, for trees and types", arguments: beyond)
+    @Test("a number beyond the range of Double is an error with its position, for trees and types", arguments: beyond)
     func failure(_ number: String) {
         let text = Array("{\n \"a\": [1, \(number)]}".utf8)
         let expected = "a number is beyond the range of Double, at line 2, column 11"
@@ -33,7 +33,7 @@ struct JSONRangeTests {
             try JSONCoding().decode([String: [Double]].self, from: text)
         }
         #expect(value?.description == expected)
-        // Whatever type is asked for, and if the number is not asked for at all.
+        // The error is independent of the requested type, and occurs for unused numbers too.
         let other = #expect(throws: JSONCoding.Failure.self) {
             try JSONCoding().decode([String: [String]].self, from: text)
         }
@@ -41,7 +41,7 @@ struct JSONRangeTests {
         #expect(throws: JSONCoding.Failure.self) { try JSONCoding().decode(Int.self, from: Array(number.utf8)) }
     }
 
-    @Test("a number that a Double holds is read, and one that is too small is zero", arguments: within)
+    @Test("a number within the range of Double is read, and one that is too small is zero", arguments: within)
     func success(_ number: String) throws {
         let expected = try #require(Double(number))
         #expect(expected.isFinite)
@@ -49,7 +49,7 @@ struct JSONRangeTests {
         #expect(try JSONValue(parsing: Array(number.utf8)).doubleValue == expected)
     }
 
-    @Test("with the option for infinity, the number is infinite and is written with its digits", arguments: beyond)
+    @Test("the option infinity reads the number as infinite, and writes its original digits", arguments: beyond)
     func infinity(_ number: String) throws {
         let coding = JSONCoding(reading: options(.infinity))
         let expected = number.hasPrefix("-") ? -Double.infinity : .infinity
@@ -61,7 +61,7 @@ struct JSONRangeTests {
         #expect(throws: DecodingError.self) { try coding.decode(Int.self, from: Array(number.utf8)) }
     }
 
-    @Test("with the option to keep, the text of the number is kept, and a Double of it is an error", arguments: beyond)
+    @Test("the option keep preserves the text of the number, and a Double of it is an error", arguments: beyond)
     func keep(_ number: String) throws {
         let coding = JSONCoding(reading: options(.keep))
         let value = try JSONValue(parsing: Array(number.utf8), options: options(.keep))
@@ -79,13 +79,13 @@ struct JSONRangeTests {
         }
     }
 
-    @Test("a date is no infinite number")
+    @Test("an infinite number is not a date")
     func date() {
         let coding = JSONCoding(dates: .secondsSince1970, reading: options(.infinity))
         #expect(throws: DecodingError.self) { try coding.decode(Stamp.self, from: Array("{\"at\": 1e400}".utf8)) }
     }
 
-    @Test("long numbers are checked in time that grows with the text")
+    @Test("long numbers are checked in linear time")
     func time() throws {
         let digits = String(repeating: "1", count: 1 << 20)
         for text in [digits, "0.\(digits)e999999", "[" + String(repeating: "1e400,", count: 1 << 18) + "1]"] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewJSON
 
-@Suite("Types decoded from JSON", .timeLimit(.minutes(1)))
+@Suite("Decoding of types from JSON", .timeLimit(.minutes(1)))
 struct JSONTapeDecoderTests {
     private func decode<Value: Decodable>(
         _ type: Value.Type, _ text: String, _ coding: JSONCoding = JSONCoding()
@@ -35,7 +35,7 @@ struct JSONTapeDecoderTests {
         var named: [String: Inner]?
     }
 
-    @Test("an error says what is wrong and where")
+    @Test("an error has its reason and position")
     func errors() {
         #expect(fault(Outer.self, "{}") == #"no inner []"#)
         #expect(fault(Outer.self, #"{"inner":null}"#) == #"null ["inner"]"#)
@@ -53,7 +53,7 @@ struct JSONTapeDecoderTests {
     }
 
     @Test(
-        "an integer is read from every spelling of one, and from nothing else",
+        "an integer is read from every notation of an integer only",
         arguments: [
             ("0", "0"), ("-0", "0"), ("3.0", "3"), ("1e2", "100"), ("-1.50e1", "-15"), ("1200e-2", "12"),
             ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),
@@ -67,7 +67,7 @@ struct JSONTapeDecoderTests {
         ])
     func integers(_ text: String, _ expected: String) { #expect(fault(Int.self, text) == expected) }
 
-    @Test("numbers are read into each type that holds them")
+    @Test("numbers are read into each type with a sufficient range")
     func numbers() throws {
         #expect(fault(UInt8.self, "255") == "255" && fault(UInt8.self, "256") == "corrupted []")
         #expect(fault(UInt8.self, "-1") == "corrupted []" && fault(Int8.self, "-128") == "-128")
@@ -82,7 +82,7 @@ struct JSONTapeDecoderTests {
         #expect(fault(Float.self, "0.1") == "0.1" && fault(Float.self, "1e-50") == "0.0")
     }
 
-    @Test("members are compared by their bytes, and a dictionary takes the first of two that Swift takes for one")
+    @Test("members are compared by bytes, and a dictionary keeps the first of two canonically equivalent ones")
     func names() throws {
         struct Letters: Decodable, Equatable {
             enum CodingKeys: String, CodingKey {
@@ -115,7 +115,7 @@ struct JSONTapeDecoderTests {
         _ = try decode(Asked.self, #"{"null":null,"one":1}"#)
     }
 
-    @Test("an element that cannot be decoded is the next one still, and null is only passed as null")
+    @Test("an element that cannot be decoded stays the next one, and null is only consumed as null")
     func elements() throws {
         struct Asked: Decodable {
             init(from decoder: any Decoder) throws {
@@ -144,7 +144,7 @@ struct JSONTapeDecoderTests {
         enum CodingKeys: CodingKey { case name, before, after }
 
         init(from decoder: any Decoder) throws {
-            // The container is asked again after others for the same keys were made.
+            // The container is requested again after others for the same keys were created.
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             before = try container.decode([Tree].self, forKey: .before)
@@ -154,7 +154,7 @@ struct JSONTapeDecoderTests {
         var text: String { "\(name)(\(before.map(\.text).joined()))\(after)" }
     }
 
-    @Test("a type that lies in itself has a container for each that is under way")
+    @Test("a recursive type has a container for each running level")
     func recursion() throws {
         func json(_ depth: Int) -> String {
             let inner = depth == 0 ? "" : "\(json(depth - 1)),\(json(depth - 1))"
@@ -181,7 +181,7 @@ struct JSONTapeDecoderTests {
         }
     }
 
-    @Test("decoders and containers that are kept work after the end, and are all that is left of it")
+    @Test("stored decoders and containers work after the end, and nothing else is retained")
     func kept() throws {
         weak var decoding: JSONDecoding?
         try {
@@ -199,18 +199,18 @@ struct JSONTapeDecoderTests {
         #expect(decoding == nil)
     }
 
-    @Test("a keyed container is one reference, as its reuse needs it to be")
+    @Test("a keyed container is one reference, as required for its reuse")
     func containerLayout() throws {
         #expect(MemoryLayout<KeyedDecodingContainer<JSONKey>>.size == MemoryLayout<AnyObject>.size)
         let decoding = JSONDecoding(
             try JSONTape(Array("{}".utf8), options: .anyValue), coding: JSONCoding(), reusesContainers: true)
-        // It is the same one again, as nobody holds it.
+        // The container is reused, because no reference to it is left.
         let first = try reference(JSONTapeDecoder(decoding, JSONTape.root, in: 0).container(keyedBy: JSONKey.self))
         let again = try reference(JSONTapeDecoder(decoding, JSONTape.root, in: 0).container(keyedBy: JSONKey.self))
         #expect(first == again)
     }
 
-    @Test("values are the same with containers that are used again and with new ones", arguments: [true, false])
+    @Test("values are equal with reused and with new containers", arguments: [true, false])
     func reuse(_ reusesContainers: Bool) throws {
         struct Bird: Decodable, Equatable {
             var name: String
@@ -226,7 +226,7 @@ struct JSONTapeDecoderTests {
             ])
     }
 
-    /// The reference that a container is, by two ways of looking at it.
+    /// The reference inside a container, found in two ways.
     private func reference(_ container: KeyedDecodingContainer<JSONKey>) throws -> ObjectIdentifier {
         let box = try #require(Mirror(reflecting: container).children.first)
         let identifier = ObjectIdentifier(box.value as AnyObject)
@@ -234,7 +234,7 @@ struct JSONTapeDecoderTests {
         return identifier
     }
 
-    @Test("a decoding has the user's information and knows its place")
+    @Test("a decoder has the user information and its path")
     func userInfo() throws {
         struct Asked: Decodable {
             init(from decoder: any Decoder) throws {
@@ -246,7 +246,7 @@ struct JSONTapeDecoderTests {
         _ = try value.decode(as: [String: [Asked?]].self, userInfo: [CodingUserInfoKey(rawValue: "k")!: 7])
     }
 
-    @Test("in snake case names are turned once, and dictionaries keep theirs")
+    @Test("snake case converts names once, and keeps those of dictionaries")
     func snakeCase() throws {
         struct Model: Decodable, Equatable {
             var userURL: Int
@@ -264,7 +264,7 @@ struct JSONTapeDecoderTests {
     }
 
     @Test(
-        "in snake case trees keep their names, acronyms come back, and names that are in no style are read as they stand"
+        "snake case keeps names of trees, restores acronyms, and reads names in other styles unchanged"
     )
     func namesOfTrees() throws {
         let coding = JSONCoding(keys: .snakeCase)
@@ -300,7 +300,7 @@ struct JSONTapeDecoderTests {
             ])
     }
 
-    @Test("a value that no text may be is an error and not decoded")
+    @Test("a value that no JSON text may contain is an error")
     func unreadableTrees() throws {
         let deep = (0..<600).reduce(JSONValue.null) { value, _ in [value] }
         #expect(throws: JSONCoding.Failure.self) { try deep.decode(as: [JSONValue].self) }

@@ -22,7 +22,7 @@ struct JSONTapeTests {
         var b: Int
     }
 
-    @Test("a name that comes twice counts once, whatever is asked first and however it is spelled", arguments: policies)
+    @Test("a duplicate name counts once, in any order of access and notation", arguments: policies)
     func duplicates(_ policy: JSONCoding.ReadingOptions.DuplicateKeys) throws {
         let isFirst = policy == .firstWins
         for (text, first, last) in [
@@ -37,7 +37,7 @@ struct JSONTapeTests {
     }
 
     @Test(
-        "an object of many members finds each, and the name that comes twice", arguments: [20, 24, 25, 26, 300, 20_000])
+        "an object of many members finds each, and its duplicate name", arguments: [20, 24, 25, 26, 300, 20_000])
     func manyMembers(_ count: Int) throws {
         let members = (0..<count).map { "\"name \($0)\":\($0)" }.shuffled()
         let text = "{\(members.joined(separator: ",")),\"name 7\":-1}"
@@ -63,7 +63,7 @@ struct JSONTapeTests {
         #expect(throws: JSONCoding.Failure.self) { try decode([String: Int].self, text) { $0.duplicateKeys = .fail } }
     }
 
-    @Test("nulls that are taken out count for nothing, in objects of any size")
+    @Test("removed nulls do not count, in objects of any size")
     func removedNulls() throws {
         let many = (0..<40).map { "\"n\($0)\":\($0 % 2 == 0 ? "null" : "1")" }.joined(separator: ",")
         for policy in Self.policies {
@@ -91,7 +91,7 @@ struct JSONTapeTests {
         #expect(try decode(JSONValue.self, "null") { $0.removesKeysWithNullValues = true } == nil)
     }
 
-    @Test("strings of every length are read, with what is special at every place")
+    @Test("strings of every length are read, with special characters at every position")
     func strings() throws {
         let pieces = ["", "\"", "\\", "/", "\u{8}\u{C}\n\r\t", "\u{1}", "é", "€", "😀", "\u{7F}", "\u{FFFF}"]
         for length in 0...40 {
@@ -110,7 +110,7 @@ struct JSONTapeTests {
                 == "é€😀\u{8}\u{C}\n\r\t/\\\"\0")
     }
 
-    @Test("a text that is cut off anywhere is an error, and never a trap")
+    @Test("a truncated text is an error, and never a trap")
     func cutOff() {
         let text = Array(#"{"a":[1.5e+3,-0,"\u00e9\ud83d\ude00\n",true,false,null,{"b":{}}],"é":"é"}"#.utf8)
         for length in 0..<text.count {
@@ -120,7 +120,7 @@ struct JSONTapeTests {
         }
     }
 
-    @Test("doubles are the nearest to what stands there")
+    @Test("doubles are the nearest to their decimal digits")
     func doubles() throws {
         var numbers = SeededNumbers(seed: 18)
         var texts = [
@@ -149,7 +149,7 @@ struct JSONTapeTests {
         }
     }
 
-    @Test("an element that cannot be read has its number in the path, at a cost that does not grow with that")
+    @Test("an invalid element has its index in the path, at constant cost")
     func manyErrors() throws {
         struct Lossy: Decodable {
             var paths: [[any CodingKey]] = []

@@ -5,7 +5,7 @@ import ThreadWork
 
 @testable import CurlewJSON
 
-@Suite("A JSON value", .timeLimit(.minutes(1)))
+@Suite("JSON values", .timeLimit(.minutes(1)))
 struct JSONValueTests {
     private func parse(_ text: String, _ adjust: (inout JSONCoding.ReadingOptions) -> Void = { _ in }) throws
         -> JSONValue
@@ -26,7 +26,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("every kind of value is read and can be asked for")
+    @Test("every kind of value is parsed and accessible")
     func kinds() throws {
         let value = try parse(#" {"a": [null, true, -12, 1.5e3, "x\n\u00e9\ud83d\ude00\/"], "b": {}, "": false} "#)
         #expect(value["a"]?[0]?.isNull == true)
@@ -65,14 +65,14 @@ struct JSONValueTests {
         ])
     func surrogates(_ text: String) { #expect(fault(text)?.code == .decodingFailed) }
 
-    @Test("a parsing error has the line and column, and quotes nothing of the text")
+    @Test("a parsing error has the line and column, and does not quote the text")
     func position() {
         let error = fault("{\n  \"secret\": 1,\n  \"secret\" 2}")
         #expect(error?.description == "a name lacks its colon, at line 3, column 12")
         #expect(error.map { "\($0)" }?.contains("secret") == false)
     }
 
-    @Test("integers are exact in 64 bits, other numbers are doubles, and what fits neither keeps its text")
+    @Test("integers are exact in 64 bits, other numbers are doubles, and the rest keeps its text")
     func numbers() throws {
         #expect(try parse("9223372036854775807").numberValue?.integer() == Int64.max)
         #expect(try parse("-9223372036854775808").numberValue?.integer() == Int64.min)
@@ -98,7 +98,7 @@ struct JSONValueTests {
         #expect(JSONValue.number(JSONValue.Number(UInt64(5))) == 5)
     }
 
-    @Test("of a duplicate key the first or the last value counts, or the key is an error")
+    @Test("the first or the last value of a duplicate key applies, or the key is an error")
     func duplicates() throws {
         let text = #"{"a": 1, "b": 2, "a": 3}"#
         #expect(try parse(text) == ["a": 1, "b": 2])
@@ -108,7 +108,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "JSON text is refused if nested deeper than 512 levels, and 100,000 levels do no harm",
+        "JSON nested deeper than 512 levels is refused, and 100,000 levels are harmless",
         arguments: ["[", "{\"a\":", "[{\"a\":"])
     func depth(_ opening: String) throws {
         #expect(fault(String(repeating: opening, count: 100_000))?.description.contains("nested") == true)
@@ -120,7 +120,7 @@ struct JSONValueTests {
         #expect(options.maximumDepth == 512)
     }
 
-    @Test("the deepest value that is allowed needs less than half a thread's stack, whatever is done with it")
+    @Test("the deepest allowed value needs less than half a thread's stack in every operation")
     func stack() async {
         struct Nested: Decodable {
             init(from decoder: any Decoder) throws {
@@ -140,7 +140,7 @@ struct JSONValueTests {
         #expect(isSame)
     }
 
-    @Test("a text may have to be an object or an array")
+    @Test("the top level may be restricted to objects or arrays")
     func fragments() throws {
         for text in ["1", "\"a\"", "null", "true"] {
             #expect(fault(text) == nil)
@@ -149,14 +149,14 @@ struct JSONValueTests {
         #expect(fault("[]") { $0.allowsFragments = false } == nil)
     }
 
-    @Test("nulls can be taken out at every level")
+    @Test("null members can be removed at every level")
     func nulls() throws {
         let text = #"{"a": null, "b": [null, 1, [null], {"c": null, "d": []}], "e": {"f": null}}"#
         #expect(
             try parse(text) { $0.removesKeysWithNullValues = true } == ["b": [1, [], ["d": []]], "e": [:]])
     }
 
-    @Test("every Unicode encoding is read, with and without a mark")
+    @Test("every Unicode encoding is read, with and without a byte order mark")
     func encodings() throws {
         let text = #"{"é": "😀"}"#
         let expected: JSONValue = ["é": "😀"]
@@ -175,7 +175,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "bytes that are not UTF-8 are an error, wherever they stand",
+        "bytes that are not UTF-8 are an error at every position",
         arguments: [
             [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82],
         ] as [[UInt8]])
@@ -186,7 +186,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("a value that is written is read again as the same, in the same order")
+    @Test("a written value is read as an equal one, in the same order")
     func writing() throws {
         let text = #"{"z":[null,true,-1,1.5,"\"\\\n\u0001é😀/"],"a":{},"big":1e-400,"n":12345678901234567890123}"#
         let value = try parse(text)
@@ -217,7 +217,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("an object keeps its order, and order does not count for equality")
+    @Test("an object keeps its order, which does not affect equality")
     func objects() {
         var object: JSONValue.Object = ["b": 1, "a": 2]
         object["c"] = 3
@@ -247,11 +247,11 @@ struct JSONValueTests {
     }
 
     @Test(
-        "a name of combining marks without end is refused before it is compared, escaped or not",
-        // The last is a code point that is two marks when it is taken apart, and itself of no class.
+        "a name with too many combining marks is refused before it is compared, escaped or not",
+        // The last argument is a code point that decomposes into two marks, and has no combining class itself.
         arguments: [["\u{301}", "\u{323}"], ["\\u0301", "\\u0323"], ["\u{F73}", "\u{F73}"]])
     func combiningMarks(_ marks: [String]) throws {
-        // To hash or compare such a name by the standard library takes 13 s of an optimized build.
+        // The standard library takes 13 s to hash or compare such a name in an optimized build.
         let name = (0..<240_000).map { marks[$0 % 2] }.joined()
         let text = "{\"a\(name)\": 1, \"a\(name)\": 2}"
         for policy in [JSONCoding.ReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
@@ -266,7 +266,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("names of as many combining marks as may be take time that grows with their bytes, also in Foundation")
+    @Test("names with the maximum of combining marks take linear time, also in Foundation")
     func longNames() throws {
         let run =
             "a"

@@ -12,14 +12,14 @@ import Testing
 struct DiskCacheDamageTests {
     private static let large = pattern("large", count: 100 << 10)
 
-    /// Changes the index behind the store's back.
+    /// Changes the index without the store's knowledge.
     private func tamper(_ folder: ScratchFolder, _ sql: String) throws {
         let queue = try DatabaseQueue(path: folder.file("index-1.sqlite"))
         try queue.write { try $0.execute(sql: sql) }
         try queue.close()
     }
 
-    /// Makes a store with a small and a large entry, and closes it.
+    /// Creates a store with a small and a large entry, and closes it.
     private func prepare(_ folder: ScratchFolder) async throws -> (small: HTTPCache.Entry, large: HTTPCache.Entry) {
         let store = try await DiskCacheStore(folder: folder.path)
         let small = try await store.store(makeEntry("small"), pattern("small", count: 100))
@@ -68,7 +68,7 @@ struct DiskCacheDamageTests {
         }
     }
 
-    @Test("an index that is none is discarded and reported once, and a new one begun", arguments: Spoiling.allCases)
+    @Test("an invalid index is discarded, reported once, and replaced", arguments: Spoiling.allCases)
     func unusableIndex(_ spoiling: Spoiling) async throws {
         let folder = try ScratchFolder()
         _ = try await prepare(folder)
@@ -88,7 +88,7 @@ struct DiskCacheDamageTests {
         #expect(folder.names().count { $0.hasSuffix(".sqlite") } <= 2)
     }
 
-    @Test("an index that is damaged while it is open is replaced by a new one, and the call goes through")
+    @Test("an index that is damaged while it is open is replaced, and the call succeeds")
     func damagedWhileOpen() async throws {
         let folder = try ScratchFolder()
         let reports = Reports()
@@ -105,7 +105,7 @@ struct DiskCacheDamageTests {
         #expect(reports.kinds.count == 2)
     }
 
-    @Test("of two stores that have a damaged index open, one begins a new index and the other goes over to it")
+    @Test("two stores with the same damaged index end with one new index, which both use")
     func damagedForTwo() async throws {
         let folder = try ScratchFolder()
         let reports = Reports()
@@ -141,7 +141,7 @@ struct DiskCacheDamageTests {
         #expect(folder.names(in: "bodies") == [])
     }
 
-    @Test("an entry under a key that is not its own is discarded")
+    @Test("an entry stored under a wrong key is discarded")
     func otherKey() async throws {
         let folder = try ScratchFolder()
         _ = try await prepare(folder)
@@ -167,7 +167,7 @@ struct DiskCacheDamageTests {
     }
 
     @Test(
-        "a body whose file has another length is discarded and reported once",
+        "a body file of the wrong length is discarded and reported once",
         arguments: [0, 1, 100 << 10 - 1, 200 << 10])
     func otherLength(_ size: Int) async throws {
         let folder = try ScratchFolder()
@@ -183,7 +183,7 @@ struct DiskCacheDamageTests {
         #expect(folder.names(in: "bodies") == [])
     }
 
-    @Test("a body that was written before the operating system started is compared with its checksum, once")
+    @Test("a body that was written before the last boot is compared with its checksum, once")
     func otherBoot() async throws {
         let folder = try ScratchFolder()
         let entries = try await prepare(folder)
@@ -211,7 +211,7 @@ struct DiskCacheDamageTests {
         #expect(try await store.entries("large") == [])
     }
 
-    @Test("a body whose file is missing is found missing when the store is opened, or when it is read")
+    @Test("a missing body file is noticed when the store is opened, or when the body is read")
     func missingFile() async throws {
         for isOpen in [false, true] {
             let folder = try ScratchFolder()
@@ -229,7 +229,7 @@ struct DiskCacheDamageTests {
         }
     }
 
-    @Test("a link in the place of a body is not followed")
+    @Test("a symbolic link in the place of a body is not followed")
     func linkedBody() async throws {
         let folder = try ScratchFolder()
         let entries = try await prepare(folder)
@@ -243,7 +243,7 @@ struct DiskCacheDamageTests {
         #expect(reports.kinds == [.entryDiscarded])
     }
 
-    @Test("files that belong to no entry are removed when the store is opened, and those of living writers stay")
+    @Test("orphaned files are removed when the store is opened, and those of living writers stay")
     func leftovers() async throws {
         let folder = try ScratchFolder()
         let entries = try await prepare(folder)
@@ -263,7 +263,7 @@ struct DiskCacheDamageTests {
         #expect(try await store.bytes(of: entries.large) == Self.large)
     }
 
-    @Test("a database that somebody else has locked fails a call within its bound")
+    @Test("a database that another process has locked fails a call within the time limit")
     func locked() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The folder of a cache on the disk", .noLeaks, .timeLimit(.minutes(1)))
 struct DiskCacheFolderTests {
-    @Test("the folder and its files are for their owner alone, whatever the umask")
+    @Test("the folder and its files are private to their owner, whatever the umask")
     func permissions() async throws {
         let folder = try ScratchFolder()
         let mask = umask(0)
@@ -25,7 +25,7 @@ struct DiskCacheFolderTests {
         for name in files { #expect(folder.permissions(of: "cache/\(name)") == 0o600, "\(name)") }
     }
 
-    @Test("a folder that others may use is closed to them if it is empty or a store")
+    @Test("a folder with access for others is made private if it is empty or a store")
     func tightened() async throws {
         let folder = try ScratchFolder()
         chmod(folder.path, 0o755)
@@ -39,7 +39,7 @@ struct DiskCacheFolderTests {
         #expect(try await store.entries("a") == [entry])
     }
 
-    @Test("a folder that others may use and that has other files is refused, and stays as it is")
+    @Test("a folder with access for others and with other files is refused and stays unchanged")
     func refused() async throws {
         let folder = try ScratchFolder()
         try folder.write("letter", [1])
@@ -64,14 +64,14 @@ struct DiskCacheFolderTests {
     }
 
     @Test(
-        "a path that can be no folder is an error",
+        "a path that cannot be a folder is an error",
         arguments: ["", "/proc/none/cache", "/dev/null", "/dev/null/x", "a\0b"])
     func noFolder(_ path: String) async {
         #expect(await curlewError { _ = try await DiskCacheStore(folder: path) }?.code == .cacheFailed)
     }
 
     @Test(
-        "a store on a disk that is read-only cannot be opened",
+        "a store on a read-only disk cannot be opened",
         .enabled(if: TemporaryDisk.isPermitted, "this process may not mount a file system"))
     func readOnly() async throws {
         let disk = try TemporaryDisk(size: 4 << 20)
@@ -83,7 +83,7 @@ struct DiskCacheFolderTests {
     }
 
     @Test(
-        "a disk that is full is an error of its own, and what was stored stays",
+        "a full disk is a separate error, and stored entries stay",
         .enabled(if: TemporaryDisk.isPermitted, "this process may not mount a file system"), arguments: [4000, 100_000])
     func fullDisk(_ size: Int) async throws {
         let disk = try TemporaryDisk(size: 2 << 20)

@@ -22,7 +22,7 @@ struct DiskCacheLimitTests {
     }
 
     @Test(
-        "the entry that was not used for longest is evicted, and its open body still reads",
+        "the least recently used entry is evicted, and its open body stays readable",
         arguments: [3_000, 100_000])
     func leastRecentlyUsed(_ size: Int) async throws {
         let folder = try ScratchFolder()
@@ -46,7 +46,7 @@ struct DiskCacheLimitTests {
         #expect(folder.names(in: "bodies").count == (size > 8 << 10 ? 2 : 0))
     }
 
-    @Test("uses that were not written yet count after the store was opened again")
+    @Test("uses that were not yet written are counted after the store is opened again")
     func usesSurvive() async throws {
         let folder = try ScratchFolder()
         let clock = SteppingClock()
@@ -60,7 +60,7 @@ struct DiskCacheLimitTests {
         #expect(try await names(store) == ["a", "c"])
     }
 
-    @Test("an entry that is larger than the cache is refused, and nothing is evicted for it")
+    @Test("an entry larger than the cache is refused, and no entry is evicted for it")
     func largerThanAll() async throws {
         let folder = try ScratchFolder()
         let store = try await store(folder, SteppingClock(), capacity: 50_000)
@@ -71,7 +71,7 @@ struct DiskCacheLimitTests {
         #expect(folder.names(in: "bodies").count == 1)
     }
 
-    @Test("a new entry stays though the clock was put back")
+    @Test("a new entry stays even if the clock was set back")
     func clockPutBack() async throws {
         let folder = try ScratchFolder()
         let clock = SteppingClock()
@@ -82,7 +82,7 @@ struct DiskCacheLimitTests {
         #expect(try await names(store) == ["b"])
     }
 
-    @Test("of the variants of a key only so many stay, those that were used last")
+    @Test("the number of variants per key is limited, and the most recently used ones stay")
     func variants() async throws {
         let folder = try ScratchFolder()
         let store = try await store(folder, SteppingClock(), capacity: .mebibytes(1), variants: 3)
@@ -98,7 +98,7 @@ struct DiskCacheLimitTests {
         #expect(try await store.contents.evictions == 1)
     }
 
-    @Test("an entry that was not used for the age limit is evicted, when something is stored or the store is opened")
+    @Test("an unused entry is evicted after the age limit, when an entry is stored or the store is opened")
     func age() async throws {
         let folder = try ScratchFolder()
         let clock = SteppingClock()
@@ -118,7 +118,7 @@ struct DiskCacheLimitTests {
         #expect(folder.names(in: "bodies") == [])
     }
 
-    @Test("a store that is opened with less capacity evicts at once")
+    @Test("a store that is opened with a smaller capacity evicts at once")
     func shrinking() async throws {
         let folder = try ScratchFolder()
         let clock = SteppingClock()
@@ -130,7 +130,7 @@ struct DiskCacheLimitTests {
         #expect(folder.names(in: "bodies").count == 3)
     }
 
-    @Test("the figures are those of all stores on the folder, and come to nothing in the end")
+    @Test("the statistics include all stores on the folder, and return to zero")
     func figures() async throws {
         let folder = try ScratchFolder()
         let one = try await store(folder, SteppingClock(), capacity: .mebibytes(1))

@@ -9,7 +9,7 @@ import Testing
 @Suite("A cache on the disk", .noLeaks, .timeLimit(.minutes(1)))
 struct DiskCacheStoreTests {
     @Test(
-        "a body comes back as it was stored, whatever its size",
+        "a body of any size is read as it was stored",
         arguments: [0, 1, 8 << 10, 8 << 10 + 1, 64 << 10, 100 << 10, 256 << 10, 256 << 10 + 1, 1 << 20 + 3])
     func roundTrip(_ size: Int) async throws {
         let folder = try ScratchFolder()
@@ -26,7 +26,7 @@ struct DiskCacheStoreTests {
         #expect(folder.names(in: "bodies").count == (size > 8 << 10 ? 2 : 0))
     }
 
-    @Test("ranges of a body are what was asked for", arguments: [1000, 100 << 10, 1 << 20])
+    @Test("ranges of a body have the requested bytes", arguments: [1000, 100 << 10, 1 << 20])
     func ranges(_ size: Int) async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -43,7 +43,7 @@ struct DiskCacheStoreTests {
         #expect(error?.code == .cacheFailed)
     }
 
-    @Test("an entry is found under its URI and partition alone")
+    @Test("an entry is found only under its URI and partition")
     func keys() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -55,7 +55,7 @@ struct DiskCacheStoreTests {
         #expect(try await store.entries("c") == [])
     }
 
-    @Test("the entry that was used last comes first")
+    @Test("the most recently used entry is listed first")
     func order() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -69,7 +69,7 @@ struct DiskCacheStoreTests {
         #expect(try await reopened.entries("a") == [first, second])
     }
 
-    @Test("nobody finds an entry before it is committed", arguments: [10, 300_000])
+    @Test("an entry is invisible before its commit", arguments: [10, 300_000])
     func uncommitted(_ size: Int) async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -83,7 +83,7 @@ struct DiskCacheStoreTests {
         #expect(error?.code == .cacheFailed)
     }
 
-    @Test("a writer that is dropped leaves nothing")
+    @Test("a dropped writer leaves no file")
     func droppedWriter() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -96,7 +96,7 @@ struct DiskCacheStoreTests {
         #expect(try await store.contents.entries == 0)
     }
 
-    @Test("an entry of another size than its body is refused, and leaves nothing", arguments: [10, 300_000])
+    @Test("an entry with a size other than its body's is refused and leaves no file", arguments: [10, 300_000])
     func wrongSize(_ size: Int) async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -113,7 +113,7 @@ struct DiskCacheStoreTests {
         #expect(folder.names(in: "bodies") == [])
     }
 
-    @Test("a body that is larger than one may be is refused as soon as that is known")
+    @Test("a body beyond the size limit is refused as soon as its size is known")
     func tooLarge() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path, capacity: .mebibytes(1), entryLimit: .kibibytes(100))
@@ -125,7 +125,7 @@ struct DiskCacheStoreTests {
         #expect(folder.names(in: "bodies") == [])
     }
 
-    @Test("an entry replaces others in the same step, and their open bodies still read", arguments: [10, 1 << 20])
+    @Test("an entry replaces others atomically, and their open bodies stay readable", arguments: [10, 1 << 20])
     func replacing(_ size: Int) async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -181,7 +181,7 @@ struct DiskCacheStoreTests {
         #expect(folder.names(in: "bodies") == [])
     }
 
-    @Test("entries are listed in the order of their names, some at a time")
+    @Test("entries are listed by name, in pages")
     func listing() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -197,7 +197,7 @@ struct DiskCacheStoreTests {
         #expect(listed == all)
     }
 
-    @Test("what was committed is there when the folder is opened again", arguments: [10, 1 << 20])
+    @Test("committed entries are present when the folder is opened again", arguments: [10, 1 << 20])
     func reopening(_ size: Int) async throws {
         let folder = try ScratchFolder()
         let reports = Reports()
@@ -214,7 +214,7 @@ struct DiskCacheStoreTests {
         #expect(reports.kinds == [])
     }
 
-    @Test("a store that was closed fails each call")
+    @Test("each call on a closed store fails")
     func closed() async throws {
         let folder = try ScratchFolder()
         let store = try await DiskCacheStore(folder: folder.path)
@@ -225,7 +225,7 @@ struct DiskCacheStoreTests {
         #expect(await curlewError { try await store.store(makeEntry(), [1]) }?.code == .cacheFailed)
     }
 
-    @Test("stores that have one folder open find what the others have", arguments: [10, 1 << 20])
+    @Test("stores on the same folder see each other's entries", arguments: [10, 1 << 20])
     func severalStores(_ size: Int) async throws {
         let folder = try ScratchFolder()
         let reports = Reports()

@@ -8,13 +8,13 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@Suite("A busy cache on the disk", .noLeaks, .timeLimit(.minutes(3)))
+@Suite("A disk cache under load", .noLeaks, .timeLimit(.minutes(3)))
 struct DiskCacheStressTests {
     private static let keys = 40
     private static let tasks = 64
     private static let rounds = 25
 
-    /// Stores a body whose bytes depend on the entry's ETag alone, or gives it up.
+    /// Stores a body whose bytes depend only on the entry's ETag, or abandons it.
     private static func write(to store: DiskCacheStore, _ name: String, _ numbers: inout SeededNumbers) async throws {
         let text = "\(name)-\(numbers.next())"
         let size = [0, 500, 8 << 10, 30_000, 100 << 10, 300 << 10][numbers.next(upTo: 6)]
@@ -35,8 +35,8 @@ struct DiskCacheStressTests {
         }
     }
 
-    /// Reads what is found, whole or in part.
-    /// - Returns: The number of bodies that were compared.
+    /// Reads found entries, completely or partly.
+    /// - Returns: The number of compared bodies.
     private static func read(from store: DiskCacheStore, _ name: String, _ numbers: inout SeededNumbers) async throws
         -> Int
     {
@@ -58,12 +58,12 @@ struct DiskCacheStressTests {
         return count
     }
 
-    @Test("64 tasks that read, write and evict by two stores on one folder never see a wrong byte")
+    @Test("64 tasks that read, write and evict through two stores on one folder never see a wrong byte")
     func busy() async throws {
         let folder = try ScratchFolder()
         let reports = Reports()
         let seed = UInt64.random(in: 0...UInt64(UInt32.max))
-        // Thirty-two calls at a time wait for each store, on a disk that may be slow: none gives up.
+        // Thirty-two calls at a time wait for each store, on a possibly slow disk, without a timeout.
         let stores = [
             try await reports.makeStore(folder.path, capacity: .mebibytes(2), patience: .seconds(60)),
             try await reports.makeStore(folder.path, capacity: .mebibytes(2), patience: .seconds(60)),
@@ -93,7 +93,7 @@ struct DiskCacheStressTests {
         let contents = try await stores[0].contents
         #expect(contents.size <= contents.capacity)
         #expect(try await stores.reduce(0) { $0 + $1.evictions } > 0)
-        // What was dropped uncommitted goes in its own time.
+        // Dropped uncommitted writes are removed later.
         let listed = try await stores[0].list(after: nil, count: 10_000)
         let files = Set(listed.filter { $0.bodySize > 8 << 10 }.map(\.id.description))
         try await eventually("all other files are gone") { Set(folder.names(in: "bodies")) == files }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Alternative names")
 struct AlternativeNameTests {
-    /// The names as another implementation reads them.
+    /// The names as another implementation parses them.
     private func names(
         _ names: HeldCertificate.AlternativeName...
     ) throws -> [(_SubjectAlternativeName.NameType, [UInt8])] {
@@ -13,7 +13,7 @@ struct AlternativeNameTests {
         return read.map { name in (name.nameType, name.contents.withUnsafeBufferPointer { Array($0) }) }
     }
 
-    @Test("names of each kind are written, in their order")
+    @Test("names of each kind are encoded in order")
     func kinds() throws {
         let read = try self.names(
             .dns("*.example.test"), .ip("127.0.0.1"), .ip("::1"), .uri("https://example.test/a,b"),
@@ -27,7 +27,7 @@ struct AlternativeNameTests {
     }
 
     @Test(
-        "a DNS name may hold what none should",
+        "a DNS name may contain invalid characters",
         arguments: [
             "good.test\0.evil.test", "a.test,DNS:b.test", "", " ", "a\nb", String(repeating: "a", count: 70_000),
         ])
@@ -37,19 +37,19 @@ struct AlternativeNameTests {
         #expect(read.map(\.1) == [Array(name.utf8), Array("next.test".utf8)])
     }
 
-    @Test("a raw name has the tag and the bytes that it was given")
+    @Test("a raw name has the given tag and bytes")
     func raw() throws {
         let certificate = try HeldCertificate(
             .init(alternativeNames: [.raw(tag: 0x82, [0xFF, 0xFE]), .raw(tag: 0x87, [1, 2, 3]), .dns("bücher.test")]))
         let expected: [UInt8] =
             [0x30, 0x17, 0x82, 2, 0xFF, 0xFE, 0x87, 3, 1, 2, 3, 0x82, 12] + Array("bücher.test".utf8)
         #expect(certificate.certificateDER.windows(of: expected.count).contains { $0.elementsEqual(expected) })
-        // An identifier that is registered: 1.2.3.
+        // The identifier is registered: 1.2.3.
         #expect(try self.names(.raw(tag: 0x88, [0x2A, 3])).map(\.0.rawValue) == [8])
     }
 
     @Test(
-        "a text that is no IP address is refused as an address",
+        "a text that is not an IP address is refused as an address",
         arguments: ["", "localhost", "1.2.3", "127.0.0.1\0", "::1%lo"])
     func address(_ text: String) {
         let error = #expect(throws: TestKitError.self) {
@@ -58,7 +58,7 @@ struct AlternativeNameTests {
         #expect(error?.description.contains("no IP address") == true)
     }
 
-    @Test("a private key is the same in DER and in PEM", arguments: [HeldCertificate.KeyKind.ecP256, .rsa2048])
+    @Test("a private key is equal in DER and in PEM", arguments: [HeldCertificate.KeyKind.ecP256, .rsa2048])
     func key(_ kind: HeldCertificate.KeyKind) throws {
         let certificate = try HeldCertificate(.init(key: kind))
         let der = try NIOSSLPrivateKey(bytes: certificate.privateKeyDER, format: .der)

@@ -25,7 +25,7 @@ struct CassetteTransportTests {
         return try await api.get("a", as: .text)
     }
 
-    @Test("the first use asks the server and writes the file beside the test, the next one needs no server")
+    @Test("the first use asks the server and writes the file beside the test, and the next use needs no server")
     func recordIfMissing() async throws {
         for isRecording in [true, false] {
             let cassette = try self.cassette()
@@ -38,7 +38,7 @@ struct CassetteTransportTests {
         await #expect(throws: TestKitError.self) { try await unused.finish() }
     }
 
-    @Test("a recording that is not finished writes nothing, and one in mode record replaces what is there")
+    @Test("an unfinished recording writes no file, and mode record replaces an existing file")
     func record() async throws {
         _ = try await self.get(try self.cassette())
         #expect(self.folder.names.isEmpty)
@@ -51,7 +51,7 @@ struct CassetteTransportTests {
     }
 
     @Test(
-        "the environment decides, unless the test does",
+        "the environment determines the mode, unless the test sets it",
         arguments: [
             ([:], true), (["CI": ""], true), (["CI": "false"], true), (["CI": "0"], true), (["CI": "true"], false),
             (["CI": "1", "CURLEW_CASSETTES": "record"], true),
@@ -68,7 +68,7 @@ struct CassetteTransportTests {
         #expect(try self.cassette(.recordIfMissing, ["CI": "1"]).isRecording)
     }
 
-    @Test("without a folder for the recording the test fails before it asks the server")
+    @Test("a missing folder for the recording fails the test before it asks the server")
     func missingFolder() throws {
         let error = #expect(throws: CurlewError.self) { try self.cassette(path: "nowhere/a.json") }
         #expect(error?.message.contains(self.folder.file("nowhere/a.json")) == true)

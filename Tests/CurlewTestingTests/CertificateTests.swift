@@ -22,7 +22,7 @@ struct CertificateTests {
         #expect(request.tls?.applicationProtocol == "http/1.1")
     }
 
-    @Test("certificates that are wrong on purpose are refused")
+    @Test("invalid certificates of each kind are refused")
     func wrong() async throws {
         let root = try HeldCertificate.root()
         let wrong = [
@@ -39,7 +39,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "every kind of key serves",
+        "each kind of key works",
         arguments: [HeldCertificate.KeyKind.ecP256, .ecP384, .rsa2048, .rsa1024]
     )
     func keys(_ key: HeldCertificate.KeyKind) async throws {
@@ -52,7 +52,7 @@ struct CertificateTests {
         await server.shutdown()
     }
 
-    @Test("a client certificate is demanded and recorded")
+    @Test("a client certificate is requested and recorded")
     func clientCertificate() async throws {
         let root = try HeldCertificate.root()
         let own = try HeldCertificate(.init(commonName: "client"), issuer: root)
@@ -69,7 +69,7 @@ struct CertificateTests {
         #expect(try await client.receive(count: 1) == Array("x".utf8))
     }
 
-    @Test("PEM files serve, an Ed25519 key too, and a client that trusts the root takes them")
+    @Test("PEM files work, an Ed25519 key included, and a client that trusts the root accepts them")
     func files() async throws {
         let root = try HeldCertificate.root()
         let intermediate = try HeldCertificate(.authority("Between", pathLength: 0), issuer: root)
@@ -88,7 +88,7 @@ struct CertificateTests {
         #expect(try await self.fetch(server.url(), trusting: root) == Array("hello".utf8))
     }
 
-    @Test("name constraints hold for a client that checks them", arguments: ["localhost", "elsewhere.test"])
+    @Test("name constraints are enforced by a client that checks them", arguments: ["localhost", "elsewhere.test"])
     func nameConstraints(permitted: String) async throws {
         let root = try HeldCertificate.root()
         var options = HeldCertificate.Options.authority("Between")
@@ -98,7 +98,7 @@ struct CertificateTests {
         try await self.expect(isTaken: permitted == "localhost", [leaf, intermediate], trusting: root)
     }
 
-    @Test("a path longer than its authority allows is refused", arguments: [0, 1])
+    @Test("a chain longer than its authority allows is refused", arguments: [0, 1])
     func pathLength(_ length: Int) async throws {
         let root = try HeldCertificate(.authority("Root", pathLength: length))
         let intermediate = try HeldCertificate(.authority("Between"), issuer: root)
@@ -121,7 +121,7 @@ struct CertificateTests {
         try await self.expect(isTaken: false, [try HeldCertificate(options, issuer: root)], trusting: root)
     }
 
-    /// Whether a session that trusts `root` takes what a server shows for `localhost`.
+    /// Checks if a session that trusts `root` accepts a server's certificate for `localhost`.
     private func expect(
         isTaken: Bool, _ chain: [HeldCertificate], trusting root: HeldCertificate,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -3,9 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("The sizes of chunks as they were sent", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The recorded sizes of chunks", .noLeaks, .timeLimit(.minutes(1)))
 struct ChunkSizeTests {
-    @Test("chunks are recorded with their sizes wherever the network cuts them", arguments: [1, 2, 3, 7, 1000])
+    @Test("chunks keep their sizes in the record, however the network splits them", arguments: [1, 2, 3, 7, 1000])
     func http11(step: Int) async throws {
         let server = try await MockServer.start()
         let client = try await WireClient.connect(port: server.port)
@@ -25,7 +25,7 @@ struct ChunkSizeTests {
         #expect(chunked.trailers[HTTPField.Name("X-Sum")!] == "9")
     }
 
-    @Test("DATA frames are recorded with their sizes wherever the network cuts them", arguments: [1, 5, 1000])
+    @Test("DATA frames keep their sizes in the record, however the network splits them", arguments: [1, 5, 1000])
     func http2(step: Int) async throws {
         let server = try await MockServer.start()
         let client = try await WireClient.connect(port: server.port)

@@ -52,7 +52,7 @@ struct CodingTests {
         #expect(decoded == self.bytes)
     }
 
-    @Test("codings add up in a response's Content-Encoding, and an empty body can be coded")
+    @Test("several codings are listed in Content-Encoding, and an empty body can be encoded")
     func fields() throws {
         let response = try MockResponse(body: "x").encoded(.gzip).encoded(.brotli)
         #expect(response.fields[.contentEncoding] == "gzip, br")

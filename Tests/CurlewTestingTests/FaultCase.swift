@@ -2,9 +2,9 @@ import Curlew
 import CurlewTesting
 import Testing
 
-/// One fault at one kind of server, and what a client must see of it.
+/// A fault at a kind of server, and its expected effect on a client.
 struct FaultCase: Sendable, CustomTestStringConvertible {
-    /// What client and server speak.
+    /// The protocol between client and server.
     enum Wire: String, Sendable, CaseIterable {
         case http11 = "HTTP/1.1"
         case http11TLS = "HTTP/1.1 over TLS"
@@ -32,18 +32,18 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         .goAway(.noError), .resetStream(.cancel),
     ]
 
-    /// Every moment with every effect over every wire.
+    /// Every trigger with every effect over every protocol.
     static let all = Wire.allCases.flatMap { wire in
         triggers.flatMap { trigger in effects.map { FaultCase(fault: Fault(trigger, $0), wire: wire) } }
     }
 
-    /// Those that can happen. What HTTP/1.1 does inside an exchange does not depend on TLS, truncation excepted.
+    /// The possible cases. The behaviour of HTTP/1.1 within an exchange does not depend on TLS, except for truncation.
     static let possible = all.filter { scene in
         guard scene.isPossible else { return false }
         return scene.wire != .http11TLS || scene.isOfConnection || scene.fault.effect == .truncatedTLS
     }
 
-    /// Those that a server must refuse to be told.
+    /// The cases that a server must refuse.
     static let impossible = all.filter { !$0.isPossible }
 
     var isOfConnection: Bool { self.fault.trigger == .onAccept || self.fault.trigger == .afterHandshake }
@@ -56,11 +56,11 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether the exchange comes to its end all the same.
+    /// True if the exchange still completes.
     var isSurvived: Bool { self.fault.trigger == .atResponseEnd || self.fault.effect == .goAway(.noError) }
 
-    /// Whether an answer that had gone out whole may be lost all the same: over HTTP/2 the client has frames to send, and
-    /// one that meets the reset before the answer is read ends it.
+    /// True if an answer may be lost after it was sent completely: over HTTP/2 the client has frames to send, and one
+    /// that meets the reset before the answer is read ends it.
     var mayBeLost: Bool {
         guard self.wire.isHTTP2, self.fault.trigger == .atResponseEnd else { return false }
         return switch self.fault.effect {
@@ -69,41 +69,41 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether the client waits until it is cancelled.
+    /// True if the client waits until it is cancelled.
     var isSilent: Bool { self.fault.effect == .stall && !self.isSurvived }
 
-    /// The codes that the client's error may have.
+    /// The allowed codes of the client's error.
     var codes: Set<ErrorCode> {
         if self.isSilent { return [.cancelled] }
         if self.fault.trigger == .onAccept && self.wire.usesTLS {
             return [.tlsHandshakeFailed, .connectionFailed, .plainTextOnTLSPort]
         }
         let isInBody = self.fault.trigger == .inResponseBody(after: 400) || self.mayBeLost
-        // When the reset comes while the client sends, libcurl calls it a failure of HTTP/2.
+        // A reset while the client sends is a failure of HTTP/2 for libcurl.
         let lost: Set<ErrorCode> = self.wire.isHTTP2 ? [.connectionLost, .http2Failed] : [.connectionLost]
         switch self.fault.effect {
-        // The connection may be gone before the client has looked whether it was made.
+        // The connection may be gone before the client has checked that it was made.
         case .reset where self.isOfConnection: return lost.union([.connectionFailed])
         case .reset: return isInBody ? lost.union([.responseTruncated]) : lost
         case .resetStream(.cancel): return [.http2Failed]
-        // A close is a reset where something of the client's has not been read: in HTTP/2 it may be a frame.
+        // A close becomes a reset if bytes of the client are unread: in HTTP/2 they may be a frame.
         case .close, .halfClose, .truncatedTLS:
             if self.wire.isHTTP2 { return isInBody ? lost.union([.responseTruncated]) : lost }
             return [isInBody ? .responseTruncated : .connectionLost]
-        // Garbage. Inside a body of HTTP/1.1 nobody can tell it from content, and then the content ends.
+        // Garbage within a body of HTTP/1.1 is indistinguishable from content, and the content ends there.
         default:
             if self.wire.isHTTP2 { return [isInBody ? .responseTruncated : .connectionLost, .http2Failed] }
             if isInBody { return [.responseTruncated] }
-            // The close after it is a reset where the request has not been read, and may hide what was sent.
+            // The close after the garbage is a reset if the request is unread, and may hide the sent bytes.
             return self.fault.trigger == .atResponseStart ? [.invalidResponse] : [.invalidResponse, .connectionLost]
         }
     }
 
-    /// How far the client may say that it got.
+    /// The allowed stages of the client's error.
     var stages: Set<CurlewError.Stage> {
         if self.mayBeLost { return [.receiving, .exchanging] }
         if self.fault.trigger == .inResponseBody(after: 400) {
-            // A reset may come before what went ahead of it has been read.
+            // A reset may overtake unread bytes that were sent before it.
             let mayOvertake = !self.isSilent && (self.wire.isHTTP2 || self.fault.effect == .reset)
             return mayOvertake ? [.receiving, .exchanging] : [.receiving]
         }

@@ -5,10 +5,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Every fault, seen by a client and by the server", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Each fault from the client's and the server's side", .noLeaks, .timeLimit(.minutes(2)))
 struct FaultMatrixTests {
     @Test(
-        "each fault is seen by the client and noted by the server, and both stay usable", arguments: FaultCase.possible)
+        "each fault is observed by the client and recorded by the server, and both stay usable",
+        arguments: FaultCase.possible)
     func possible(_ scene: FaultCase) async throws {
         let (server, session) = try await self.pair(scene.wire)
         try server.inject(scene.fault)
@@ -26,7 +27,7 @@ struct FaultMatrixTests {
         try await self.expectUsable(session, server, scene)
     }
 
-    @Test("a fault that can never happen is refused with the reason", arguments: FaultCase.impossible)
+    @Test("an impossible fault is refused with the reason", arguments: FaultCase.impossible)
     func impossible(_ scene: FaultCase) async throws {
         let (server, session) = try await self.pair(scene.wire)
         let error = #expect(throws: TestKitError.self) { try server.inject(scene.fault) }
@@ -36,7 +37,7 @@ struct FaultMatrixTests {
         try server.verify()
     }
 
-    /// What becomes of a call that meets the fault; one that would wait for ever is cancelled.
+    /// The result of a call that meets the fault; an endless call is cancelled.
     private func call(
         _ session: HTTPSession, _ server: MockServer, _ scene: FaultCase
     ) async -> Result<[UInt8], CurlewError> {
@@ -60,7 +61,7 @@ struct FaultMatrixTests {
         return await call.value
     }
 
-    /// The server has noted the fault, and the request as far as it came.
+    /// Expects the server's record of the fault, and the request as far as it arrived.
     private func expectRecord(_ server: MockServer, _ scene: FaultCase) async throws {
         let index = scene.isOfConnection ? nil : 0
         let committed = server.committedFaults
@@ -77,14 +78,15 @@ struct FaultMatrixTests {
         }
     }
 
-    /// The next call of the same session gets its response, over a new connection where the fault has used up the old.
+    /// Expects a response to the next call of the same session, over a new connection if the fault has ended the old
+    /// one.
     private func expectUsable(_ session: HTTPSession, _ server: MockServer, _ scene: FaultCase) async throws {
         let spoilsStream = scene.fault.effect == .resetStream(.cancel)
-        // At a response's end the client may not have seen yet what has become of its connection.
+        // At the end of a response the client may not have noticed the state of its connection.
         if !spoilsStream { await session.session?.closeIdleConnections() }
         let response = try await session.get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: .mebibytes(1)).count == FaultCase.responseLength)
-        // libcurl 8.12 to 8.15 let no request join a connection with prior knowledge that has not brought an answer.
+        // libcurl 8.12 to 8.15 let no request join a connection with prior knowledge that has not returned an answer.
         let waitsForAnswer = scene.wire == .http2 && (0x080C00..<0x081000).contains(Engine.versionNumber)
         let isKept = spoilsStream && !(waitsForAnswer && scene.precedesAnswer)
         #expect(server.connectionCounts.accepted == (isKept ? 1 : 2))
@@ -110,7 +112,7 @@ struct FaultMatrixTests {
 }
 
 extension FaultCase {
-    /// Whether the fault comes before a byte of the answer.
+    /// True if the fault precedes the first byte of the answer.
     fileprivate var precedesAnswer: Bool {
         ![.inResponseBody(after: 400), .atResponseEnd].contains(fault.trigger)
     }

@@ -2,11 +2,11 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@Suite("The exchanges and connections that a fault meets", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The exchanges and connections to which a fault applies", .noLeaks, .timeLimit(.minutes(1)))
 struct FaultScriptTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    /// What a connection of its own gets of one request; nothing if it is refused or broken off.
+    /// The answer to one request on its own connection; empty if it is refused or broken off.
     private func ask(_ server: MockServer) async -> String {
         guard let client = try? await WireClient.connect(port: server.port) else { return "" }
         try? await client.send(self.get)
@@ -21,7 +21,7 @@ struct FaultScriptTests {
     }
 
     @Test(
-        "two faults for the next exchange or connection fail two of them",
+        "two faults for the next exchange or connection apply to two of them",
         arguments: [Fault.Trigger.atRequestStart, .onAccept])
     func twoAttempts(_ trigger: Fault.Trigger) async throws {
         let server = try await MockServer.start { _ in MockResponse() }
@@ -35,7 +35,7 @@ struct FaultScriptTests {
     }
 
     @Test(
-        "a fault for every exchange, or for one connection, is reported by verify when nothing met it",
+        "a fault for every exchange, or for one connection, is reported by verify if it never applied",
         arguments: [Fault.Target.every, .connection(1)])
     func nobody(_ target: Fault.Target) async throws {
         let server = try await MockServer.start { _ in MockResponse() }
@@ -46,7 +46,7 @@ struct FaultScriptTests {
         try server.verify()
     }
 
-    @Test("a fault for the next exchange waits for a later one when a fault that names the exchange ends it first")
+    @Test("a fault for the next exchange waits for a later exchange if another fault ends it first")
     func named() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.atRequestStart, .close))
@@ -57,7 +57,7 @@ struct FaultScriptTests {
         try server.verify()
     }
 
-    @Test("the next exchange may meet a fault that does not end it together with one that does")
+    @Test("a fault for the next exchange applies together with one that does not end the exchange")
     func beside() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let garbage = Fault(.atResponseEnd, .garbage([0x3F]))
@@ -69,7 +69,7 @@ struct FaultScriptTests {
         try server.verify()
     }
 
-    @Test("a fault that came too late, since another had ended its exchange, is reported by verify")
+    @Test("a fault that is too late because another ended its exchange is reported by verify")
     func overtaken() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.atRequestStart, .close), at: .exchange(0))
@@ -82,19 +82,19 @@ struct FaultScriptTests {
                 == "reset at the response's end came too late: another fault had ended its exchange")
     }
 
-    @Test("a fault that came too late, since another had ended its connection, is reported by verify")
+    @Test("a fault that is too late because another ended its connection is reported by verify")
     func overtakenConnection() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.afterHandshake, .reset), at: .connection(0))
         try server.inject(Fault(.onAccept, .close), at: .connection(0))
         #expect(await self.ask(server) == "")
         #expect(await self.ask(server).hasPrefix("HTTP/1.1 200"))
-        // In cleartext both have the same moment, and the first goes first.
+        // In cleartext both faults apply at the same moment, in order.
         #expect(
             self.complaint(server) == "close on accept came too late: another fault had ended its connection")
     }
 
-    @Test("a fault for every exchange gives way to a fault for one, and verify does not miss it there")
+    @Test("a fault for one exchange precedes a fault for every exchange, and verify accepts this")
     func every() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.atRequestStart, .close), at: .every)

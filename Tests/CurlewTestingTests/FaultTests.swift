@@ -7,7 +7,7 @@ import Testing
 struct FaultTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    @Test("a close in the response's body comes after exactly so many bytes")
+    @Test("a close in the response's body happens after exactly the given number of bytes")
     func closeInBody() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 20)) }
         try server.inject(Fault(.inResponseBody(after: 1000), .close))
@@ -18,7 +18,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a connection may be ended at every moment",
+        "a connection can be closed at each phase",
         arguments: [
             Fault.Trigger.onAccept, .afterHandshake, .atRequestStart, .inRequestBody(after: 2), .atResponseStart,
         ]
@@ -63,7 +63,7 @@ struct FaultTests {
         #expect(server.connectionCounts.open == 0)
     }
 
-    @Test("TLS may end without close_notify")
+    @Test("TLS can end without close_notify")
     func truncation() async throws {
         let server = try await MockServer.start(.init(tls: ServerTLS([try .selfSigned()]))) { _ in
             MockResponse(body: "abc")

@@ -9,7 +9,7 @@ struct HTTP2Tests {
         (":method", "GET"), (":scheme", "http"), (":path", "/h2"), (":authority", "x"),
     ]
 
-    @Test("MockServer answers a client with prior knowledge")
+    @Test("a client with prior knowledge of HTTP/2 is answered")
     func mockServer() async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse(body: "hello"))
@@ -23,7 +23,7 @@ struct HTTP2Tests {
         #expect(recorded.fields[HTTPField.Name("host")!] == "x")
     }
 
-    @Test("a fault resets one stream, and GOAWAY lets the exchange end")
+    @Test("a fault resets one stream, and GOAWAY lets the running exchange end")
     func faults() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "hello") }
         try server.inject(Fault(.inResponseBody(after: 2), .resetStream(.refusedStream)), at: .exchange(0))
@@ -37,7 +37,7 @@ struct HTTP2Tests {
         _ = try await client.receiveFrame { $0.kind == .data && $0.stream == 3 }
     }
 
-    @Test("a raw server speaks HTTP/2 frame by frame")
+    @Test("a raw server sends and receives single HTTP/2 frames")
     func rawFrames() async throws {
         let server = try await RawServer.start { connection in
             let stream = try await connection.acceptHTTP2Request(settings: [(.maxConcurrentStreams, 1)])

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("How a MockServer frames and targets", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Framing of responses and targets of faults", .noLeaks, .timeLimit(.minutes(1)))
 struct MockServerFramingTests {
     private func session(_ choice: HTTPVersionPolicy = .http2PriorKnowledge) throws -> HTTPSession {
         var configuration = SessionConfiguration()
@@ -12,7 +12,7 @@ struct MockServerFramingTests {
         return try HTTPSession(configuration: configuration, chain: .bare)
     }
 
-    @Test("the framing of a response decides on Content-Length and the connection's end in HTTP/2")
+    @Test("the framing of a response determines Content-Length and, in HTTP/2, the end of the connection")
     func http2Framing() async throws {
         let server = try await MockServer.start()
         let session = try self.session()
@@ -25,13 +25,13 @@ struct MockServerFramingTests {
             #expect(try await response.body.collect(upTo: 9) == Array("hello".utf8))
         }
         #expect(server.connectionCounts.accepted == 1)
-        // GOAWAY came before the last of them.
+        // GOAWAY was sent before the last of the answers.
         server.enqueue(MockResponse())
         #expect(try await session.get(.raw(server.url())).status == .ok)
         #expect(server.connectionCounts.accepted > 1)
     }
 
-    @Test("an early response is sent while a long request arrives, and its body echoed as it comes")
+    @Test("an early response is sent during a long request, and echoes its body as it arrives")
     func echo() async throws {
         let server = try await MockServer.start { MockResponse(body: .stream($0.body)) }
         for choice in [HTTPVersionPolicy.http11, .http2PriorKnowledge] {
@@ -41,7 +41,7 @@ struct MockServerFramingTests {
         }
     }
 
-    @Test("a fault meets the exchange of the connection it was meant for")
+    @Test("a fault applies to the exchange and connection that it names")
     func targets() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "x") }
         try server.inject(Fault(.atResponseStart, .close), at: .exchange(1, onConnection: 1))
@@ -61,7 +61,7 @@ struct MockServerFramingTests {
         try server.verify()
     }
 
-    @Test("verify names what did not happen")
+    @Test("verify lists the faults that were never triggered")
     func verify() async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse(body: "x"), MockResponse())
@@ -79,7 +79,7 @@ struct MockServerFramingTests {
         )
     }
 
-    @Test("a fault of HTTP/2 that meets an exchange over HTTP/1.1 is answered with the reason")
+    @Test("a fault of HTTP/2 on an exchange over HTTP/1.1 is answered with the reason")
     func wrongVersion() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "x") }
         try server.inject(Fault(.atResponseStart, .goAway(.noError)))

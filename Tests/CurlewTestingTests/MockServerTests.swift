@@ -8,7 +8,7 @@ import Testing
 
 @Suite("MockServer", .noLeaks, .timeLimit(.minutes(1)))
 struct MockServerTests {
-    @Test("a queued response answers one request, and 404 the next")
+    @Test("a queued response answers one request, and 404 answers the next")
     func queue() async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse(body: "hello"))
@@ -25,7 +25,7 @@ struct MockServerTests {
         try await server.waitForConnections(open: 0)
     }
 
-    @Test("IPv6 is listened on, and stands in brackets in the URL", arguments: [true, false])
+    @Test("a server listens on IPv6, and its URL has the address in brackets", arguments: [true, false])
     func ipv6(usesTLS: Bool) async throws {
         let tls = usesTLS ? ServerTLS([try .localhost()]) : nil
         let server = try await MockServer.start(.init(address: .ipv6, tls: tls)) { _ in MockResponse(body: "six") }
@@ -40,7 +40,7 @@ struct MockServerTests {
         await #expect(throws: (any Error).self) { _ = try await WireClient.connect(host: "::1", port: server.port) }
     }
 
-    @Test("a chunked upload is recorded with its pieces and trailers")
+    @Test("a chunked upload is recorded with its chunks and trailers")
     func chunkedUpload() async throws {
         let server = try await MockServer.start()
         let client = try await WireClient.connect(port: server.port)
@@ -55,7 +55,7 @@ struct MockServerTests {
         #expect(request.trailers[HTTPField.Name("X-Sum")!] == "9")
     }
 
-    @Test("a body is read while the response's body is being sent")
+    @Test("a body can be read while the response's body is being sent")
     func echo() async throws {
         let server = try await MockServer.start { MockResponse(body: .stream($0.body)) }
         let client = try await WireClient.connect(port: server.port)
@@ -65,7 +65,7 @@ struct MockServerTests {
         #expect(try await client.receive(through: "0\r\n\r\n") == "\r\n3\r\ndef\r\n0\r\n\r\n")
     }
 
-    @Test("100 is sent when a handler reads the body, and not before")
+    @Test("100 (Continue) is sent once a handler reads the body")
     func continues() async throws {
         let server = try await MockServer.start { request in
             request.path == "/no" ? MockResponse(status: .init(code: 417)) : MockResponse(body: .stream(request.body))
@@ -75,7 +75,7 @@ struct MockServerTests {
         _ = try await client.receive(through: "HTTP/1.1 200 OK\r\n")
     }
 
-    @Test("a queued response may send 100 or answer straight")
+    @Test("a queued response can send 100 (Continue), or answer directly")
     func expectation() async throws {
         let server = try await MockServer.start()
         var straight = MockResponse(status: .init(code: 417))
@@ -91,7 +91,7 @@ struct MockServerTests {
         #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 417"))
     }
 
-    @Test("a request is recorded when it has arrived, while its handler waits", arguments: [0, 5])
+    @Test("a request is recorded on arrival, while its handler waits", arguments: [0, 5])
     func recordedAtOnce(length: Int) async throws {
         let clock = TestClock()
         let server = try await MockServer.start { _ in
@@ -110,7 +110,7 @@ struct MockServerTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("a body that no handler reads is taken in up to a bound, and no further")
+    @Test("a body that no handler reads is accepted up to a limit")
     func unread() async throws {
         let clock = TestClock()
         let server = try await MockServer.start { _ in
@@ -128,7 +128,7 @@ struct MockServerTests {
         #expect(try await call.value == .ok)
     }
 
-    @Test("interim responses, a reason phrase and trailers arrive as given")
+    @Test("interim responses, a reason phrase and trailers arrive as configured")
     func parts() async throws {
         let server = try await MockServer.start()
         var response = MockResponse(status: .init(code: 299, reasonPhrase: "Odd"), body: "x")
@@ -142,7 +142,7 @@ struct MockServerTests {
         #expect(rest.hasPrefix("HTTP/1.1 299 Odd\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"))
     }
 
-    @Test("a pattern of megabytes arrives whole over a Unix socket")
+    @Test("a pattern of megabytes arrives complete over a Unix socket")
     func pattern() async throws {
         let path = "/tmp/curlew-\(UInt32.random(in: 0 ... .max)).socket"
         let server = try await MockServer.start(.init(address: .unixSocket(path: path)))
@@ -157,7 +157,7 @@ struct MockServerTests {
         #expect(BytePattern.matches(body, at: 0))
     }
 
-    @Test("delay and throttle go by the configured clock")
+    @Test("delay and throttle use the configured clock")
     func throttle() async throws {
         let clock = TestClock()
         var configuration = MockServer.Configuration()
@@ -175,7 +175,7 @@ struct MockServerTests {
         #expect(try await client.receive(through: "cd") == "cd")
     }
 
-    @Test("a handler is cancelled when its client goes away")
+    @Test("a handler is cancelled when its client disconnects")
     func cancellation() async throws {
         let clock = TestClock()
         let server = try await MockServer.start { _ in
@@ -191,7 +191,7 @@ struct MockServerTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test("shutting down ends a stalled exchange and the sequence of requests")
+    @Test("shutdown ends a stalled exchange and the sequence of requests")
     func shutdown() async throws {
         let clock = TestClock()
         let server = try await MockServer.start { _ in
@@ -208,8 +208,8 @@ struct MockServerTests {
     }
 }
 
-// No scope may hold it.
-@Suite("A MockServer that nobody holds", .timeLimit(.minutes(1)))
+// No scope holds the server here.
+@Suite("A MockServer without references", .timeLimit(.minutes(1)))
 struct DroppedMockServerTests {
     @Test("a dropped server closes its connections")
     func dropped() async throws {

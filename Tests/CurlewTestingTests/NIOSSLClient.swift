@@ -1,7 +1,7 @@
 import NIOSSL
 
 enum NIOSSLClient {
-    /// A client that takes any certificate.
+    /// A client that accepts any certificate.
     static var untrusting: TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.certificateVerification = .none

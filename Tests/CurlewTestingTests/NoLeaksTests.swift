@@ -10,7 +10,7 @@ import Testing
 struct NoLeaksTests {
     private let check = LeakCheck(patience: .milliseconds(20))
 
-    @Test("a test that tidies up is left alone")
+    @Test("a test that cleans up passes")
     func clean() async throws {
         let left = try await LeakCheck(patience: NoLeaksTrait.patience).leaks {
             let server = try await MockServer.start { _ in MockResponse(body: "x") }
@@ -23,7 +23,7 @@ struct NoLeaksTests {
         #expect(left == [])
     }
 
-    @Test("a descriptor that is left open is found")
+    @Test("an open descriptor is reported")
     func descriptor() async throws {
         let held = Held<RefusedPort>()
         let left = try await self.check.leaks { await held.set(try RefusedPort.unused()) }
@@ -32,7 +32,7 @@ struct NoLeaksTests {
         await held.set(nil)
     }
 
-    @Test("a connection that is kept is found, and named by its peer")
+    @Test("an open connection is reported with its peer")
     func connection() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -41,11 +41,11 @@ struct NoLeaksTests {
         }
         let session = try HTTPSession(chain: .bare)
         let left = try await self.check.leaks { _ = try await session.get(.raw(server.url())) }
-        // The server's end of it, in the same process, is another one.
+        // The server's end of the connection, in the same process, is a separate one.
         #expect(left.contains { $0.hasPrefix("connection ") && $0.hasSuffix("port \(server.port))") }, "\(left)")
     }
 
-    @Test("a thread that keeps running is found")
+    @Test("a running thread is reported")
     func thread() async throws {
         let held = Held<CurlewEventLoop>()
         let left = try await self.check.leaks { await held.set(try CurlewEventLoop(name: "curlew-kept")) }
@@ -53,7 +53,7 @@ struct NoLeaksTests {
         await held.set(nil)
     }
 
-    @Test("threads without a name are found when they are many")
+    @Test("many unnamed threads are reported")
     func unnamedThreads() async throws {
         let count = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 5
         let held = Held<[IdleThread]>()
@@ -62,7 +62,7 @@ struct NoLeaksTests {
         await held.set(nil)
     }
 
-    @Test("a Swift task that has not ended is found, however it was started")
+    @Test("a running Swift task is reported, however it was started")
     func task() async throws {
         let clock = TestClock()
         let left = try await self.check.leaks {
@@ -73,7 +73,7 @@ struct NoLeaksTests {
         clock.advance(by: .seconds(1))
     }
 
-    @Test("a task of a session that has not ended is found, and named by its request")
+    @Test("a running task of a session is reported with its request")
     func sessionTask() async throws {
         let stall = try StalledListener()
         let session = try HTTPSession(chain: .bare)
@@ -88,7 +88,7 @@ struct NoLeaksTests {
         await held.value?.cancel()
     }
 
-    @Test("the trait fails the test that leaks")
+    @Test("the trait fails a test that leaks")
     func trait() async throws {
         let clock = TestClock()
         let test = try #require(Test.current)
@@ -104,14 +104,14 @@ struct NoLeaksTests {
     }
 }
 
-/// Keeps what a test leaks, until it lets go.
+/// Holds the leaked value of a test until it is released.
 private actor Held<Value: Sendable> {
     var value: Value?
 
     func set(_ value: Value?) { self.value = value }
 }
 
-/// A thread that does nothing until the value is gone.
+/// An idle thread that ends with the value.
 private final class IdleThread: Sendable {
     private let pipe: (read: Int32, write: Int32)
     private let thread: pthread_t

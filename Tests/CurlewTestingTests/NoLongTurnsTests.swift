@@ -5,18 +5,18 @@ import Testing
 
 @Suite("NoLongTurns", .serialized, .timeLimit(.minutes(1)))
 struct NoLongTurnsTests {
-    /// Runs something on a loop, inside the scope of the trait.
+    /// Runs a closure on a loop, within the scope of the trait.
     private func watch(_ work: @escaping @Sendable () -> Void) async throws {
         let test = try #require(Test.current)
         try await NoLongTurnsTrait.noLongTurns.provideScope(for: test, testCase: Test.Case.current) {
             let loop = try CurlewEventLoop(name: "curlew-watched")
             await Task(executorPreference: loop) { work() }.value
-            // In the next turn, so the last one is over.
+            // The next turn shows that the previous one is over.
             await Task(executorPreference: loop) {}.value
         }
     }
 
-    @Test("a turn that computes for longer than the limit fails its test")
+    @Test("a turn that computes longer than the limit fails its test")
     func busy() async throws {
         await withKnownIssue {
             try await watch {
@@ -27,13 +27,13 @@ struct NoLongTurnsTests {
         }
     }
 
-    @Test("a turn that waits for longer than the limit is let pass")
+    @Test("a turn that only waits longer than the limit passes")
     func waiting() async throws {
         try await watch { usleep(150_000) }
     }
 }
 
-/// Microseconds of the processor that this thread has had.
+/// The processor time of this thread in microseconds.
 private func threadTime() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -13,7 +13,7 @@ struct ProxyFaultTests {
     ]
     private static let faults = triggers.flatMap { trigger in effects.map { Fault(trigger, $0) } }
 
-    /// What the client gets of the tunnel, its answer and the response in it, until the fault; at most.
+    /// The range of bytes that the client receives of the tunnel until the fault, its answer and the response included.
     private func expectedBytes(_ trigger: Fault.Trigger) -> ClosedRange<Int> {
         let answer = "HTTP/1.1 200 Connection established\r\n\r\n".utf8.count
         switch trigger {
@@ -24,7 +24,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("each fault meets a tunnel at its moment, after exactly its number of bytes", arguments: faults)
+    @Test("each fault applies to a tunnel at its phase, after exactly its number of bytes", arguments: faults)
     func tunnel(_ fault: Fault) async throws {
         let server = try await MockServer.start { _ in
             var response = MockResponse(body: .pattern(count: 1000))
@@ -33,7 +33,7 @@ struct ProxyFaultTests {
         }
         let proxy = try await MockProxy.start()
         try proxy.inject(fault)
-        // A reset on accept may be quicker than the client's look at its connection.
+        // A reset on accept may precede the client's check of its connection.
         if let client = try? await WireClient.connect(port: proxy.port) {
             try await self.use(client, to: server.port, proxy, fault)
         }
@@ -42,7 +42,7 @@ struct ProxyFaultTests {
         try proxy.verify()
     }
 
-    /// Makes the tunnel, sends a request through it, and reads what comes until the fault has ended it.
+    /// Opens the tunnel, sends a request through it, and reads until the fault has ended it.
     private func use(_ client: WireClient, to port: Int, _ proxy: MockProxy, _ fault: Fault) async throws {
         let expected = self.expectedBytes(fault.trigger)
         var answer = 0
@@ -53,7 +53,7 @@ struct ProxyFaultTests {
         }
         try await proxy.waitForFaults(1)
         let garbage: [UInt8] = fault.effect == .garbage([1, 2, 3]) ? [1, 2, 3] : []
-        // After a stall nothing comes any more; what came before a reset need not have been read.
+        // After a stall no bytes arrive; bytes before a reset may be unread.
         if fault.effect != .stall, let rest = try? await client.receiveAll(), fault.effect != .reset {
             #expect(expected.contains(answer + rest.count - garbage.count))
             #expect(rest.suffix(garbage.count) == garbage[...])
@@ -62,7 +62,7 @@ struct ProxyFaultTests {
     }
 
     @Test(
-        "a fault that a proxy cannot commit is refused",
+        "a fault that a proxy cannot perform is refused",
         arguments: [Fault.Effect.goAway(.noError), .resetStream(.cancel)])
     func impossible(_ effect: Fault.Effect) async throws {
         let proxy = try await MockProxy.start()
@@ -71,7 +71,7 @@ struct ProxyFaultTests {
         try proxy.verify()
     }
 
-    @Test("a request in absolute form meets faults too, its own head not counted")
+    @Test("a request in absolute form meets faults too, and its head is not counted")
     func absoluteForm() async throws {
         let server = try await MockServer.start { MockResponse(body: .bytes(try await $0.body.collect())) }
         let proxy = try await MockProxy.start()

@@ -7,7 +7,7 @@ import Testing
 struct ProxyTests {
     private let get = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-    @Test("CONNECT makes a tunnel")
+    @Test("CONNECT opens a tunnel")
     func connect() async throws {
         let (server, proxy) = try await self.pair()
         let client = try await WireClient.connect(port: proxy.port)
@@ -19,7 +19,7 @@ struct ProxyTests {
         #expect(asked.target == "some.name:\(server.port)")
     }
 
-    @Test("a request in absolute form is passed on in origin form")
+    @Test("a request in absolute form is forwarded in origin form")
     func absoluteForm() async throws {
         let (server, proxy) = try await self.pair()
         let client = try await WireClient.connect(port: proxy.port)
@@ -30,7 +30,7 @@ struct ProxyTests {
         #expect(request.fields.contains(HTTPField.Name("Proxy-X")!) == false)
     }
 
-    @Test("Basic credentials are demanded with 407")
+    @Test("Basic credentials are requested with 407")
     func basic() async throws {
         let (server, proxy) = try await self.pair(.init(credentials: .init(user: "Aladdin", password: "open sesame")))
         let client = try await WireClient.connect(port: proxy.port)
@@ -43,7 +43,7 @@ struct ProxyTests {
         #expect(await proxy.takeRequest()?.credentials?.password == "open sesame")
     }
 
-    @Test("SOCKS5 connects by name, with a user and a password")
+    @Test("SOCKS5 connects by name, with user and password")
     func socks() async throws {
         let (server, proxy) = try await self.pair(.init(kind: .socks5, credentials: .init(user: "u", password: "pw")))
         let client = try await WireClient.connect(port: proxy.port)
@@ -59,7 +59,7 @@ struct ProxyTests {
         #expect(await proxy.takeRequest()?.target == "name:\(server.port)")
     }
 
-    @Test("a fault meets a tunnel before the tunnel is open")
+    @Test("a fault can apply to a tunnel before it is open")
     func fault() async throws {
         let (server, proxy) = try await self.pair()
         try proxy.inject(Fault(.atResponseStart, .close))
@@ -68,7 +68,7 @@ struct ProxyTests {
         #expect(try await client.receiveAll() == [])
     }
 
-    @Test("a proxy may itself be reached by TLS")
+    @Test("a proxy can be reached over TLS")
     func tls() async throws {
         let (server, proxy) = try await self.pair(.init(tls: ServerTLS([try .selfSigned()])))
         #expect(proxy.url == "https://127.0.0.1:\(proxy.port)")
@@ -78,11 +78,11 @@ struct ProxyTests {
         try await client.send(self.get)
         #expect(try await client.receive(through: "hello").hasSuffix("hello"))
         #expect(await proxy.takeRequest()?.isAccepted == true)
-        // The end of the tunnel comes without close_notify.
+        // The tunnel ends without close_notify.
         await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
     }
 
-    @Test("a proxy refuses in the way of its protocol, and nothing reaches the server")
+    @Test("a proxy refuses with its protocol's error, and no request reaches the server")
     func refusal() async throws {
         let (server, proxy) = try await self.pair(.init(refusal: 403))
         let client = try await WireClient.connect(port: proxy.port)
@@ -97,7 +97,7 @@ struct ProxyTests {
         #expect(server.connectionCounts.accepted == 0)
     }
 
-    @Test("wrong credentials and an unreachable server are refused in the way of the proxy's protocol")
+    @Test("wrong credentials and an unreachable server are refused with the error of the proxy's protocol")
     func failures() async throws {
         let (server, proxy) = try await self.pair(.init(kind: .socks5, credentials: .init(user: "u", password: "pw")))
         let client = try await WireClient.connect(port: proxy.port)
@@ -124,7 +124,7 @@ struct ProxyTests {
         #expect(try await self.socksReply(through: socks, to: refused.port).1 == 5)
     }
 
-    /// A client that has been greeted and has asked for a tunnel, and the code of the reply.
+    /// A client that has been greeted and has requested a tunnel, and the code of the reply.
     private func socksReply(through proxy: MockProxy, to port: Int) async throws -> (WireClient, UInt8) {
         let client = try await WireClient.connect(port: proxy.port)
         try await client.send([5, 1, 0])

@@ -15,7 +15,7 @@ struct RangedContentTests {
         return content.response(method: method, fields: fields)
     }
 
-    @Test("a request without a range is answered with the whole, its entity tag and Accept-Ranges")
+    @Test("a request without a range is answered with the full representation, its entity tag and Accept-Ranges")
     func whole() {
         let response = get(nil)
         #expect(response.status == .ok && response.fields[.acceptRanges] == "bytes")
@@ -23,7 +23,7 @@ struct RangedContentTests {
     }
 
     @Test(
-        "a request for a range is answered with that part",
+        "a request for a range is answered with this range",
         arguments: [
             ("bytes=0-", "0-9"), ("bytes=3-5", "3-5"), ("bytes=3-100", "3-9"), ("bytes=-4", "6-9"),
             ("bytes=-99", "0-9"),
@@ -40,7 +40,7 @@ struct RangedContentTests {
         #expect(response.status == .rangeNotSatisfiable && response.fields[.contentRange] == "bytes */10")
     }
 
-    @Test("an unreadable range, several ranges and other methods are answered with the whole")
+    @Test("an invalid range, several ranges and other methods are answered with the full representation")
     func others() {
         for range in ["bytes=5-3", "bytes=a-b", "bytes=", "bytes=-", "bytes=1-2,4-5", "items=0-1"] {
             #expect(get(range).status == .ok, "\(range)")
@@ -48,7 +48,7 @@ struct RangedContentTests {
         #expect(get("bytes=1-2", method: .head).status == .ok)
     }
 
-    @Test("a condition holds for the strong entity tag and the date, to the letter")
+    @Test("a condition matches only an identical strong entity tag or date")
     func conditions() {
         #expect(get("bytes=1-2", "\"a\"").status == .partialContent)
         #expect(get("bytes=1-2", "Sun, 06 Nov 1994 08:49:37 GMT").status == .partialContent)

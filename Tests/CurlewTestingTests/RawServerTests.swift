@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RawServer", .noLeaks, .timeLimit(.minutes(1)))
 struct RawServerTests {
-    @Test("bytes go out as they are, and the connection closes when the closure returns")
+    @Test("bytes are sent unchanged, and the connection closes when the closure returns")
     func exactBytes() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -20,7 +20,7 @@ struct RawServerTests {
         try await server.waitForAccepted(1)
     }
 
-    @Test("a reset is an error to the client, a half close is not")
+    @Test("a reset is an error for the client, a half close is not")
     func endings() async throws {
         let server = try await RawServer.start { connection in
             try await connection.write("x")
@@ -28,7 +28,7 @@ struct RawServerTests {
             try await connection.halfClose()
             #expect(try await connection.read() == Array("late".utf8))
         }
-        // The reset may come before the client has looked whether it is connected.
+        // The reset may precede the client's check of its connection.
         await #expect(throws: (any Error).self) {
             let first = try await WireClient.connect(port: server.port)
             _ = try await first.receiveAll()
@@ -57,11 +57,11 @@ struct RawServerTests {
         try await server.waitForAccepted(1)
         await server.shutdown()
         #expect(server.connectionCounts.open == 0)
-        // Cleanly or by a reset, which throws; nothing was sent.
+        // The connection ends cleanly or by a reset, which throws; no bytes were sent.
         #expect((try? await client.receiveAll())?.isEmpty != false)
     }
 
-    @Test("a stalled listener lets nobody connect")
+    @Test("a stalled listener accepts no connection")
     func stalledListener() async throws {
         let listener = try StalledListener()
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: listener.port)
@@ -70,7 +70,7 @@ struct RawServerTests {
         }
     }
 
-    @Test("a refused port refuses")
+    @Test("a refused port refuses connections")
     func refusedPort() async throws {
         let refused = try RefusedPort.unused()
         await #expect(throws: (any Error).self) { _ = try await WireClient.connect(port: refused.port) }

@@ -4,13 +4,13 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("The file of a Recording", .timeLimit(.minutes(1)))
+@Suite("The file format of a Recording", .timeLimit(.minutes(1)))
 struct RecordingFileTests {
     private let folder: ScratchFolder
 
     init() throws { self.folder = try ScratchFolder() }
 
-    /// One of everything.
+    /// A recording with one element of each kind.
     private let recording = Recording(exchanges: [
         Recording.Exchange(
             request: Recording.Request(
@@ -34,7 +34,7 @@ struct RecordingFileTests {
             response: Recording.Response(.notFound, body: Recording.Body([], isComplete: false), version: .http10)),
     ])
 
-    @Test("what is written is read again, and equal recordings make equal files")
+    @Test("a recording survives writing and reading, and equal recordings make equal files")
     func roundTrip() throws {
         try self.recording.write(to: self.folder.file("a.json"))
         let read = try Recording(contentsOf: self.folder.file("a.json"))
@@ -48,7 +48,7 @@ struct RecordingFileTests {
         #expect(try self.folder.text("a.json") == self.folder.text("b.json"))
     }
 
-    @Test("a person can read it: text as text with a line for each of its lines, members in order")
+    @Test("a file is legible: text stays text with its line breaks, members have a fixed order")
     func readable() throws {
         try Recording(exchanges: [self.recording.exchanges[0]]).write(to: self.folder.file("a.json"))
         let text = try self.folder.text("a.json")
@@ -111,7 +111,7 @@ struct RecordingFileTests {
         #expect(text == expected)
     }
 
-    @Test("a file that is cut off anywhere is an error that names it")
+    @Test("a truncated file is an error that names the file")
     func truncated() throws {
         try self.recording.write(to: self.folder.file("a.json"))
         let text = try self.folder.text("a.json")
@@ -124,7 +124,7 @@ struct RecordingFileTests {
     }
 
     @Test(
-        "what is no recording is an error that says where and why",
+        "an invalid recording is an error with its place and reason",
         arguments: [
             ("garbage", "line 1, column 1"), ("[]", "another type"), ("{}", "version: it is missing"),
             (#"{"version":2,"exchanges":7}"#, "version: the format has version 2, and this release of Curlew reads 1"),
@@ -170,7 +170,7 @@ struct RecordingFileTests {
         #expect(message.hasPrefix(self.folder.file("a.json")) && message.contains(reason))
     }
 
-    @Test("a file that is not there, a folder and a file that is too large are errors that name it")
+    @Test("a missing file, a folder and an oversized file are errors that name the path")
     func unreadable() throws {
         let sparse = self.folder.file("large")
         try self.folder.write("large", "")

@@ -3,12 +3,12 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-@Suite("Recording.Masking", .timeLimit(.minutes(1)))
+@Suite("The masking of secrets in a recording", .timeLimit(.minutes(1)))
 struct RecordingMaskingTests {
-    /// What a secret looks like here: the file must not have it anywhere.
+    /// The secret of these tests, which must not appear in the file.
     private static let secret = "hush4711"
 
-    /// The text of the file that an exchange with a stub makes.
+    /// The text of the recording file of an exchange with a stub.
     private func file(
         _ request: CurlewRequest, _ answer: StubAnswer = .response(),
         masking: Recording.Masking = Recording.Masking()
@@ -50,7 +50,7 @@ struct RecordingMaskingTests {
     }
 
     @Test(
-        "query items are masked by their names, however these are written",
+        "query items are masked by name, in any spelling",
         arguments: [
             ("?token=S", "?token=***"), ("?a=1&Access_Token=S&b=2", "?a=1&Access_Token=***&b=2"),
             ("?%74oken=S", "?%74oken=***"), ("?user[password]=S", "?user[password]=***"),
@@ -66,7 +66,7 @@ struct RecordingMaskingTests {
     }
 
     @Test(
-        "secret members of JSON are masked at any depth, in part files and streams too, and nothing else changes",
+        "secret members of JSON are masked at any depth, in partial files and streams too, and the rest stays unchanged",
         arguments: [
             (#"{"password":"S","id":7}"#, #"{"password":"***","id":7}"#),
             (#"{ "a" : [ { "token" : "x\"S" } ] }"#, #"{ "a" : [ { "token" : "***" } ] }"#),
@@ -103,7 +103,7 @@ struct RecordingMaskingTests {
         #expect(!text.contains(Self.secret) && text.contains("grant_type=password&password=***&x=1"))
     }
 
-    @Test("a secret in a compressed body is masked, too")
+    @Test("a secret in a compressed body is masked")
     func compressed() async throws {
         let mock = try MockResponse(body: #"{"token":"\#(Self.secret)"}"#).encoded(.gzip)
         let server = try await MockServer.start { _ in mock }
@@ -116,7 +116,7 @@ struct RecordingMaskingTests {
         await server.shutdown()
     }
 
-    @Test("closures take out what no rule knows, of requests and of responses, and of the requests that are compared")
+    @Test("closures mask other secrets in requests, responses and compared requests")
     func closures() async throws {
         let secret = Self.secret
         var masking = Recording.Masking()
@@ -136,7 +136,7 @@ struct RecordingMaskingTests {
         #expect(try await replay.send(request).status == .ok)
     }
 
-    @Test("the message of a failure has no secrets")
+    @Test("the message of a failure contains no secret")
     func failure() async throws {
         let text = try await self.file(
             try CurlewRequest(.get, "https://stub.test/?token=\(Self.secret)"),

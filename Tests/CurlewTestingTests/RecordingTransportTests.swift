@@ -18,7 +18,7 @@ struct RecordingTransportTests {
         try HTTPSession(baseURL: server.url(), transport: self.recorder, chain: chain)
     }
 
-    @Test("an exchange is recorded whole and passes unchanged")
+    @Test("an exchange is recorded completely and passes unchanged")
     func exchange() async throws {
         let server = try await MockServer.start()
         var response = MockResponse(status: .created, fields: [.contentType: "text/plain"], body: "one\ntwo\n")
@@ -44,7 +44,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("the bodies of requests are sent as they were, and recorded, whatever they come from")
+    @Test("request bodies of every kind are sent unchanged and recorded")
     func requestBodies() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .bytes(try await request.body.collect(upTo: 1000)))
@@ -73,7 +73,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("a body that is sent again is recorded once, as it was sent last")
+    @Test("a body that is sent repeatedly is recorded once, in its last version")
     func sentAgain() async throws {
         struct Twice: Transport {
             func send(_ request: CurlewRequest) async throws -> CurlewResponse {
@@ -111,7 +111,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("a body in a content coding is recorded without it, as far as it came")
+    @Test("an encoded body is recorded decoded, as far as it arrived")
     func codings() async throws {
         let server = try await MockServer.start()
         let text = String(repeating: "a long text; ", count: 100)
@@ -132,7 +132,7 @@ struct RecordingTransportTests {
     }
 
     @Test(
-        "exchanges stand in the order in which they began, whatever ended first, and one without a response is left out"
+        "exchanges are recorded in the order of their starts, without those that have no response"
     )
     func order() async throws {
         let (signals, signal) = AsyncStream<Void>.makeStream()
@@ -156,7 +156,7 @@ struct RecordingTransportTests {
         #expect(try await recorder.recording().exchanges.map(\.request.url.last) == ["0", "2", "3"])
     }
 
-    @Test("requests under way at the same time are all recorded, each with its own response")
+    @Test("concurrent requests are all recorded, each with its own response")
     func concurrency() async throws {
         let server = try await MockServer.start { MockResponse(body: "\($0.path)") }
         let api = try self.api(server)
@@ -172,7 +172,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("a failure is recorded with its code and stage, and with what came before it")
+    @Test("a failure is recorded with its code, its stage and the bytes before it")
     func failures() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 50_000)) }
         try server.inject(Fault(.inResponseBody(after: 1000), .close))
@@ -190,7 +190,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("an error of another kind than Curlew's is recorded as a foreign failure")
+    @Test("an error of another type than Curlew's is recorded as a foreign failure")
     func foreignFailure() async throws {
         struct Odd: Error {}
         let stub = StubTransport()
@@ -228,7 +228,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("a body is known to be whole once as much has been read as was announced, or where there can be none")
+    @Test("a body counts as complete once its announced length has been read, or if it must be empty")
     func wholeWithoutEnd() async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse(body: "five!"), MockResponse(body: "five!"), MockResponse(status: .noContent))
@@ -242,7 +242,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("a body beyond the bound is an error for its reader, and there is no recording", arguments: ["down", "up"])
+    @Test("a body beyond the limit is an error for its reader, and the recording fails", arguments: ["down", "up"])
     func bodyLimit(direction: String) async throws {
         let server = try await MockServer.start { _ in
             MockResponse(body: direction == "down" ? .pattern(count: 100 << 10 + 1) : .none)
@@ -260,7 +260,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("what is saved can be read again, and replaces what was there all at once")
+    @Test("a saved recording can be read again, and atomically replaces an existing file")
     func save() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .bytes([0, 1, 255])) }
         let folder = try ScratchFolder()
@@ -275,7 +275,7 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
-    @Test("where nothing can be written is an error that names the file, and what was there stays")
+    @Test("an unwritable path is an error that names it, and existing files stay")
     func unwritable() async throws {
         let folder = try ScratchFolder()
         try folder.write("file", "dear to me")

@@ -18,7 +18,7 @@ struct ReplayTransportTests {
         try HTTPSession(baseURL: "https://api.test/", transport: replay, chain: chain)
     }
 
-    @Test("a recorded response comes whole: interim responses, status, fields, version, trailers, the body in pieces")
+    @Test("a recorded response is replayed completely: interim responses, status, fields, version, trailers, chunks")
     func response() async throws {
         let recorded = Recording.Response(
             .init(code: 299, reasonPhrase: "Fine"), fields: [.contentLength: "1", .server: "s"],
@@ -36,7 +36,7 @@ struct ReplayTransportTests {
         #expect(chunks == ["0123", "4567", "89"] && response.body.trailers[.eTag] == "\"7\"")
     }
 
-    @Test("in strict mode each exchange answers once, in the recorded order")
+    @Test("strict mode replays each exchange once, in the recorded order")
     func strict() async throws {
         let recording = Recording(exchanges: [
             self.exchange(.get, "/a", answer: "1"), self.exchange(.get, "/a", answer: "2"),
@@ -103,7 +103,7 @@ struct ReplayTransportTests {
     ]
 
     @Test(
-        "a request that differs fails at once, and the error names the place and the difference", arguments: mismatches)
+        "a different request fails at once, and the error names the place and the difference", arguments: mismatches)
     private func mismatch(_ mismatch: Mismatch) async throws {
         let body = #"{"eggs":[4],"name":"Numenius"}"#
         let recording = Recording(exchanges: [
@@ -120,14 +120,14 @@ struct ReplayTransportTests {
         #expect(
             error?.message == "request 1, \(mismatch.method) \(mismatch.url), is not the recorded one (birds.json, "
                 + "exchanges[0], POST https://api.test/birds?page=1&sort=name): \(mismatch.difference)")
-        // What came by mistake has used nothing up.
+        // The mistaken request has not consumed a recorded one.
         let good = try CurlewRequest(
             .post, "https://api.test/birds?sort=name&page=1", fields: [.contentType: "application/json"],
             body: Mismatch(difference: "").body)
         #expect(try await replay.send(good).status == .ok)
     }
 
-    @Test("only what is asked for is compared")
+    @Test("the comparison is limited to the chosen properties")
     func matching() async throws {
         let recording = Recording(exchanges: [self.exchange(.post, "/birds?page=1", Recording.Body("x"))])
         for matching in [
@@ -143,7 +143,7 @@ struct ReplayTransportTests {
     }
 
     @Test(
-        "what is masked in the recording matches anything",
+        "a masked value in the recording matches any value",
         arguments: [
             ("/a?token=***&b=1", "/a?b=1&token=new", "", "", "", ""),
             ("/bot***/send", "/bot4711/send", "", "", "", ""),
@@ -171,7 +171,7 @@ struct ReplayTransportTests {
         #expect(try await ReplayTransport(recording).send(request).status == .ok)
     }
 
-    @Test("a masked host matches any host, of the same scheme")
+    @Test("a masked host matches any host of the same scheme")
     func maskedHost() async throws {
         var exchange = self.exchange(.get, "/a?b=1")
         exchange.request.url = "https://***/a?b=1"
@@ -184,7 +184,7 @@ struct ReplayTransportTests {
         }
     }
 
-    @Test("a secret field matches whatever its secret is now, but not another scheme")
+    @Test("a secret field matches any secret of the same scheme")
     func secretFields() async throws {
         let recording = Recording(exchanges: [self.exchange(.get, "/a", fields: [.authorization: "Bearer ***"])])
         var matching = ReplayTransport.Matching.methodAndURL
@@ -205,7 +205,7 @@ struct ReplayTransportTests {
         }
     }
 
-    @Test("in loose mode requests come in any order, equal ones get one answer after the other, and the last one again")
+    @Test("loose mode replays in any order; equal requests get the recorded responses in turn, then the last one again")
     func loose() async throws {
         let recording = Recording(exchanges: [
             self.exchange(.get, "/a", answer: "1"), self.exchange(.get, "/b", answer: "2"),
@@ -227,7 +227,7 @@ struct ReplayTransportTests {
         #expect(#expect(throws: TestKitError.self) { try replay.verify() }?.description == message)
     }
 
-    @Test("an empty recording answers nothing, in either mode", arguments: [ReplayTransport.Mode.strict, .loose])
+    @Test("an empty recording has no answer in either mode", arguments: [ReplayTransport.Mode.strict, .loose])
     func empty(mode: ReplayTransport.Mode) async throws {
         let error = await #expect(throws: CurlewError.self) {
             try await self.api(ReplayTransport(Recording(), mode: mode)).get("a")
@@ -235,7 +235,7 @@ struct ReplayTransportTests {
         #expect(error?.code == .unexpectedRequest)
     }
 
-    @Test("a recorded failure is thrown again, after the bytes that came before it")
+    @Test("a recorded failure is thrown again after the bytes that preceded it")
     func failures() async throws {
         let request = Recording.Request(.get, url: "https://api.test/a")
         let response = Recording.Response(
@@ -269,7 +269,7 @@ struct ReplayTransportTests {
         }
     }
 
-    @Test("a request is checked, its body is used up, and a cancelled one ends")
+    @Test("a replayed request is checked, its body is consumed, and cancellation ends it")
     func treatment() async throws {
         let replay = ReplayTransport(Recording(exchanges: [self.exchange(.put, "/a", Recording.Body("x"))]))
         let api = try self.api(replay)
@@ -289,7 +289,7 @@ struct ReplayTransportTests {
     }
 
     @Test(
-        "what the standard chain did with a server it does again with the recording: redirects, retry, cookies, decoding"
+        "the standard chain repeats its work on a recording: redirects, retries, cookies, decoding"
     )
     func chain() async throws {
         let server = try await MockServer.start()

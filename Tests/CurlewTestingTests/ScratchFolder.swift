@@ -1,7 +1,7 @@
 import Curlew
 import Foundation
 
-/// A folder that is there as long as the test that owns it.
+/// A folder that exists as long as its test.
 final class ScratchFolder: Sendable {
     let path: String
 
@@ -20,6 +20,6 @@ final class ScratchFolder: Sendable {
         String(decoding: try Data(contentsOf: URL(filePath: self.file(name))), as: UTF8.self)
     }
 
-    /// What lies in the folder.
+    /// The names of the folder's contents.
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: self.path)) ?? []).sorted() }
 }

@@ -4,18 +4,18 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Servers that end with a scope", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Servers in a scope", .noLeaks, .timeLimit(.minutes(1)))
 struct ServerScopeTests {
     private struct Stop: Error {}
 
-    /// Expects that nobody listens any more.
+    /// Expects that the server does not listen any more.
     private func expectEnd(of url: String) async throws {
         let error = await #expect(throws: CurlewError.self) { _ = try await HTTPSession(chain: .bare).get(.raw(url)) }
         #expect(error?.code == .connectionRefused)
     }
 
     @Test(
-        "a MockServer serves within its scope, and has ended behind it, also if the scope throws",
+        "a MockServer runs within its scope, and is shut down behind it, also after an error",
         arguments: [false, true])
     func mockServer(throwing: Bool) async throws {
         var url = ""
@@ -34,7 +34,7 @@ struct ServerScopeTests {
         try await expectEnd(of: url)
     }
 
-    @Test("a RawServer and a MockProxy end with their scopes, too")
+    @Test("a RawServer and a MockProxy are shut down with their scopes")
     func others() async throws {
         let close: RawServer.Handler = { _ in }
         let raw = try await withRawServer(handler: close) { server in server.url() }

@@ -11,7 +11,7 @@ struct StubTransportTests {
         try HTTPSession(baseURL: "https://stub.test/v1/", transport: stub ?? self.stub, chain: .bare) {}
     }
 
-    @Test("the queue answers in order, and its responses have status, fields, version, URI and length")
+    @Test("the queue answers in order, with the given status, fields, version, URI and length")
     func queue() async throws {
         self.stub.enqueue(.response(.created, fields: [.location: "/v1/7"], body: "hello", version: .http2))
         self.stub.enqueue(try .json([1, 2]))
@@ -26,7 +26,7 @@ struct StubTransportTests {
     }
 
     @Test(
-        "a route answers what its method and path match",
+        "a route answers requests that match its method and path",
         arguments: [
             ("/v1/users", "/v1/users", true), ("v1/users", "/v1/users", true), ("/v1/users", "/v1/users/", false),
             ("/v1/*", "/v1/users", true), ("/v1/*", "/v1/users/7", false), ("/v1/**", "/v1/users/7", true),
@@ -43,7 +43,7 @@ struct StubTransportTests {
         #expect(try await self.session().delete(.raw(path)).status == .notFound)
     }
 
-    @Test("a route answers before the queue, the queue before the handler, and a used-up route gives way")
+    @Test("routes precede the queue, the queue precedes the handler, and a used-up route is skipped")
     func order() async throws {
         let stub = StubTransport { .response(.init(code: 299), body: .string("handler \($0.index)")) }
         stub.on(.get, "/v1/a", times: 1, answer: .response(.accepted))
@@ -55,7 +55,7 @@ struct StubTransportTests {
         try stub.verify()
     }
 
-    @Test("an unexpected request fails at once, its error names it, and verify reports it")
+    @Test("an unexpected request fails at once with an error that names it, and verify reports it")
     func unexpected() async throws {
         self.stub.on(.get, "/v1/users/*", times: 1, answer: .response())
         _ = try await self.session().get("users/7")
@@ -67,7 +67,7 @@ struct StubTransportTests {
         #expect(complaint?.description == "GET https://stub.test/v1/users/8?q had no answer")
     }
 
-    @Test("verify names answers and routes that were not used")
+    @Test("verify lists unused answers and routes")
     func verify() async throws {
         self.stub.enqueue(.response(), .response())
         self.stub.on(.post, "/v1/b", times: 2, answer: .response())
@@ -76,7 +76,7 @@ struct StubTransportTests {
         #expect(complaint?.description == "answers left in the queue: 2; POST /v1/b was used 1 of 2 times")
     }
 
-    @Test("an error comes as from the network, with code, stage and request")
+    @Test("an error has code, stage and request, as a network error does")
     func failure() async throws {
         struct Odd: Error {}
         self.stub.enqueue(.failure(.connectionRefused), .failure(.connectionLost, stage: .exchanging), .failure(Odd()))
@@ -90,7 +90,7 @@ struct StubTransportTests {
     }
 
     @Test(
-        "a body arrives in its chunks, and breaks after the number of chunks that the test set",
+        "a body arrives in its chunks, and fails after the given number of chunks",
         arguments: [0, 1, 2, 9])
     func chunks(count: Int) async throws {
         let body = StubAnswer.Body.chunks(["ab", "", "cd"])
@@ -108,7 +108,7 @@ struct StubTransportTests {
         #expect(chunks.map(\.count) == [[], [2], [2], [2, 2]][min(count, 3)])
     }
 
-    @Test("delays and pauses go by the clock", arguments: [false, true])
+    @Test("delays and pauses use the given clock", arguments: [false, true])
     func delays(isCancelled: Bool) async throws {
         let clock = TestClock()
         let stub = StubTransport(clock: clock)
@@ -137,7 +137,7 @@ struct StubTransportTests {
         #expect(error?.code == .cancelled && error?.uri?.path == "/v1/never")
     }
 
-    @Test("every stream has all requests and ends with the transport")
+    @Test("every stream of requests has all requests and ends with the transport")
     func requests() async throws {
         var stub: StubTransport? = StubTransport { _ in .response() }
         let streams = try [#require(stub).requests, #require(stub).requests]
@@ -153,7 +153,7 @@ struct StubTransportTests {
         }
     }
 
-    @Test("no body comes with HEAD, 204 and 304")
+    @Test("responses to HEAD, 204 and 304 have no body")
     func bodiless() async throws {
         self.stub.enqueue(.response(body: "x"), .response(.noContent, body: "x"), .response(.notModified, body: "x"))
         let head = try await self.session().head("a")
@@ -165,7 +165,7 @@ struct StubTransportTests {
         }
     }
 
-    @Test("a request's body is read as the network reads it")
+    @Test("a request's body is read as a network transport reads it")
     func requestBodies() async throws {
         let stub = StubTransport { .response(body: .bytes($0.body)) }
         let session = try self.session(stub)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("TestClock", .timeLimit(.minutes(1)))
 struct TestClockTests {
-    @Test("a sleeper wakes when the clock is turned to its deadline, and not before")
+    @Test("a sleeper wakes when the clock reaches its deadline")
     func advance() async throws {
         let clock = TestClock()
         let sleeper = Task { try await clock.sleep(for: .seconds(2)) }
@@ -15,7 +15,7 @@ struct TestClockTests {
         #expect(clock.now.offset == .seconds(2))
     }
 
-    @Test("a cancelled sleeper throws and is gone")
+    @Test("a cancelled sleeper throws and is removed")
     func cancel() async throws {
         let clock = TestClock()
         let sleeper = Task { try await clock.sleep(for: .seconds(2)) }

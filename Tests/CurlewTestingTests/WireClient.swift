@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A client that sends and receives bytes, so that the servers are seen from outside.
+/// A client that sends and receives bytes, to observe the servers from outside.
 final class WireClient: Sendable {
     struct Ended: Error {}
 
@@ -36,7 +36,7 @@ final class WireClient: Sendable {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
         let context = try tls.map { configuration in
             var configuration = configuration
-            // After a truncation no close_notify will come, however long the client waits for it.
+            // A truncated connection never sends close_notify, so the wait for it is short.
             configuration.shutdownTimeout = .milliseconds(50)
             return try NIOSSLContext(configuration: configuration)
         }
@@ -65,7 +65,7 @@ final class WireClient: Sendable {
         try await self.send(Array(text.utf8))
     }
 
-    /// What comes up to and including `mark`.
+    /// The bytes up to and including `mark`.
     func receive(through mark: String) async throws -> String {
         try await self.reader.receive { bytes in
             String(decoding: bytes, as: UTF8.self).range(of: mark)
@@ -76,7 +76,7 @@ final class WireClient: Sendable {
         try await self.reader.take { $0.count >= count ? count : nil }
     }
 
-    /// Everything until the server ends; throws when it breaks off.
+    /// The bytes until the server ends; throws if the connection breaks off.
     func receiveAll() async throws -> [UInt8] {
         try await self.reader.rest()
     }

@@ -3,10 +3,11 @@ import Testing
 
 @testable import Curlew
 
-/// The arrows between the rooms, as the article Architecture draws them, and as the sources have them.
-@Suite("The rooms of the library")
+/// The dependencies between the folders of the library ("rooms"), as drawn in the article Architecture, and as found in
+/// the sources.
+@Suite("Dependencies between the folders of the library")
 struct ArchitectureTests {
-    /// The rooms that each room may name, by the article's table.
+    /// The rooms that each room may use, from the article's table.
     private func drawn() throws -> [String: Set<String>] {
         let article = try Repository.text(of: "DocC/Curlew.docc/Architecture.md")
         let section = try #require(article.components(separatedBy: "\n## The rooms\n").last)
@@ -20,7 +21,7 @@ struct ArchitectureTests {
         return drawn
     }
 
-    @Test("a room names only the rooms that its arrows lead to")
+    @Test("a folder only uses types of the folders that its arrows lead to")
     func arrows() throws {
         let drawn = try drawn()
         let sources = try Repository.sources(in: "Sources/Curlew")
@@ -31,7 +32,7 @@ struct ArchitectureTests {
         }
     }
 
-    @Test("the arrows lead down: no room leads to itself")
+    @Test("the arrows lead down: no folder depends on itself")
     func tree() throws {
         var drawn = try drawn()
         while let leaf = drawn.first(where: { $0.value.isEmpty })?.key {
@@ -41,7 +42,7 @@ struct ArchitectureTests {
         #expect(drawn.isEmpty, "these rooms lead to each other: \(drawn)")
     }
 
-    @Test("an arrow that is not drawn is found, with its file and type")
+    @Test("an undeclared dependency is reported with its file and type")
     func finding() {
         let graph = RoomGraph([
             SourceFile(
@@ -65,15 +66,15 @@ struct ArchitectureTests {
     }
 }
 
-/// A source file and the room that it lies in.
+/// A source file and its room.
 struct SourceFile {
     let room: String
     let name: String
     let text: String
 }
 
-/// Which types of other rooms the files of a room name. It reads words, not Swift: members of extensions that another room
-/// makes are not seen, unless they are types.
+/// The types of other rooms that the files of a room use. The graph is built from words, without Swift's syntax:
+/// members of extensions from another room are invisible, unless they are types.
 struct RoomGraph {
     struct Arrow: Hashable {
         let from: String
@@ -93,7 +94,7 @@ struct RoomGraph {
         var arrows: [Arrow] = []
         for (source, words) in zip(sources, words) {
             for type in words.named.sorted() {
-                // A name that two rooms have is told apart by neither.
+                // A name that exists in two rooms identifies neither.
                 guard let owners = rooms[type], owners.count == 1, let owner = owners.first, owner != source.room
                 else { continue }
                 arrows.append(Arrow(from: source.room, to: owner, file: source.name, type: type))
@@ -102,11 +103,11 @@ struct RoomGraph {
         self.arrows = arrows
     }
 
-    /// The types that a file declares and names.
+    /// The types that a file declares and uses.
     private struct Words {
-        /// Types at the top of the file, and those at the top of an extension as `Owner.Type`.
+        /// The types at the top level of the file, and those at the top level of an extension as `Owner.Type`.
         var declared: Set<String> = []
-        /// Capitalized words that follow no dot, and the pairs `Owner.Type` that begin with one.
+        /// The capitalized words without a dot before them, and the pairs `Owner.Type` that begin with one.
         var named: Set<String> = []
 
         private static let keywords: Set<String> = [
@@ -143,7 +144,7 @@ struct RoomGraph {
                     }
                 }
             }
-            // In its file the short name of a nested type goes before others of that name.
+            // In its file the short name of a nested type precedes others of that name.
             named.subtract(nested)
         }
 
@@ -156,11 +157,11 @@ struct RoomGraph {
             return tokens[start]
         }
 
-        /// The words, dots and braces of the text, without comments, and of strings only what is interpolated.
+        /// The words, dots and braces of the text without comments, and of strings only their interpolations.
         private static func tokens(of bytes: [UInt8]) -> [String] {
             var tokens: [String] = []
             var index = 0
-            /// For each interpolation around: how many parentheses are open in it, and the quote that ends its string.
+            /// For each enclosing interpolation: the number of open parentheses, and the quote that ends its string.
             var interpolations: [(open: Int, quote: [UInt8])] = []
 
             func follows(_ text: StaticString, at place: Int) -> Bool {
@@ -205,7 +206,7 @@ struct RoomGraph {
                         interpolations[interpolations.count - 1].open -= 1
                     }
                 case UInt8(ascii: "."), UInt8(ascii: "{"), UInt8(ascii: "}"):
-                    // Three dots are an operator, behind which a type may stand.
+                    // Three dots are an operator, which a type may follow.
                     if byte == UInt8(ascii: "."), follows("..", at: index) {
                         while index < bytes.count,
                             bytes[index] == UInt8(ascii: ".") || bytes[index] == UInt8(ascii: "<")

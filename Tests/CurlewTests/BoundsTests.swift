@@ -2,9 +2,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The table of bounds in the documentation")
+@Suite("The documented table of limits")
 struct BoundsTests {
-    /// The beginning of what the article says of each bound that has a name, from the code.
+    /// The expected beginning of the article's text on each named bound, from the code.
     private let code: [String: String] = {
         let timeouts = Timeouts()
         let configuration = SessionConfiguration()
@@ -111,7 +111,7 @@ struct BoundsTests {
         ]
     }()
 
-    @Test("every bound of the table that has a name is what the code has")
+    @Test("every named limit of the table equals its value in the code")
     func rows() throws {
         var unseen = Set(code.keys)
         for row in try Repository.text(of: "DocC/Curlew.docc/Bounds.md").split(separator: "\n")
@@ -120,7 +120,7 @@ struct BoundsTests {
             try #require(cells.count >= 5, "\(row)")
             let name = String(cells[1].dropFirst(2).prefix { $0 != "`" })
             let expected = try #require(code[name], "the test does not know \(name)")
-            // A number that goes on is another number.
+            // A number with further digits is another number.
             let rest = cells[2].dropFirst(expected.count).first
             let isSame = cells[2].hasPrefix(expected) && rest.map { !$0.isNumber && $0 != "." } ?? true
             #expect(isSame, "\(name): the code has \(expected), the article \(cells[2])")

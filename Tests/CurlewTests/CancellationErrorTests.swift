@@ -4,18 +4,18 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Cancelling the task that awaits throws one error everywhere", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The error of a cancelled call", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct CancellationErrorTests {
-    /// What an entry point is called with.
+    /// The arguments of an entry point.
     struct Stage: Sendable {
-        /// A session over sockets. `/stalled` is never answered, `/body` has a body that does not end, `/busy` is a 503, and `/`
-        /// is answered.
+        /// A session over sockets. `/stalled` gets no answer, `/body` an endless body, `/busy` a 503, and `/` an
+        /// answer.
         let session: HTTPSession
         let folder: ScratchFolder
-        /// Says that the call is under way, and may be cancelled.
+        /// Reports that the call runs and may be cancelled.
         let begun: @Sendable () -> Void
 
-        /// Waits until the task is cancelled, as a closure of a user's might.
+        /// Waits until the task is cancelled, like a stalled closure of a user.
         func stall() async throws {
             begun()
             try await untilCancelled()
@@ -32,7 +32,7 @@ struct CancellationErrorTests {
             try HTTPSession(transport: StubTransport(clock: clock) { _ in answer }, chain: .bare, links)
         }
 
-        /// Says that the call is under way when something sleeps.
+        /// Reports that the call runs as soon as a task sleeps on the clock.
         func begun(whenAsleep clock: TestClock) {
             Task { [begun] in
                 try? await clock.waitForSleepers()
@@ -40,7 +40,7 @@ struct CancellationErrorTests {
             }
         }
 
-        /// The response with the body that does not end.
+        /// The response with the endless body.
         func endless() async throws -> CurlewResponse {
             let response = try await session.get("body")
             begun()
@@ -247,7 +247,7 @@ struct CancellationErrorTests {
         },
     ]
 
-    @Test("the error of a call whose task is cancelled is CurlewError's", arguments: calls + links + bodies + files)
+    @Test("a call whose task is cancelled throws a CurlewError", arguments: calls + links + bodies + files)
     func cancelled(_ entry: EntryPoint) async throws {
         let server = try await MockServer.start { request in
             switch request.path {

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("The code in the documentation")
 struct DocumentationTests {
-    /// Its lines without indentation and without the empty ones.
+    /// The lines of a text without indentation and without empty ones.
     private func lines(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").map { line in
             let start = line.firstIndex { $0 != " " } ?? line.endIndex
@@ -57,7 +57,32 @@ struct DocumentationTests {
             in: "Tests/CurlewTests/Support/Snippets/ResponseSerializationSnippets.swift")
     }
 
-    @Test("the articles show code that compiles", arguments: ["GettingStarted", "Architecture", "Bounds"])
+    @Test("the article on the places of links shows code that compiles")
+    func links() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/WhichLinkGoesWhere.md",
+            in: "Tests/CurlewTests/Support/Snippets/ComparisonSnippets.swift",
+            "Tests/CurlewTests/Support/Snippets/ArticleSnippets.swift")
+    }
+
+    @Test("the quickstart shows files that compile and tests that pass")
+    func quickstart() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Quickstart.md", in: "Tests/CurlewTests/Quickstart/Birds.swift",
+            "Tests/CurlewTests/Quickstart/ClientName.swift", "Tests/CurlewTests/Quickstart/BirdsTests.swift")
+    }
+
+    @Test(
+        "the articles for users of other clients show code that compiles",
+        arguments: [
+            "ComingFromAlamofire", "ComingFromAsyncHTTPClient", "ComingFromURLSession", "ProductionChecklist",
+        ])
+    func comparisons(_ name: String) throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ComparisonSnippets.swift")
+    }
+
+    @Test("the articles show code that compiles", arguments: ["GettingStarted", "Bounds"])
     func articles(_ name: String) throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ArticleSnippets.swift")
@@ -119,7 +144,7 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/Images.md", in: "Tests/CurlewImagesTests/Support/Snippets.swift")
     }
 
-    @Test("the article on gateways shows code that is run")
+    @Test("the article on gateways shows code that runs")
     func gateways() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/Gateways.md", in: "Examples/Sources/Gateway/GatewayService.swift",
@@ -139,7 +164,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "the articles on where requests go, and as whom, show code that compiles",
+        "the articles on routes and authentication show code that compiles",
         arguments: ["AddressPolicies", "Connections", "Proxies", "Authenticating"])
     func connections(_ name: String) throws {
         try expectBlocks(

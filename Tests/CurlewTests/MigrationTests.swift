@@ -4,7 +4,7 @@ import Testing
 struct MigrationTests {
     private struct Row {
         let number: Int
-        /// Those of the table: the feature there, what it is here, and its tests.
+        /// The cells of the table: the feature of AFNetworking, its equivalent in Curlew, and its tests.
         let cells: [String]
 
         /// The tests, as types and functions.
@@ -21,14 +21,14 @@ struct MigrationTests {
         }
     }
 
-    @Test("it has all features in order, and says what each is here")
+    @Test("the table lists all features in order, with their equivalents")
     func complete() throws {
         let rows = try rows()
         #expect(rows.map(\.number) == Array(1...72))
         for row in rows { #expect(row.cells.allSatisfy { $0.contains { $0 != " " } }, "row \(row.number)") }
     }
 
-    @Test("every feature has tests, and they are there")
+    @Test("every feature has existing tests")
     func tested() throws {
         let sources = try Repository.sources(in: "Tests") + Repository.sources(in: "Examples/Tests")
         let texts = Dictionary(sources.map { ($0.name, $0.text) }) { $0 + $1 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The files that repeat what another file says: a change of one has to reach the others.
+/// Files that repeat the contents of others: a change of one must reach the others.
 @Suite("Maps, lists and counts in the project's files")
 struct ProjectFileTests {
     private func words(_ text: some StringProtocol) -> Set<String> {
@@ -20,7 +20,7 @@ struct ProjectFileTests {
         return section.components(separatedBy: "\n").prefix { !$0.hasPrefix("A room") }.filter { $0.hasPrefix("    ") }
     }
 
-    @Test("the map of CONTRIBUTING has the rooms that there are")
+    @Test("the map of CONTRIBUTING lists the existing folders of the library")
     func rooms() throws {
         let lines = try map()
         let start = try #require(lines.firstIndex { $0.hasPrefix("    Sources/Curlew/") })
@@ -31,14 +31,14 @@ struct ProjectFileTests {
         #expect(Set(rooms).count == rooms.count)
     }
 
-    @Test("the map of CONTRIBUTING has the modules that there are")
+    @Test("the map of CONTRIBUTING lists the existing modules")
     func modules() throws {
         let text = try map().joined(separator: "\n")
         let named = Set(text.split { !$0.isLetter && !$0.isNumber }.map(String.init))
         for module in try Repository.folders(in: "Sources") { #expect(named.contains(module), "\(module)") }
     }
 
-    @Test("the settings of editors have the traits of the package")
+    @Test("the editor settings list the traits of the package")
     func traits() throws {
         struct Settings: Decodable {
             struct Package: Decodable { var traits: [String] }
@@ -52,20 +52,47 @@ struct ProjectFileTests {
         #expect(settings.swiftPM.traits == declared.sorted())
     }
 
-    @Test("the README, the first article and the Makefile name the same packages of Debian")
+    @Test("the README, the first article and the Makefile name the same Debian packages")
     func debianPackages() throws {
         let readme = try Repository.text(of: "README.md")
         let article = try Repository.text(of: "DocC/Curlew.docc/GettingStarted.md")
+        let dependencies = try Repository.text(of: "DocC/Curlew.docc/Dependencies.md")
         let make = try Repository.text(of: "Makefile")
         let line = try #require(make.split(separator: "\n").first { $0.hasPrefix("PACKAGES = ") })
         let start = try #require(readme.range(of: "the build needs `"))
         let needed = packages(readme[start.upperBound...].prefix { $0 != "`" })
         #expect(needed.count > 5)
         #expect(packages(article) == needed)
-        #expect(packages(readme) == packages(line))
+        #expect(needed.union(packages(dependencies)) == packages(line))
     }
 
-    @Test("the changelog has the number of public names at the top level")
+    @Test("the container is built with the packages of the Makefile, and runs with those of the README")
+    func container() throws {
+        let make = try Repository.text(of: "Makefile")
+        let line = try #require(make.split(separator: "\n").first { $0.hasPrefix("PACKAGES = ") })
+        let stages = try Repository.text(of: "Dockerfile").components(separatedBy: "\nFROM ")
+        #expect(stages.count == 4)
+        #expect(packages(stages[1]) == packages(line))
+        let readme = try Repository.text(of: "README.md")
+        let start = try #require(readme.range(of: "a container that runs the program `"))
+        let needed = words(readme[start.upperBound...].prefix { $0 != "`" })
+        #expect(needed.count > 5 && needed.isSubset(of: words(stages[3])))
+    }
+
+    @Test("the workflows only call targets of the Makefile")
+    func workflows() throws {
+        let make = try Repository.text(of: "Makefile")
+        let text = try Repository.text(of: ".github/workflows/ci.yml")
+        let commands = text.matches(of: /- run: (.*)/).map { String($0.1) }
+        #expect(commands.contains("make ci"))
+        for command in commands where !command.hasPrefix("apt-get ") {
+            let target = try #require(command.split(separator: " ").last)
+            #expect(command.hasPrefix("make ") && make.contains("\n\(target):"), "\(command)")
+        }
+        #expect(text.split(separator: "\n").count < 20)
+    }
+
+    @Test("the changelog has the right number of public top-level names")
     func publicNames() throws {
         let declaration = #/^public (final |indirect )?(struct|class|enum|actor|protocol|typealias) /#
         // Those of CurlewJSON are names of Curlew, too.

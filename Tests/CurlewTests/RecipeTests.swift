@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The recipes work as they are printed", .endsServers, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The printed recipes", .endsServers, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RecipeTests {
     private static let content = [UInt8](repeating: 7, count: 100_000)
 
@@ -68,7 +68,7 @@ struct RecipeTests {
         }
     }
 
-    @Test("calls")
+    @Test("the recipes for calls work")
     func calls() async throws {
         let server = try await server()
         let api = try RecipeSnippets.client(server.url("/v1/"), "t0ken")
@@ -87,7 +87,7 @@ struct RecipeTests {
         await api.shutdown()
     }
 
-    @Test("streams")
+    @Test("the recipes for streams work")
     func streams() async throws {
         let server = try await server()
         let api = try RecipeSnippets.client(server.url("/v1/"), "t0ken")
@@ -98,7 +98,7 @@ struct RecipeTests {
         await api.shutdown()
     }
 
-    @Test("forms and files")
+    @Test("the recipes for forms and files work")
     func files() async throws {
         let server = try await server()
         let api = try RecipeSnippets.client(server.url("/v1/"), "t0ken")
@@ -118,7 +118,7 @@ struct RecipeTests {
         await api.shutdown()
     }
 
-    @Test("links, credentials and cookies")
+    @Test("the recipes for links, credentials and cookies work")
     func links() async throws {
         let server = try await server()
         let base = server.url("/v1/")
@@ -136,7 +136,7 @@ struct RecipeTests {
         for session in [stamped, login, renewed, patient] { await session.shutdown() }
     }
 
-    @Test("webhooks go to public addresses alone")
+    @Test("the recipe for webhooks only connects to public addresses")
     func webhooks() async throws {
         let server = try await server()
         let hooks = try RecipeSnippets.webhooks()

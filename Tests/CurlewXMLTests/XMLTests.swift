@@ -13,7 +13,7 @@ struct XMLTests {
             .ok, fields: [.contentType: type], body: .bytes(Array(text.utf8)), uri: try CurlewURI("http://stub.test/"))
     }
 
-    /// The error that reading `text` as a tree ends in.
+    /// The error of parsing `text` as a tree.
     private func fault(_ text: String) async throws -> CurlewError? {
         do {
             _ = try await XMLTreeResponseSerializer().serialize(response(text))
@@ -55,7 +55,7 @@ struct XMLTests {
         #expect(birds == Birds(bird: [.init(name: "Numenius"), .init(name: "Tringa")]))
     }
 
-    @Test("events come in the order of the document, up to where it goes wrong")
+    @Test("events are delivered in document order, up to the error")
     func events() async throws {
         var seen: [XMLEvent] = []
         let body = CurlewResponse.Body.bytes(Array("<a>x<b k=\"v\"/>y</a>".utf8))
@@ -75,7 +75,7 @@ struct XMLTests {
     }
 
     @Test(
-        "a text that is not well-formed is an error",
+        "malformed text is an error",
         arguments: ["<a>", "<a></b>", "<a><b></a>", "text", "<a/><b/>", "<a k=1/>", "<a>&nope;</a>", "<", "<!--"])
     func malformed(_ text: String) async throws {
         let error = try await fault(text)
@@ -91,7 +91,7 @@ struct XMLTests {
         }
     }
 
-    /// Entities that each stand for ten of the one before.
+    /// Entities that each expand to ten of the previous one.
     private var laughs: String {
         let entities = (1...12).map { level in
             "<!ENTITY l\(level) \"\(String(repeating: "&l\(level - 1);", count: 10))\">"
@@ -99,7 +99,7 @@ struct XMLTests {
         return "<!DOCTYPE a [<!ENTITY l0 \"lol\">\(entities.joined())]>"
     }
 
-    @Test("entities that grow are refused with their declarations")
+    @Test("recursive entity expansion is refused at its declarations")
     func entities() async throws {
         let large = String(repeating: "x", count: 100_000)
         let references = String(repeating: "&e;", count: 10_000)
@@ -125,7 +125,7 @@ struct XMLTests {
         #expect(unused.root.text == "x")
     }
 
-    @Test("no document, whoever reads it, causes a request to the network")
+    @Test("a document causes no network request, with any reader")
     func network() async throws {
         struct Bird: Decodable, Sendable, Equatable { var name: String }
         let listener = try SilentListener()
@@ -146,7 +146,7 @@ struct XMLTests {
         #expect(!listener.wasAsked)
     }
 
-    /// Listens on a free port of this machine and answers nobody.
+    /// A listener on a free local port that never answers.
     private final class SilentListener {
         private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         let port: UInt16
@@ -169,14 +169,14 @@ struct XMLTests {
 
         deinit { close(descriptor) }
 
-        /// Whether a connection waits to be accepted.
+        /// True if a connection waits to be accepted.
         var wasAsked: Bool {
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return poll(&request, 1, 0) != 0
         }
     }
 
-    @Test("elements may be nested as deep as allowed and no deeper")
+    @Test("elements may be nested only up to the limit")
     func depth() async throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
@@ -188,7 +188,7 @@ struct XMLTests {
         #expect(try await fault("<a><!-- \(nested(600)) --><![CDATA[\(nested(600))]]></a>") == nil)
     }
 
-    @Test("the encoding is that of the mark, the field or the declaration, and tags cannot hide in another")
+    @Test("the byte order mark, the field or the declaration sets the encoding, and hides no tags")
     func encodings() throws {
         let text = "<?xml version=\"1.0\" encoding=\"UTF-16\"?><a>é</a>"
         let utf16: [UInt8] = [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }

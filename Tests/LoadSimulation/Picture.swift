@@ -1,4 +1,4 @@
-/// Two runs as a picture: for each second the calls that went well, and those that failed.
+/// Two runs as a picture: the successful and the failed calls of each second.
 package struct Picture {
     private static let panelWidth = 860.0
     private static let panelHeight = 190.0
@@ -38,7 +38,7 @@ package struct Picture {
         top + Self.panelHeight * (1 - min(count, Self.largest) / Self.largest)
     }
 
-    /// In tenths of a unit, the same on every machine.
+    /// A number in tenths of a unit, equal on every machine.
     private func text(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

@@ -1,27 +1,27 @@
 package import Curlew
 internal import SeededNumbers
 
-/// Calls to a server that degrades and recovers, in a time of its own: with the limits of a client, or without.
+/// Calls to a server that degrades and recovers, in simulated time: with or without the limits of a client.
 ///
-/// The same seed brings the same calls, to the byte. The machines are those of the links.
+/// The same seed gives exactly the same calls. The state machines are those of the links.
 package struct Simulation {
-    /// The world of a run. Times are in seconds.
+    /// The parameters of a run. Times are in seconds.
     package struct Plan: Sendable {
         package var calls = 10_000
         package var callsPerSecond = 100.0
-        /// The server works at so many requests at a time, each for about so long.
+        /// The number of requests that the server processes concurrently, and the mean duration of each.
         package var places = 20
         package var serviceTime = 0.1
-        /// In this time it has so many places.
+        /// The period of degradation, and the number of places in it.
         package var degraded = 30.0..<60.0
         package var degradedPlaces = 2
-        /// The server's own queue; beyond it answers 503.
+        /// The length of the server's own queue; beyond it the server answers 503.
         package var serverQueue = 1000
-        /// The patience of a caller with an attempt, and how often it tries.
+        /// The time limit of a caller's attempt, and the number of attempts.
         package var timeout = 2.0
         package var attempts = 3
         package var seed: UInt64 = 21
-        /// The limits of the client; nil has none.
+        /// The limits of the client; nil for none.
         package var limits: Limits?
 
         package init(limits: Limits? = nil) { self.limits = limits }
@@ -36,20 +36,20 @@ package struct Simulation {
         package init() {}
     }
 
-    /// What one second of the run brought to the callers.
+    /// The results of one second of the run.
     package struct Second: Sendable, Equatable {
         package var successes = 0
         package var failures = 0
         /// The attempts that reached the server.
         package var sent = 0
-        /// The time that callers waited for successes and failures, in all.
+        /// The total time that callers waited for successes and failures.
         package var waited = 0.0
     }
 
     private enum Event {
         case arrival
         case attempt(Call)
-        /// The server is done with a request, whoever still waits for it.
+        /// The server has finished a request, even if its caller is gone.
         case served(Int)
         case timeout(Int)
         case turnTimeout(UInt64)
@@ -61,7 +61,7 @@ package struct Simulation {
         init(start: Int64) { self.start = start }
     }
 
-    /// A request that the client has sent, and waits for until its time is over.
+    /// A request that the client has sent, and awaits until its time limit.
     private struct Attempt {
         let call: Call
         let start: Int64
@@ -81,7 +81,7 @@ package struct Simulation {
     private var concurrency: ConcurrencyMachine?
     private var circuit: CircuitMachine?
 
-    /// The requests that the server has, the first `busy` of them in work.
+    /// The requests at the server, the first `busy` of them in progress.
     private var serverQueue: [Int] = []
     private var busy = 0
 
@@ -115,7 +115,7 @@ package struct Simulation {
 
     private func nanoseconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
 
-    /// Around a mean, half of it to one and a half times it.
+    /// A random value around a mean, from half of it to one and a half times it.
     private mutating func about(_ seconds: Double) -> Int64 {
         nanoseconds(seconds * (0.5 + Double(random.next() >> 11) / Double(1 << 53)))
     }
@@ -139,7 +139,7 @@ package struct Simulation {
         var permit: CircuitMachine.Permit?
         if circuit != nil {
             permit = circuit?.ask(at: now).permit
-            // As Retry has it: a refusal of our own is not tried again.
+            // A local refusal is not retried, as in Retry.
             if permit == nil { return end(call, isSuccess: false) }
         }
         guard concurrency != nil else { return send(call, permit) }
@@ -228,13 +228,13 @@ package struct Simulation {
 
     private mutating func served(_ number: Int) {
         busy -= 1
-        // Where nobody waits any more the work was in vain.
+        // The work was in vain if no caller waits any more.
         finish(number, isSuccess: true)
         work()
     }
 }
 
-/// What is to happen, the earliest first, and at one time in the order of insertion.
+/// The future events, earliest first; simultaneous ones in the order of insertion.
 private struct EventHeap<Event> {
     private var entries: [(time: Int64, number: Int, event: Event)] = []
     private var last = 0

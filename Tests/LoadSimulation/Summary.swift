@@ -1,4 +1,4 @@
-/// What callers got in a part of a run.
+/// The results of callers in a part of a run.
 package struct Summary: Sendable {
     package var successes = 0
     package var failures = 0
@@ -18,7 +18,7 @@ package struct Summary: Sendable {
         meanTime = calls > 0 ? waited / Double(calls) : 0
     }
 
-    /// The three parts of a run: before the server degrades, while it is, and after.
+    /// The three parts of a run: before, during and after the degradation.
     package static func parts(of seconds: [Simulation.Second], _ plan: Simulation.Plan) -> [(name: String, Summary)] {
         let begin = min(Int(plan.degraded.lowerBound), seconds.count)
         let end = min(Int(plan.degraded.upperBound), seconds.count)

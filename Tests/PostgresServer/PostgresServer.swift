@@ -2,10 +2,10 @@ internal import Curlew
 internal import FoundationEssentials
 internal import Glibc
 
-/// A PostgreSQL server in a folder of its own, reached by a socket there. It ends with this process, however that ends: it reads from a
-/// pipe whose other end is here.
+/// A PostgreSQL server in its own folder, reached by a socket there. The server ends with this process in any case,
+/// because it reads from a pipe whose other end is here.
 package final class PostgresServer: Sendable {
-    /// Its programs; nil where it is not installed.
+    /// The folder of PostgreSQL's programs; nil if it is not installed.
     private static let programs: String? = {
         let root = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
@@ -13,19 +13,20 @@ package final class PostgresServer: Sendable {
         return folders.first { access("\($0)/initdb", X_OK) == 0 && access("\($0)/pg_ctl", X_OK) == 0 }
     }()
 
-    /// The server refuses to run as root; this user does it then.
+    /// The user that runs the server, because the server refuses to run as root.
     private static let user: String? = geteuid() == 0 ? (getpwnam("postgres") != nil ? "postgres" : "nobody") : nil
 
-    /// False on a developer's machine that has none: then its tests are skipped. In CI they fail.
+    /// False on a developer's machine without PostgreSQL: then its tests are skipped. In CI they fail.
     package static let isExpected = programs != nil || getenv("CI") != nil || getenv("CURLEW_TEST_POSTGRES") != nil
 
-    /// As that, and the shared server runs, or failed to, before anybody counts processes and descriptors.
+    /// True if PostgreSQL is expected. The shared server is started, or has failed to start, before tests count
+    /// processes and descriptors.
     package static var isReady: Bool {
         if isExpected { _ = shared }
         return isExpected
     }
 
-    /// The one that tests share, which do nothing to it. It starts with the first of them.
+    /// The server shared by tests that do not disturb it. It starts with the first of them.
     package static let shared: Result<PostgresServer, any Error> = Result { try PostgresServer() }
 
     package let folder: String
@@ -66,7 +67,7 @@ package final class PostgresServer: Sendable {
     deinit { stop() }
 
     package func stop() {
-        // Its number may be another's afterwards.
+        // The process number may belong to another process afterwards.
         let descriptor = lifeline.withLock { lifeline in
             defer { lifeline = nil }
             return lifeline
@@ -105,10 +106,10 @@ package final class PostgresServer: Sendable {
         return (child, input[1])
     }
 
-    /// How it is reached by a role.
+    /// The connection string for a role.
     package func url(role: String = "curlew") -> String { "host=\(folder) user=\(role) dbname=postgres" }
 
-    // MARK: What befalls it
+    // MARK: Faults
 
     /// The process of the server.
     var process: pid_t {
@@ -122,7 +123,7 @@ package final class PostgresServer: Sendable {
         return [process] + children.split(separator: " ").compactMap { pid_t($0) }
     }
 
-    /// Kills it, with all that it does.
+    /// Kills the server with all its processes.
     package func kill() {
         let all = processes
         for process in all where process > 0 { _ = Glibc.kill(process, SIGKILL) }
@@ -136,14 +137,14 @@ package final class PostgresServer: Sendable {
         return status.contains("State:\tZ")
     }
 
-    /// Lets it stand still, or go on.
+    /// Stops or continues the server.
     package func stand(still isStill: Bool) {
         for process in processes where process > 0 { _ = Glibc.kill(process, isStill ? SIGSTOP : SIGCONT) }
     }
 
-    /// Starts it again, after a kill.
+    /// Restarts the server after a kill.
     package func restart() throws {
-        // Where nobody takes note of the end of orphans, the number in it still seems to live.
+        // A zombie process that is never reaped keeps the number in the lock file alive.
         for lock in ["data/postmaster.pid", ".s.PGSQL.5432.lock"] { unlink("\(folder)/\(lock)") }
         let command =
             "\(programs)/pg_ctl -D \(data) -w -t 60 -l \(folder)/server.log -o \"-c fsync=off -c listen_addresses= -c unix_socket_directories=\(folder)\" start"
@@ -154,7 +155,7 @@ package final class PostgresServer: Sendable {
         }
     }
 
-    /// Runs statements by its own program.
+    /// Runs statements with PostgreSQL's own program.
     @discardableResult
     package func run(_ sql: String, role: String = "curlew") throws -> String {
         let file = "/tmp/curlew-psql-\(UInt64.random(in: 0...UInt64.max))"

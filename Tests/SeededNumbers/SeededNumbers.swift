@@ -1,4 +1,4 @@
-/// Numbers that are the same for the same seed (SplitMix64).
+/// Random numbers that are equal for equal seeds (SplitMix64).
 package struct SeededNumbers: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -12,6 +12,6 @@ package struct SeededNumbers: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// From 0 up to a bound that it never is.
+    /// A number from 0 up to, but not including, a bound.
     package mutating func next(upTo bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 }

@@ -2,7 +2,7 @@ internal import Curlew
 internal import FoundationEssentials
 internal import LoadSimulation
 
-/// Runs the simulation of the article "Load and failure", prints what callers got, and writes the picture to a path.
+/// Runs the simulation of the article "Load and failure", prints the results, and writes the picture to a path.
 @main
 enum Main {
     static func main() throws {

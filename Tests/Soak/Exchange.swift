@@ -4,41 +4,40 @@ import CurlewTesting
 import HTTPTypes
 import SeededNumbers
 
-/// One request of the soak. Its path says everything that its server has to know, and its nonce makes its body unlike any
-/// other.
+/// A request of the soak. Its path contains everything that its server needs, and its nonce makes its body unique.
 struct Exchange: Sendable {
     enum Kind: String, CaseIterable, Sendable {
-        /// A body at once.
+        /// A body without delay.
         case plain
         /// A body in pieces, with pauses between them.
         case slow
-        /// A body that is sent and summed up.
+        /// A body that is sent and answered with its checksum.
         case upload
         /// 302, and then a body at another path.
         case moved
-        /// 503, however often it is asked again.
+        /// 503 at every attempt.
         case busy
-        /// No answer at all.
+        /// No answer.
         case stalled
     }
 
-    /// What the client does with it.
+    /// The client's treatment of the response.
     enum Reading: Sendable {
         case whole
         case firstChunk
-        /// It is cancelled after that time.
+        /// The request is cancelled after this time.
         case cancelled(Duration)
     }
 
     var kind: Kind
     var nonce: UInt64
-    /// Of the response's body, or of the request's where that is an upload.
+    /// The size of the response's body, or of an upload's body.
     var size: Int
     var isChunked: Bool
     var reading: Reading
 
-    /// - Parameter mayBeChunked: Over HTTP/2 a body without a length may be cut off unnoticed (see the article Architecture),
-    ///   so all have one there.
+    /// - Parameter mayBeChunked: False over HTTP/2, where a body without a length may be truncated unnoticed (see the
+    ///   article Architecture).
     init(_ random: inout SeededNumbers, mayBeChunked: Bool) {
         kind =
             switch random.next() % 100 {
@@ -61,7 +60,7 @@ struct Exchange: Sendable {
             }
     }
 
-    /// An exchange that a server without other faults answers: a body at once, or the summary of an upload.
+    /// An exchange that a server without other faults answers: a body without delay, or the checksum of an upload.
     init(orderly random: inout SeededNumbers, isUpload: Bool) {
         kind = isUpload || random.next(upTo: 3) == 0 ? .upload : .plain
         nonce = random.next()
@@ -72,7 +71,8 @@ struct Exchange: Sendable {
 
     var path: String { "/\(kind.rawValue)/\(nonce)/\(size)/\(isChunked)" }
 
-    /// - Parameter path: As ``path`` has it; nil if it is another.
+    /// - Parameter path: A path in the format of ``path``.
+    /// - Returns: nil for another path.
     init?(path: String) {
         let parts = path.split(separator: "/").map(String.init)
         guard parts.count == 4, let kind = Kind(rawValue: parts[0]), let nonce = UInt64(parts[1]),
@@ -81,12 +81,12 @@ struct Exchange: Sendable {
         (self.kind, self.nonce, self.size, self.isChunked, reading) = (kind, nonce, size, isChunked, .whole)
     }
 
-    /// The bytes that its body has, one way or the other.
+    /// The bytes of the body, in either direction.
     var content: [UInt8] { Self.content(nonce, count: size) }
 
     var expectedStatus: HTTPResponse.Status { kind == .busy ? .serviceUnavailable : .ok }
 
-    /// What a right answer holds.
+    /// The expected answer.
     var expected: [UInt8] { kind == .upload ? Self.summary(of: content, nonce: nonce) : content }
 
     private static func content(_ nonce: UInt64, count: Int) -> [UInt8] {
@@ -96,14 +96,14 @@ struct Exchange: Sendable {
     }
 
     static func summary(of bytes: [UInt8], nonce: UInt64) -> [UInt8] {
-        // FNV-1a.
+        // The checksum is FNV-1a.
         let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return Array("\(nonce): \(bytes.count) bytes, \(sum)".utf8)
     }
 
-    // MARK: The server's side
+    // MARK: Server
 
-    /// How a server answers it.
+    /// The server's answer to a request.
     static func response(to request: InboundRequest) async throws -> MockResponse {
         guard var exchange = Exchange(path: request.path) else { return .notFound }
         switch exchange.kind {

@@ -2,12 +2,13 @@
 import Foundation
 import Glibc
 
-/// Keeps a session busy with servers that fail, and looks whether every answer is right, none comes too late and nothing
-/// is left at the end.
+/// Keeps a session busy with failing servers, and checks that every answer is correct, none is late and nothing is left
+/// at the end.
 ///
 ///     soak [SECONDS] [SEED] [MODE]
 ///
-/// Without a mode all of them share the time, and the first one has half of it. `LD_LIBRARY_PATH` chooses another libcurl.
+/// Without a mode all of them share the time, and the first one has half of it. `LD_LIBRARY_PATH` chooses another
+/// libcurl.
 @main
 struct Main {
     static func main() async throws {
@@ -37,13 +38,13 @@ struct Main {
     }
 }
 
-/// Prints a line at once, into a pipe or a file too.
+/// Prints a line without buffering, into a pipe or a file too.
 func report(_ line: String) {
     print(line)
     fflush(nil)
 }
 #else
-/// Says what is missing: its servers come from the test kit.
+/// Reports the missing trait: the servers are in the test kit.
 @main
 struct Main {
     static func main() { print("soak was built without the trait TestKit") }

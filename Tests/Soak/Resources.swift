@@ -3,9 +3,9 @@ import CLibcurl
 import Foundation
 import Glibc
 
-/// What the process holds.
+/// The resources of the process.
 struct Resources: Sendable, CustomStringConvertible {
-    /// In bytes, of RAM.
+    /// The resident memory in bytes.
     var memory: Int
     var descriptors: Int
     var threads: Int
@@ -20,17 +20,17 @@ struct Resources: Sendable, CustomStringConvertible {
         let threads = entries("/proc/self/task")
         return Resources(
             memory: pages * sysconf(Int32(_SC_PAGESIZE)),
-            // Reading the list takes one itself.
+            // Reading the list needs a descriptor itself.
             descriptors: max(0, entries("/proc/self/fd").count - 1), threads: threads.count,
             loops: threads.count { text("/proc/self/task/\($0)/comm").hasPrefix(loopName) })
     }
 
-    /// What is left once no more goes away, or after a while: idle threads live for some seconds, and threads of names that
-    /// were looked up as long as that takes.
+    /// The resources once they do not shrink any more, or after a while: idle threads live for some seconds, and
+    /// threads of look-ups as long as these take.
     static func settled(to before: Resources) async -> Resources {
         let end = ContinuousClock.now + .seconds(20)
         var left = now()
-        // There is no event for the end of a thread or of a descriptor.
+        // The end of a thread or of a descriptor has no event.
         while !left.excess(over: before).isEmpty, ContinuousClock.now < end {
             try? await Task.sleep(for: .milliseconds(100))
             left = now()
@@ -38,11 +38,11 @@ struct Resources: Sendable, CustomStringConvertible {
         return left
     }
 
-    /// What has been left, in words.
+    /// The leaked resources as text.
     func excess(over before: Resources) -> [String] {
-        // Dispatch makes a timer a clock when a task first sleeps by it, and keeps it and its epoll.
+        // Dispatch creates a timer per clock when a task first sleeps by it, and keeps the timer and its epoll.
         let descriptorLimit = before.descriptors + 6
-        // Swift's pool has a thread a processor, Dispatch some more.
+        // Swift's pool has a thread per processor, Dispatch some more.
         let threadLimit = before.threads + sysconf(Int32(_SC_NPROCESSORS_ONLN)) + 4
         var excess: [String] = []
         if descriptors > descriptorLimit {

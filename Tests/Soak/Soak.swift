@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import SeededNumbers
 
-/// One session, servers of both versions of HTTP that fail now and then, and as many requests as there is time for.
+/// A session, servers of both versions of HTTP that fail occasionally, and as many requests as the time allows.
 final class Soak: Sendable {
     private let mode: SoakMode
     private let seed: UInt64
@@ -16,9 +16,9 @@ final class Soak: Sendable {
 
     private static let workers = 48
     private static let totalTimeout = Duration.seconds(6)
-    /// A request that takes longer than its timeout by this hangs; a busy machine is slow by less.
+    /// The excess over a request's timeout that counts as a hang; a busy machine delays less.
     private static let patience = Duration.seconds(5)
-    /// What may stay of the memory that the first third of the time has taken, and of the allocator's habits.
+    /// The allowed growth of memory after the first third of the time, including the allocator's overhead.
     private static let memoryMargin = 64 << 20
 
     init(_ mode: SoakMode, seed: UInt64, duration: Duration) async throws {
@@ -30,7 +30,7 @@ final class Soak: Sendable {
         certificate = try HeldCertificate.localhost()
     }
 
-    /// - Returns: What was wrong, in words.
+    /// - Returns: The errors as text.
     func run() async throws -> [String] {
         report("\(mode), seed \(seed), \(duration), \(Resources.libcurl)")
         let start = ContinuousClock.now
@@ -44,8 +44,8 @@ final class Soak: Sendable {
         return findings
     }
 
-    /// Runs until the time is over, and lets go of servers and session.
-    /// - Returns: What the process held after a third of the time.
+    /// Runs until the time is over, and releases servers and session.
+    /// - Returns: The resources of the process after a third of the time.
     private func serve(from start: ContinuousClock.Instant) async throws -> Resources? {
         let servers = try await mode.servers(certificate)
         let session = try session()
@@ -99,7 +99,7 @@ final class Soak: Sendable {
         return early
     }
 
-    // MARK: One request
+    // MARK: Requests
 
     private func perform(_ exchange: Exchange, _ server: SoakServer, _ session: HTTPSession) async {
         let start = ContinuousClock.now
@@ -162,17 +162,17 @@ final class Soak: Sendable {
     private func session() throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.security = .anchors(pem: certificate.certificatePEM)
-        // Where nothing may be lost, a busy machine may make a server wait.
+        // A busy machine may delay a server, so the limit is longer if no request may be lost.
         let idle = mode.losesNothing ? Duration.seconds(2) : .milliseconds(500)
         configuration.timeouts = Timeouts(connect: .seconds(2), idle: idle, total: Self.totalTimeout)
-        // Enough that requests that hang leave room for others.
+        // The number leaves room for other requests beside those that hang.
         configuration.connections.perHost = 24
         return try HTTPSession(
             configuration: configuration, eventLoops: [CurlewEventLoop(name: Resources.loopName)])
     }
 }
 
-/// How requests ended, and what was wrong with some.
+/// The ends of requests, and the errors of some.
 private final class Tally: Sendable, CustomStringConvertible {
     private struct State {
         var counts: [String: Int] = [:]

@@ -4,17 +4,17 @@ import CurlewTesting
 import HTTPTypes
 import SeededNumbers
 
-/// The servers of a soak, and what they do.
+/// The servers of a soak, and their behaviour.
 enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
     /// Servers of both versions of HTTP fail at random moments.
     case faults
-    /// Connections end after some requests, with and without a request on its way.
+    /// Connections end after some requests, with and without a pending request.
     case closing
     /// Connections to one host speak HTTP/1.1 or HTTP/2 at random.
     case mixed
     /// Streams are refused, and connections announce their end.
     case refusing
-    /// One stream of each connection is served at a time, and others are refused.
+    /// A single stream per connection is served at a time, and others are refused.
     case oneStream = "one-stream"
     /// Uploads are answered before they have been read.
     case early
@@ -72,7 +72,7 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
         return SoakServer(.mock(server), isHTTP2: versions == [.http2], usesTLS: tls != nil)
     }
 
-    /// A server that ends each connection after some responses: at once, or when the next request comes.
+    /// A server that ends each connection after some responses: at once, or when the next request arrives.
     private func closing(_ tls: ServerTLS?) async throws -> SoakServer {
         let server = try await RawServer.start(tls: tls) { connection in
             for _ in 0...(connection.index % 7) {
@@ -170,7 +170,7 @@ extension RawConnection {
     }
 }
 
-/// A server, and what may go wrong with it.
+/// A server, and its possible faults.
 struct SoakServer: Sendable {
     enum Kind: Sendable {
         case mock(MockServer)
@@ -180,7 +180,7 @@ struct SoakServer: Sendable {
     private let kind: Kind
     let isHTTP2: Bool
     let usesTLS: Bool
-    /// True if it reads no fields, and echoes bodies.
+    /// True if the server reads no fields, and echoes bodies.
     let takesUploadsAlone: Bool
 
     init(_ kind: Kind, isHTTP2: Bool, usesTLS: Bool, takesUploadsAlone: Bool = false) {
@@ -204,13 +204,13 @@ struct SoakServer: Sendable {
         }
     }
 
-    /// Lets something happen to the next exchange, or to the next connection.
+    /// Injects a fault for the next exchange or connection.
     func `break`(_ random: inout SeededNumbers, in mode: SoakMode) {
         guard case .mock(let mock) = kind else { return }
         switch mode {
         case .faults: fail(mock, &random)
         case .refusing:
-            // One at a time: a request may be refused a bounded number of times.
+            // Only one fault is active, because a request may be refused a limited number of times.
             mock.removeFaults()
             guard random.next(upTo: 3) == 0 else { return }
             try? mock.inject(Fault(.atRequestStart, .resetStream(.refusedStream)))
@@ -226,12 +226,12 @@ struct SoakServer: Sendable {
         ]
         let trigger = triggers[Int(random.next() % UInt64(triggers.count))]
         var effects: [Fault.Effect] = [.close, .reset, .halfClose, .stall]
-        // Garbage inside a body of HTTP/1.1 looks like content until the content ends too early.
+        // Garbage within a body of HTTP/1.1 looks like content until the content ends too early.
         if isHTTP2 || trigger != .inResponseBody(after: bytes) { effects.append(.garbage(Array("?!?!?!?!?!".utf8))) }
         if usesTLS { effects.append(.truncatedTLS) }
         if isHTTP2 { effects += [.goAway(.noError), .resetStream(.cancel), .resetStream(.refusedStream)] }
         let effect = effects[Int(random.next() % UInt64(effects.count))]
-        // Not every effect can happen at every moment. Those that have not found theirs yet make room.
+        // Pending faults are removed first. An effect that is impossible at this trigger is skipped.
         mock.removeFaults()
         try? mock.inject(Fault(trigger, effect))
     }

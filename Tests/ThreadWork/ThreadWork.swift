@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// The processor time that this thread spends on `work`: what else keeps the machine busy does not count.
+/// The processor time that this thread spends on `work`, independent of other load on the machine.
 package func processorTime(of work: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var time = timespec()
@@ -13,7 +13,7 @@ package func processorTime(of work: () throws -> Void) rethrows -> Duration {
     return now() - start
 }
 
-/// The result of `body` on a thread of its own with a stack of so many bytes.
+/// The result of `body` on a new thread with a stack of this size.
 package func onThread<Value: Sendable>(stackSize: Int, _ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         let thread = Thread { continuation.resume(returning: body()) }

@@ -9,13 +9,13 @@ var settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// As in the package above.
+// The setting equals that of the package above.
 if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
     settings.append(.treatAllWarnings(as: .error))
 }
 
-// A package that uses the product Curlew and none of its traits. `make test-traits` builds it where the headers of the
-// optional libraries cannot be read, looks at what it has resolved, and runs its tests.
+// A package that uses the product Curlew without its traits. `make test-traits` builds it while the headers of the
+// optional libraries are hidden, checks its resolved dependencies, and runs its tests.
 let package = Package(
     name: "curlew-without-traits",
     dependencies: [

@@ -6,7 +6,7 @@ internal import NIOFoundationEssentialsCompat
 internal import NIOHTTP1
 internal import NIOSSL
 
-/// async-http-client with its `async` interface, on the event loops that it takes by default.
+/// async-http-client with its `async` interface, on its default event loops.
 @main
 struct AsyncHTTPClientClient: BenchmarkClient {
     static let name = "ahc"

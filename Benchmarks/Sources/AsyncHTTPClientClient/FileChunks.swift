@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import _NIOFileSystem
 
-/// Opens a file, gives its bytes to `body` in pieces of 256 KiB, which is what Curlew reads, and closes it.
+/// Opens a file, passes its bytes to `body` in pieces of 256 KiB, the size that Curlew reads, and closes it.
 func withFileChunks<Result: Sendable>(
     _ path: String, _ body: @Sendable (FileChunks) async throws -> Result
 ) async throws -> Result {

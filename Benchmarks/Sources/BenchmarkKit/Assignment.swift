@@ -1,37 +1,38 @@
-/// What one run of a client is asked to do, as read from its arguments.
+/// The task of one run of a client, read from its arguments.
 public struct Assignment: Sendable {
-    /// What a request does.
+    /// The work of a request.
     public var workload: Workload
-    /// Where requests go.
+    /// The URL of the requests.
     public var url: String
-    /// How many requests are measured.
+    /// The number of measured requests.
     public var requests: Int
-    /// How many of them are in flight at a time.
+    /// The number of concurrent requests.
     public var concurrency: Int
-    /// How many connections to the host there may be; ``concurrency`` unless said otherwise.
+    /// The maximum number of connections to the host; ``concurrency`` by default.
     public var connections: Int
-    /// How many requests are made before measuring. Unless said otherwise, twice ``concurrency`` where a request is
-    /// small and none where it is large.
+    /// The number of requests before the measurement. By default twice ``concurrency`` for small requests and none for
+    /// large ones.
     public var warmUp: Int
-    /// A PEM file of the certificates to trust.
+    /// A PEM file of the trusted certificates.
     public var anchorsPath: String?
     /// The file to upload, or to download into.
     public var filePath: String?
-    /// Where every second request goes, if not to ``url``.
+    /// The URL of every second request; nil for ``url``.
     public var secondURL: String?
-    /// To how many hosts requests go in turn: addresses of this machine in place of the one in ``url``.
+    /// The number of hosts that receive the requests in turn: addresses of this machine that replace the address in
+    /// ``url``.
     public var hosts: Int?
-    /// How many event loops carry the requests; nil is the client's own choice.
+    /// The number of event loops for the requests; nil for the client's default.
     public var loops: Int?
 
-    /// What to write for a command line that cannot be used.
+    /// The message for an invalid command line.
     public static let usage = """
         usage: client WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM] [--file PATH]
             [--second-url URL] [--loops N] [--hosts N]
         workloads: \(Workload.allCases.map(\.rawValue).joined(separator: ", "))
         """
 
-    /// Reads the arguments without the program's name.
+    /// Reads the arguments, without the program's name.
     /// - Throws: ``UsageError``.
     public init(_ arguments: [String]) throws {
         guard arguments.count >= 4, arguments.count.isMultiple(of: 2) else { throw UsageError() }
@@ -60,7 +61,7 @@ public struct Assignment: Sendable {
         }
     }
 
-    /// Where requests go, in turn.
+    /// The URLs of the requests, in turn.
     public var urls: [String] {
         guard let hosts else { return [url, secondURL].compactMap(\.self) }
         return (0..<hosts).map { index in
@@ -74,7 +75,7 @@ public struct Assignment: Sendable {
     }
 }
 
-/// A command line that cannot be used.
+/// An error for an invalid command line.
 public struct UsageError: Error {
     public init() {}
 }

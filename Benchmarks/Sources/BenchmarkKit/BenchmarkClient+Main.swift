@@ -1,9 +1,10 @@
 internal import Glibc
 
 extension BenchmarkClient {
-    /// The whole program of a client: reads the arguments, warms up, measures and prints one line of JSON.
+    /// The main function of a client: reads the arguments, warms up, measures and prints one line of JSON.
     ///
-    /// It is not `async`: the main thread of an asynchronous program ends itself, over which valgrind 3.19 breaks down.
+    /// This function is not `async`: the main thread of an asynchronous program ends itself, which crashes valgrind
+    /// 3.19.
     public static func main() {
         Task.detached { exit(await run()) }
         while true { pause() }
@@ -73,7 +74,7 @@ extension BenchmarkClient {
             "\"bytes\":\(tally.bytes)",
         ]
         print("{\(members.joined(separator: ","))}")
-        // The figures shall not be lost if the client breaks down while it ends.
+        // The result must not be lost if the client crashes at its end.
         fflush(nil)
     }
 

@@ -1,31 +1,31 @@
-/// An HTTP client under measurement. Each function makes one request and reads its body to the end. A status other than
-/// 200 is an error.
+/// A measured HTTP client. Each function makes one request and reads its body to the end. A status other than 200 is an
+/// error.
 public protocol BenchmarkClient: Sendable {
-    /// The name in the result.
+    /// The name of the client in the result.
     static var name: String { get }
 
-    /// Makes a client that may open ``Assignment/connections`` connections to the host and keeps them all.
+    /// Makes a client that may open ``Assignment/connections`` connections to the host and keeps all of them open.
     init(_ assignment: Assignment) throws
 
-    /// Fetches a body whole.
-    /// - Returns: Its size.
+    /// Fetches a body into memory.
+    /// - Returns: The size of the body.
     func get() async throws -> Int
     /// Fetches JSON and decodes it.
     func json() async throws -> Catalogue
-    /// Fetches a body in chunks and drops them.
-    /// - Returns: Its size.
+    /// Fetches a body in chunks and discards them.
+    /// - Returns: The size of the body.
     func stream() async throws -> Int
-    /// Fetches a body into the file at ``Assignment/filePath``, which is not there before.
-    /// - Returns: Its size.
+    /// Fetches a body into the file at ``Assignment/filePath``, which does not exist before.
+    /// - Returns: The size of the body.
     func download() async throws -> Int
     /// Sends the file at ``Assignment/filePath``.
-    /// - Returns: Its size.
+    /// - Returns: The size of the file.
     func upload() async throws -> Int
 
     /// The executor for callers that run on the client's own loop; nil if the client has none.
     var loop: (any TaskExecutor)? { get }
 
-    /// Closes what is open.
+    /// Closes the connections.
     func shutdown() async throws
 }
 
@@ -35,7 +35,7 @@ extension BenchmarkClient {
     public func download() async throws -> Int { throw BenchmarkError.notSupported }
 }
 
-/// Why a request counts as an error although the client delivered a response.
+/// The reason why a request counts as an error although the client returned a response.
 public enum BenchmarkError: Error {
     case status(Int)
     case inconsistentDocument

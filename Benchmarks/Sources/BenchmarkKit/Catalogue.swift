@@ -1,9 +1,9 @@
-/// The document that the JSON workloads decode: strings, numbers, booleans, arrays and nesting, as an API would send.
+/// The document of the JSON workloads: strings, numbers, booleans, arrays and nesting, as in a typical API.
 public struct Catalogue: Codable, Sendable {
     public var total: Int
     public var items: [Item]
 
-    /// One entry of a catalogue.
+    /// An entry of a catalogue.
     public struct Item: Codable, Sendable {
         public var id: Int
         public var name: String
@@ -13,12 +13,12 @@ public struct Catalogue: Codable, Sendable {
         public var maker: Maker
     }
 
-    /// Who makes an item.
+    /// The maker of an item.
     public struct Maker: Codable, Sendable {
         public var id: Int
         public var country: String
     }
 
-    /// Whether it says of itself what it holds, which a document decoded by mistake would not.
+    /// True if the document's total matches its items, which is unlikely after a wrong decoding.
     public var isConsistent: Bool { total == items.count && total > 0 }
 }

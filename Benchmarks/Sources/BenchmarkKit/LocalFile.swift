@@ -6,14 +6,14 @@ public struct LocalFile: Sendable {
 
     public init(_ path: String) { self.path = path }
 
-    /// Its size in bytes.
+    /// The size in bytes.
     public func size() throws -> Int {
         var status = stat()
         guard stat(path, &status) == 0 else { throw LocalFileError(path: path) }
         return Int(status.st_size)
     }
 
-    /// Its whole content.
+    /// The complete content.
     public func text() throws -> String {
         guard let file = fopen(path, "r") else { throw LocalFileError(path: path) }
         defer { fclose(file) }
@@ -23,7 +23,7 @@ public struct LocalFile: Sendable {
     }
 }
 
-/// A file that cannot be read.
+/// An error for a file that cannot be read.
 public struct LocalFileError: Error {
     public let path: String
 }

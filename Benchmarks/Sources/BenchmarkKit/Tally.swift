@@ -1,4 +1,4 @@
-/// What came of some requests.
+/// The results of some requests.
 struct Tally: Sendable {
     var requests = 0
     var errors = 0

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// What the process has used up to a moment.
+/// The resources that the process has used up to a moment.
 package struct Usage {
-    /// Seconds since some moment in the past.
+    /// The time in seconds since an arbitrary start.
     package let wallSeconds: Double
-    /// Seconds of processor time, user and system, of all threads.
+    /// The processor time in seconds, user and system, of all threads.
     package let processorSeconds: Double
 
     package static func now() -> Usage {
@@ -20,8 +20,8 @@ package struct Usage {
 
     private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
-    /// The most memory that the process has had resident, in bytes. `ru_maxrss` would not do: it survives `exec`, so
-    /// that a small program shows the size of the one that started it.
+    /// The peak resident memory of the process in bytes. `ru_maxrss` is unsuitable: it survives `exec`, so that a small
+    /// program would report the size of its parent.
     static func peakResidentBytes() -> Int {
         guard let file = fopen("/proc/self/status", "r") else { return 0 }
         defer { fclose(file) }

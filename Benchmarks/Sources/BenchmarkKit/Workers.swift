@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Callers that make requests one after the other, each beginning the next when its last has ended.
+/// Callers that make requests in sequence: each begins its next request when the last has ended.
 struct Workers: Sendable {
-    /// How many callers there are.
+    /// The number of callers.
     let count: Int
-    /// Where they run; nil is where Swift runs tasks by default.
+    /// The executor of the callers; nil for Swift's default.
     let executor: (any TaskExecutor)?
-    /// One request.
+    /// A single request.
     let operation: @Sendable () async throws -> Int
 
-    /// Makes so many requests in all.
+    /// Makes a total number of requests.
     func run(_ requests: Int) async -> Tally {
         let ticket = Ticket(requests)
         return await withTaskGroup(of: Tally.self) { group in
@@ -35,7 +35,7 @@ struct Workers: Sendable {
     }
 }
 
-/// The requests that nobody has begun yet.
+/// The number of requests that have not begun yet.
 private final class Ticket: Sendable {
     private let left: Atomic<Int>
 

@@ -6,13 +6,13 @@ internal import FoundationEssentials
 internal import Glibc
 internal import HTTPTypes
 
-/// Measures what a cache costs and saves, in processor time an operation: hits without a server, misses before a real one. What is
-/// compared takes turns, so that both meet the same machine.
+/// A benchmark of the cost and the savings of a cache, in processor time per operation: hits without a server, misses
+/// before a real server. The compared variants take turns, so that both run under the same conditions.
 @main
 struct CacheBenchmark {
-    /// The bytes of the body that a hit on the disk has.
+    /// The size of the body of a disk hit: 100 KiB.
     static let diskBody = 100 << 10
-    /// So many requests are under way at a time where there is a server.
+    /// The number of concurrent requests to a server.
     static let inFlight = 64
 
     static func main() async throws {
@@ -31,7 +31,7 @@ struct CacheBenchmark {
         if part == nil || part == "misses" { try await misses(rounds, url, repetitions ?? 20_000) }
     }
 
-    /// A hit of 1 KiB in memory, through a session with the cache alone and through the standard chain.
+    /// Measures hits of 1 KiB in memory, through a session with only the cache and through the standard chain.
     private static func memoryHits(_ rounds: Int) async throws {
         for (name, chain) in [("cache alone", StandardChain.Options?.none), ("standard chain", .some(.init()))] {
             let api = try await filled(HTTPCache(), chain: chain, size: 1024)
@@ -40,7 +40,7 @@ struct CacheBenchmark {
         }
     }
 
-    /// A hit of 100 KiB on the disk, beside reading such a file on a queue of its own.
+    /// Measures hits of 100 KiB on the disk, compared with reading such a file on a queue.
     private static func diskHits(_ rounds: Int, _ folder: String) async throws {
         let store = try await DiskCacheStore(folder: folder)
         let cache = HTTPCache(store: store)
@@ -64,7 +64,7 @@ struct CacheBenchmark {
         try await store.close()
     }
 
-    /// A small GET that is stored each time, beside one without a cache.
+    /// Measures small GETs that are stored each time, compared with a session without a cache.
     private static func misses(_ rounds: Int, _ url: String, _ count: Int) async throws {
         let plain = try HTTPSession(chain: .bare)
         let caching = try HTTPSession(chain: .bare) { HTTPCache() }
@@ -88,7 +88,7 @@ struct CacheBenchmark {
 
     // MARK: Operations
 
-    /// A session whose cache has a response, and whose transport is never asked again.
+    /// Makes a session whose cache contains the response, so that its transport is not used again.
     private static func filled(_ cache: HTTPCache, chain: StandardChain.Options?, size: Int) async throws -> HTTPSession
     {
         var chain = chain
@@ -128,7 +128,7 @@ struct CacheBenchmark {
 
     // MARK: Measuring
 
-    /// Microseconds of processor time an operation.
+    /// The processor time per operation, in microseconds.
     private static func perOperation(
         _ count: Int, _ workers: Int = 1, _ operation: @escaping @Sendable () async throws -> Void
     ) async throws -> Double {
@@ -159,7 +159,7 @@ struct CacheBenchmark {
     }
 }
 
-/// Answers everything with a body that is fresh for a day.
+/// A transport that answers every request with a body that is fresh for a day.
 private struct OneAnswer: Transport {
     let size: Int
 

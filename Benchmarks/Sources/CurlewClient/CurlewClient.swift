@@ -4,7 +4,7 @@ internal import CurlewService
 internal import HTTPTypes
 internal import Synchronization
 
-/// Curlew, through the verbs that its users call.
+/// Curlew, through its public verbs.
 @main
 struct CurlewClient: BenchmarkClient {
     static let name = "curlew"
@@ -15,7 +15,7 @@ struct CurlewClient: BenchmarkClient {
 
     init(_ assignment: Assignment) throws {
         var configuration = SessionConfiguration()
-        // Its peers send none here.
+        // The other clients send no User-Agent here.
         configuration.userAgent = nil
         configuration.connections.perHost = assignment.connections
         configuration.connections.idle = assignment.connections
@@ -85,7 +85,7 @@ struct CurlewClient: BenchmarkClient {
     }
 }
 
-/// URLs, in turn.
+/// A rotation of URLs.
 private final class Rotation: Sendable {
     private let urls: [String]
     private let turns = Atomic(0)
@@ -93,7 +93,7 @@ private final class Rotation: Sendable {
     init(_ urls: [String]) { self.urls = urls }
 
     func next() -> String {
-        // The usual case does not pay for the other.
+        // The common case avoids the atomic operation.
         if urls.count == 1 { return urls[0] }
         return urls[turns.wrappingAdd(1, ordering: .relaxed).oldValue % urls.count]
     }

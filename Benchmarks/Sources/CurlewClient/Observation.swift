@@ -3,7 +3,7 @@ internal import Metrics
 internal import Synchronization
 internal import Tracing
 
-/// Backends that keep what they get in memory, as those of an exporter do between two exports.
+/// A backend that accumulates values in memory, as an exporter's does between two exports.
 struct Totals: MetricsFactory {
     private final class Handler: CounterHandler, RecorderHandler, TimerHandler {
         private let count = Atomic<Int64>(0)
@@ -34,7 +34,8 @@ struct Totals: MetricsFactory {
     func destroyTimer(_ handler: any TimerHandler) {}
 }
 
-/// `@unchecked Sendable`: one thread at a time writes it, as the benchmark has one that ends spans.
+/// A span that records its data. `@unchecked Sendable`: one thread at a time writes it, because the benchmark has one
+/// thread that ends spans.
 final class RecordedSpan: Span, @unchecked Sendable {
     let context: ServiceContext
     let isRecording: Bool
@@ -58,7 +59,7 @@ final class RecordedSpan: Span, @unchecked Sendable {
     func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {}
 }
 
-/// A tracer that records every span, or by choice none, and forgets them when they end.
+/// A tracer that records every span, or none, and forgets spans when they end.
 struct ForgetfulTracer: Tracer {
     let records: Bool
 

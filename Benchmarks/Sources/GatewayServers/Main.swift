@@ -10,8 +10,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// `bench-gateway-server curlew|ahc UPSTREAM`: the same route, on Hummingbird, through Curlew or async-http-client. It prints its port
-/// once it takes connections, and runs until it is killed.
+/// `bench-gateway-server curlew|ahc UPSTREAM`: the same route on Hummingbird, through Curlew or async-http-client. The
+/// program prints its port when it accepts connections, and runs until it is killed.
 @main
 struct Main {
     static func main() async throws {
@@ -33,7 +33,7 @@ struct Main {
     }
 }
 
-/// The route as one writes it with async-http-client: it copies fields and body, and adds those that a gateway adds.
+/// A typical gateway route with async-http-client: it copies fields and body, and adds the fields of a gateway.
 struct AsyncHTTPClientGateway {
     let upstream: String
     let logger: Logger
@@ -67,7 +67,7 @@ struct AsyncHTTPClientGateway {
             fields.append(HTTPField(name: .via, value: "1.1 bench"))
             let status = HTTPResponse.Status(
                 code: Int(response.status.code), reasonPhrase: response.status.reasonPhrase)
-            // A short body goes out with its head, as in the other gateway.
+            // A short body is sent with its head, as in the other gateway.
             if let length = fields[.contentLength].flatMap({ Int($0) }), length <= 16 << 10 {
                 let body = ResponseBody(byteBuffer: try await response.body.collect(upTo: 16 << 10))
                 return Response(status: status, headers: fields, body: body)

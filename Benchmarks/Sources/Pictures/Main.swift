@@ -2,8 +2,8 @@ import Curlew
 import CurlewImages
 import Glibc
 
-/// `bench-images make FOLDER COUNT`: makes JPEGs of about a megabyte. `bench-images run BASE-URL COUNT FOLDER`: downloads them through an
-/// `ImageDownloader`, and writes thumbnails of 200 pixels.
+/// `bench-images make FOLDER COUNT` makes JPEGs of about a megabyte. `bench-images run BASE-URL COUNT FOLDER` downloads
+/// them through an `ImageDownloader` and writes thumbnails of 200 pixels.
 @main
 struct Main {
     static func main() async throws {
@@ -12,7 +12,7 @@ struct Main {
         if words[1] == "make" { try make(in: words[2], count) } else { try await run(words[2], count, into: words[4]) }
     }
 
-    /// Noise over a gradient: as hard to compress as a photograph.
+    /// Makes images of noise over a gradient, which are as hard to compress as photographs.
     private static func make(in folder: String, _ count: Int) throws {
         let (width, height) = (2400, 1600)
         var state: UInt64 = 88_172_645_463_325_252

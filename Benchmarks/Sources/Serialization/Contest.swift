@@ -1,32 +1,32 @@
 internal import Glibc
 
-/// One piece of work that several do.
+/// A workload that several entrants perform.
 struct Contest {
-    /// One who does it.
+    /// An entrant of a contest.
     struct Entrant {
         let name: String
-        /// Does the work once.
-        /// - Returns: A number that depends on what came out, so that no part of the work can be left out.
+        /// Performs the work once.
+        /// - Returns: A number that depends on the result, so that the optimizer cannot remove any work.
         let work: () async throws -> Int
     }
 
     let workload: String
-    /// How often the work is done in a round.
+    /// The number of repetitions in a round.
     let repetitions: Int
-    /// The last one is the peer that the others are compared with.
+    /// The entrants; the last one is the peer that the others are compared with.
     let entrants: [Entrant]
 
-    /// The contest with one client alone, or as it is.
+    /// Returns the contest with only one client, or unchanged for nil.
     func only(_ client: String?) -> Contest {
         guard let client else { return self }
         return Contest(
             workload: workload, repetitions: repetitions, entrants: entrants.filter { $0.name == client })
     }
 
-    /// The median of some rounds, in which all do the work in turn.
+    /// The medians of some rounds, in which all entrants take turns.
     func rows(rounds: Int) async throws -> [Row] {
         var times: [[Double]] = entrants.map { _ in [] }
-        // A round to warm up does not count.
+        // The first round is a warm-up and does not count.
         for round in 0...rounds {
             for (index, entrant) in entrants.enumerated() {
                 let time = try await measure(entrant)
@@ -41,7 +41,7 @@ struct Contest {
         }
     }
 
-    /// Has the first entrant do the work so often, and nothing else.
+    /// Repeats the work of the first entrant, and nothing else.
     func repeatFirst(_ repetitions: Int) async throws {
         let expected = try await entrants[0].work()
         for _ in 0..<repetitions {
@@ -51,7 +51,7 @@ struct Contest {
         }
     }
 
-    /// Microseconds of processor time that the work takes once.
+    /// The processor time of the work in microseconds.
     private func measure(_ entrant: Entrant) async throws -> Double {
         let expected = try await entrant.work()
         let start = Self.processorTime()
@@ -63,7 +63,7 @@ struct Contest {
         return (Self.processorTime() - start) * 1e6 / Double(repetitions)
     }
 
-    /// Seconds, of all threads: other programs on the machine do not count.
+    /// The processor time of all threads in seconds, without other programs on the machine.
     private static func processorTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -71,7 +71,7 @@ struct Contest {
     }
 }
 
-/// The work came to something else than it should have.
+/// An error for a result that differs from the expected one.
 struct WrongResult: Error {
     let workload: String
     let client: String

@@ -2,12 +2,12 @@ internal import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// A list of numbers read from the body of a response, against Foundation's decoder alone.
+/// Decodes a list of integers from the body of a response, compared with Foundation's decoder alone.
 func jsonDecodingIntegers() throws -> Contest {
     try numbers("json-decode-integers", (0..<15_000).map { $0 * 7919 % 100_003 })
 }
 
-/// The same for doubles with all the digits that tell them apart.
+/// Decodes a list of doubles with all their significant digits, compared with Foundation's decoder alone.
 func jsonDecodingDoubles() throws -> Contest {
     try numbers("json-decode-doubles", (1...3_500).map { 1 / Double($0) + Double($0 % 97) })
 }
@@ -30,7 +30,7 @@ private func numbers<Number: Codable & Sendable & BitsOfNumber>(
         ])
 }
 
-/// What both kinds of numbers have: bits.
+/// The common requirement of both kinds of numbers: their bits.
 private protocol BitsOfNumber {
     var bits: Int { get }
 }

@@ -3,7 +3,7 @@ internal import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// How large a catalogue is.
+/// The size of a catalogue.
 enum CatalogueSize: String {
     case small = "1k"
     case large = "100k"
@@ -12,13 +12,13 @@ enum CatalogueSize: String {
     var repetitions: Int { self == .small ? 2000 : 25 }
 }
 
-/// A catalogue put into a request as JSON, against Foundation's encoder.
+/// Encodes a catalogue as the JSON body of a request, compared with Foundation's encoder.
 func jsonEncoding(_ size: CatalogueSize) throws -> Contest {
     let catalogue = try JSONDecoder().decode(Catalogue.self, from: Data(catalogueText(size.bytes).utf8))
     return try jsonEncoding(catalogue, name: size.rawValue, repetitions: size.repetitions)
 }
 
-/// Integers of one to seven digits, some negative: 80 KB of them.
+/// Encodes 80 KB of integers with one to seven digits, some of them negative.
 func jsonEncodingIntegers() throws -> Contest {
     let bounds = [100, 10_000, 1_000_000, 10_000_000]
     let integers = (0..<14_000).map { (number: Int) -> Int in
@@ -28,7 +28,7 @@ func jsonEncodingIntegers() throws -> Contest {
     return try jsonEncoding(integers, name: "integers", repetitions: 25)
 }
 
-/// Doubles of up to 17 digits, as measurements and fractions have them.
+/// Encodes doubles of up to 17 digits, as in measurements and fractions.
 func jsonEncodingDoubles() throws -> Contest {
     let doubles = (1...3300).map { Double($0) / 7 + 1 / Double($0) }
     return try jsonEncoding(doubles, name: "doubles", repetitions: 25)
@@ -47,7 +47,7 @@ private func jsonEncoding(_ value: some Encodable & Sendable, name: String, repe
         ])
 }
 
-/// A catalogue read from the body of a response, against Foundation's decoder alone, which looks at less.
+/// Decodes a catalogue from the body of a response, compared with Foundation's decoder alone, which checks less.
 func jsonDecoding(_ size: CatalogueSize) throws -> Contest {
     let text = Array(catalogueText(size.bytes).utf8)
     let data = Data(text)
@@ -67,7 +67,7 @@ private func digest(_ catalogue: Catalogue) throws -> Int {
     return catalogue.items.reduce(catalogue.total) { $0 + $1.tags.count + $1.name.utf8.count }
 }
 
-/// The document that `make bench` serves, of about so many bytes.
+/// The document that `make bench` serves, with about `size` bytes.
 private func catalogueText(_ size: Int) -> String {
     var items: [String] = []
     var length = 0

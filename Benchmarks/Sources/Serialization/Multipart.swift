@@ -3,7 +3,8 @@ internal import FoundationEssentials
 
 private let boundary = "Boundary+0123456789ABCDEF"
 
-/// A form of ten fields and a file of a mebibyte, made and read chunk by chunk, against putting it together in a Data.
+/// Makes a form of ten fields and a file of a mebibyte and reads it in chunks, compared with concatenating it in a
+/// Data.
 func multipart() async throws -> Contest {
     let fields = (0..<10).map { (name: "field-\($0)", value: "The value of field number \($0)") }
     let file = [UInt8](repeating: 0x5A, count: 1 << 20)

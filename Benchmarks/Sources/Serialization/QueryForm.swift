@@ -1,7 +1,8 @@
 internal import Curlew
 internal import FoundationEssentials
 
-/// A search form of 20 pairs, some of them nested, as a query. Foundation's URLComponents gets the finished names.
+/// Encodes a search form of 20 pairs, some of them nested, as a query. Foundation's URLComponents receives the final
+/// names.
 func queryForm() throws -> Contest {
     let tree = searchForm
     let style = RequestParameters.Style()
@@ -13,7 +14,7 @@ func queryForm() throws -> Contest {
         components.queryItems = items
         return components.percentEncodedQuery ?? ""
     }
-    // They escape different characters, but mean the same.
+    // The two encoders escape different characters, but their queries have the same meaning.
     var read = URLComponents()
     read.percentEncodedQuery = try own()
     guard read.queryItems == items else { throw WrongResult(workload: "query-20-pairs", client: "curlew") }

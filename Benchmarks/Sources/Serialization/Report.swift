@@ -1,17 +1,17 @@
-/// A result.
+/// A row of the results.
 struct Row {
     let workload: String
     let client: String
-    /// Microseconds of processor time.
+    /// The median processor time in microseconds.
     let median: Double
     let ratioToPeer: Double
 }
 
-/// The table and the file of results.
+/// The output of results as a table and a file.
 enum Report {
     private static let metric = "cpu_us_per_operation"
 
-    /// A row as `bench.json` has them, one a line.
+    /// The rows in the format of `bench.json`, one per line.
     static func json(_ rows: [Row]) -> String {
         let lines = rows.map { row in
             #"  {"workload": "\#(row.workload)", "client": "\#(row.client)", "metric": "\#(metric)", "#
@@ -20,7 +20,7 @@ enum Report {
         return "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// The rows for people to read.
+    /// The rows in a readable format.
     static func lines(_ rows: [Row], withHead: Bool) -> String {
         let head = [["workload", "client", "processor µs", "x peer"]]
         let cells = rows.map { [$0.workload, $0.client, "\(rounded($0.median))", "\(rounded($0.ratioToPeer))"] }

@@ -1,10 +1,12 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Measures Curlew's serializers in this process against what one would write with Foundation, round after round in turn.
+/// A benchmark of Curlew's serializers in this process, compared with typical code for Foundation; all take turns in
+/// each round.
 @main
 struct SerializationBenchmark {
-    /// It is not `async`: the main thread of an asynchronous program ends itself, over which valgrind 3.19 breaks down.
+    /// This function is not `async`: the main thread of an asynchronous program ends itself, which crashes valgrind
+    /// 3.19.
     static func main() {
         Task.detached {
             do {
@@ -24,7 +26,7 @@ struct SerializationBenchmark {
         while true { pause() }
     }
 
-    /// Does Curlew's part of one workload, for callgrind to count.
+    /// Performs Curlew's part of one workload, so that callgrind can count instructions.
     private static func count(_ workload: String, repetitions: Int) async throws {
         let contests = [try jsonEncoding(.small), try jsonDecoding(.small)]
         guard let contest = contests.first(where: { $0.workload == workload }) else { throw UnusableArguments() }
@@ -47,15 +49,15 @@ struct SerializationBenchmark {
     }
 }
 
-/// What the command line says.
+/// The options of the command line.
 struct Options {
     var rounds = 5
     var output: String?
-    /// A part of the names of the workloads that are measured; nil is all.
+    /// A part of the names of the measured workloads; nil for all.
     var only: String?
-    /// The only client that is measured; nil is all.
+    /// The only measured client; nil for all.
     var client: String?
-    /// The workload that is only done, and not measured.
+    /// The workload that is only performed, and not measured.
     var counted: String?
     var repetitions = 0
 
@@ -81,6 +83,8 @@ struct Options {
     }
 }
 
+/// An error for invalid arguments.
+///
 /// usage: bench-serialization [--rounds N] [--only NAME] [--client NAME] [--output FILE], or --count WORKLOAD
 /// --repetitions N
 struct UnusableArguments: Error {}

@@ -3,15 +3,15 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Synchronization
 
-/// Takes a body piece by piece as a delegate: on Linux URLSession has no asynchronous sequence of bytes.
+/// A delegate that receives a body piece by piece: on Linux URLSession has no asynchronous sequence of bytes.
 final class ChunkCounter: NSObject, URLSessionDataDelegate, Sendable {
     private let received = Atomic<Int>(0)
     private let continuation: CheckedContinuation<Int, any Error>
 
     private init(_ continuation: CheckedContinuation<Int, any Error>) { self.continuation = continuation }
 
-    /// Fetches `url` and says how large it is.
-    /// - Parameter session: Whose configuration to use; a delegate needs a session of its own.
+    /// Fetches `url` and returns the size of its body.
+    /// - Parameter session: The session whose configuration is used; a delegate needs its own session.
     static func count(_ url: URL, session: URLSession) async throws -> Int {
         try await withCheckedThrowingContinuation { continuation in
             let own = URLSession(

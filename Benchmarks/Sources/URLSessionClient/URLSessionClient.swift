@@ -2,8 +2,8 @@ internal import BenchmarkKit
 internal import Foundation
 internal import FoundationNetworking
 
-/// URLSession as swift-corelibs-foundation has it. It cannot be told which certificates to trust, so that it takes no
-/// part in the workloads over TLS.
+/// URLSession of swift-corelibs-foundation. Its trusted certificates cannot be configured, so it takes no part in the
+/// workloads over TLS.
 @main
 struct URLSessionClient: BenchmarkClient {
     static let name = "urlsession"

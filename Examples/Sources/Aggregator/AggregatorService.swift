@@ -4,10 +4,11 @@ public import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
-/// A service with one route, `GET /birds/NAME`, whose answer is put together from three upstreams.
+/// A service with one route, `GET /birds/NAME`, whose answer combines data from three upstreams.
 ///
-/// It runs until its task is cancelled, or until graceful shutdown: then it takes no more connections, and answers what it
-/// has. Its session is a service of its own, which stands before this one in the group: a group shuts down in reverse order.
+/// The service runs until its task is cancelled, or until graceful shutdown: then it accepts no more connections, and
+/// answers its running requests. Its session is a separate service, which precedes this one in the group: a group shuts
+/// down in reverse order.
 public struct AggregatorService: Service {
     let session: HTTPSession
     let upstreams: Upstreams
@@ -17,12 +18,12 @@ public struct AggregatorService: Service {
     let onRunning: @Sendable (Int) async -> Void
 
     /// - Parameters:
-    ///   - session: Asks the upstreams, for all requests: they share its connections, and the budget for trying again.
-    ///   - upstreams: Where the parts come from.
-    ///   - port: The port on 127.0.0.1; 0 takes a free one.
-    ///   - deadline: How long an upstream may take, retries included.
-    ///   - logger: Takes what the service has to say.
-    ///   - onRunning: Called with the port once connections are taken.
+    ///   - session: Sends all requests to the upstreams: they share its connections, and the budget for retries.
+    ///   - upstreams: The base URLs of the upstreams.
+    ///   - port: The port on 127.0.0.1; 0 chooses a free one.
+    ///   - deadline: The time limit for an upstream, retries included.
+    ///   - logger: Receives the service's log.
+    ///   - onRunning: Called with the port once connections are accepted.
     public init(
         session: HTTPSession, upstreams: Upstreams, port: Int, deadline: Duration = .seconds(2), logger: Logger,
         onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
@@ -49,11 +50,12 @@ public struct AggregatorService: Service {
         let router = Router()
         router.get("birds/:name") { request, context in
             let bird = try context.parameters.require("name")
-            // The name becomes a part of other URLs: nothing that means something there passes.
+            // The name becomes part of other URLs, so characters with a meaning there are refused.
             guard bird.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == 0x2D }) else {
                 throw HTTPError(.badRequest, message: "a name has small letters and hyphens")
             }
-            // When the client hangs up, the task of the page is cancelled, and with it what goes on upstream.
+            // The page's task is cancelled when the client disconnects, and its upstream requests are cancelled with
+            // it.
             return try await request.body.consumeWithCancellationOnInboundClose { _ in
                 try await pages.page(of: bird, logger: context.logger)
             }

@@ -1,19 +1,19 @@
 public import Hummingbird
 
-/// What the service answers: a bird, and what could be learned of it in time.
+/// The answer of the service: a bird, and the data that arrived in time.
 public struct BirdPage: ResponseCodable, Sendable, Equatable {
-    /// What the page is about; without it there is no page.
+    /// The subject of the page; without it there is no page.
     public struct Species: Codable, Sendable, Equatable {
         public var name: String
         public var family: String
     }
 
-    /// Where the bird was seen last.
+    /// The place where the bird was seen last.
     public struct Sighting: Codable, Sendable, Equatable {
         public var place: String
     }
 
-    /// What the weather is where birds are.
+    /// The weather at the bird's place.
     public struct Weather: Codable, Sendable, Equatable {
         public var wind: Double
     }
@@ -21,6 +21,6 @@ public struct BirdPage: ResponseCodable, Sendable, Equatable {
     public var species: Species
     public var sightings: [Sighting]?
     public var weather: Weather?
-    /// The parts that are not there since their upstream failed or took too long.
+    /// The parts that are missing because their upstream failed or was too slow.
     public var missing: [String]
 }

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
 
-/// The base URLs of the three services that the pages are put together from.
+/// The base URLs of the three services that provide the data of a page.
 public struct Upstreams: Sendable {
     public var species: String
     public var sightings: String
@@ -16,15 +16,15 @@ public struct Upstreams: Sendable {
     }
 }
 
-/// Puts pages together: three upstreams are asked at once through one session.
+/// Assembles pages: one session asks three upstreams concurrently.
 struct BirdPages: Sendable {
     let session: HTTPSession
     let upstreams: Upstreams
-    /// How long an upstream may take, retries included.
+    /// The time limit for an upstream, retries included.
     let deadline: Duration
 
-    /// Cancelling the task that awaits the page cancels what is still under way upstream.
-    /// - Throws: `HTTPError`: 404 where there is no such bird; 504 or 502 where that could not be learned.
+    /// Cancelling the task that awaits the page cancels its upstream requests.
+    /// - Throws: `HTTPError`: 404 if there is no such bird; 504 or 502 if its data could not be fetched.
     func page(of bird: String, logger: Logger) async throws -> BirdPage {
         async let species = session.get(
             "\(raw: upstreams.species)/\(bird)", as: BirdPage.Species.self, timeout: deadline)
@@ -47,7 +47,7 @@ struct BirdPages: Sendable {
         }
     }
 
-    /// A part that the page can do without. Cancellation is passed on: nobody waits for the page then.
+    /// An optional part of the page. A cancellation is rethrown, because the client of the page is gone.
     private func part<Value: Sendable>(
         _ name: String, _ logger: Logger, _ fetch: () async throws -> Value
     ) async throws -> Value? {

@@ -14,8 +14,8 @@ public struct CurlewTool: AsyncParsableCommand {
 
     public init() {}
 
-    /// Reads the command line, does what it says, and ends the process: with 64 for a command line that cannot be read, else
-    /// with ``ExitStatus`` of the error.
+    /// Parses and runs the command line, and ends the process: with status 64 for an invalid command line, else with
+    /// ``ExitStatus`` of the error.
     public static func main() async {
         do {
             var command = try parseAsRoot()

@@ -36,11 +36,11 @@ enum GalleryPage {
                 }
                 let left = urls.length
                 const finish = (figure, node) => {
-                    // After a break of the stream all comes once more.
+                    // All events are repeated after a reconnection.
                     if (!figure.querySelector("progress")) return
                     figure.querySelector("img")?.remove()
                     figure.firstChild.replaceWith(node)
-                    // The stream ends; the browser would ask for it again.
+                    // The stream is closed here, because the browser would reconnect otherwise.
                     if (--left == 0) { events.close(); document.title = "Gallery: done" }
                 }
                 events.addEventListener("progress", event => take(event, (figure, percent) => {
@@ -57,7 +57,7 @@ enum GalleryPage {
                     image.src = "data:image/jpeg;base64," + data
                     finish(figure, image)
                 }))
-                // An answer that is no stream is final; a stream that breaks is asked for again.
+                // A response that is not a stream is final; a stream that breaks off is requested again.
                 events.onerror = () => {
                     if (events.readyState == EventSource.CLOSED) images.textContent = "The server has refused these images."
                 }
@@ -67,7 +67,7 @@ enum GalleryPage {
             }
             const read = () => document.getElementById("urls").value.split("\\n").map(url => url.trim()).filter(url => url)
             document.getElementById("show").onclick = () => { if (read().length) show(read()) }
-            // A page that names images after # shows them at once.
+            // A page with image URLs after # loads them at once.
             const named = decodeURIComponent(location.hash.slice(1)).split(" ").filter(url => url)
             if (named.length) { document.getElementById("urls").value = named.join("\\n"); show(named) }
         </script>

@@ -8,29 +8,29 @@ public import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
-/// A service with a page that shows thumbnails of remote images as they come.
+/// A service with a page that shows thumbnails of remote images as they arrive.
 ///
 /// - `GET /` is the page.
-/// - `GET /events?url=…&url=…` streams what becomes of the images as server-sent events: `progress`, `part` for what has come of one, and, once
-///   each, `image` or `failure`.
+/// - `GET /events?url=…&url=…` streams the progress of the images as server-sent events: `progress`, `part` for a
+///   partial image, and, once each, `image` or `failure`.
 /// - `GET /thumbnail?url=…` is an image as a JPEG of at most 200 pixels.
 ///
-/// Whoever may name URLs for a server to fetch must not reach what only the server reaches: the session should have
-/// `AddressPolicy.publicOnly`, as that of `gallery-server` has.
+/// Clients that name URLs for a server to fetch must not reach hosts that only the server can reach: the session should
+/// have `AddressPolicy.publicOnly`, like that of `gallery-server`.
 public struct GalleryService: Service {
     let downloader: ImageDownloader
     let port: Int
     let logger: Logger
     let onRunning: @Sendable (Int) async -> Void
 
-    /// The most images of one page.
+    /// The maximum number of images per page.
     static let limit = 100
 
     /// - Parameters:
     ///   - session: Fetches the images.
-    ///   - port: The port on 127.0.0.1; 0 takes a free one.
-    ///   - logger: Takes what the service has to say.
-    ///   - onRunning: Called with the port once connections are taken.
+    ///   - port: The port on 127.0.0.1; 0 chooses a free one.
+    ///   - logger: Receives the service's log.
+    ///   - onRunning: Called with the port once connections are accepted.
     public init(
         session: HTTPSession, port: Int, logger: Logger,
         onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
@@ -72,14 +72,14 @@ public struct GalleryService: Service {
                 status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
                 body: ResponseBody { writer in
                     let events = AsyncChannel<GalleryEvents>()
-                    // An error of the writer ends this function, which cancels what is not there yet.
+                    // An error of the writer ends this function, which cancels the remaining downloads.
                     async let following: Void = GalleryEvents.follow(urls, downloader, events)
                     for await event in events { try await writer.write(ByteBuffer(string: event.text)) }
                     await following
                     try await writer.finish(nil)
                 })
         }
-        // Readers that stop reading are not waited for, and are not many.
+        // Clients that stop reading are disconnected, and the number of clients is limited.
         let application = Application(
             router: router, server: .http1(configuration: HTTP1Channel.Configuration(idleTimeout: .seconds(60))),
             configuration: ApplicationConfiguration(
@@ -91,15 +91,15 @@ public struct GalleryService: Service {
     }
 }
 
-/// What becomes of the images of a page.
+/// An event about an image of a page.
 struct GalleryEvents {
-    /// The event as it is streamed (HTML, server-sent events). Its data is one line.
+    /// The event in the text format of server-sent events (HTML standard). Its data is one line.
     let text: String
 
     private init(_ kind: String, _ index: Int, _ rest: String) { text = "event: \(kind)\ndata: \(index) \(rest)\n\n" }
 
-    /// Sends the events of all images, as they come, and finishes. An image whose events are not read yet waits, and its progress and parts that
-    /// are out of date meanwhile are left out.
+    /// Sends the events of all images as they come, and finishes. An image with unread events waits, and its outdated
+    /// progress and partial images are dropped.
     static func follow(_ urls: [String], _ downloader: ImageDownloader, _ events: AsyncChannel<GalleryEvents>) async {
         await withTaskGroup { images in
             for (index, url) in urls.enumerated() {
@@ -116,14 +116,14 @@ struct GalleryEvents {
         for await phase in downloader.image(url) {
             switch phase {
             case .progress(let progress):
-                // A hundred steps at most, however large the image is.
+                // Progress has at most a hundred steps, however large the image is.
                 guard let total = progress.received.total, total > 0 else { continue }
                 let percent = Int(progress.received.wire * 100 / total)
                 guard percent > shown else { continue }
                 shown = percent
                 await events.send(GalleryEvents("progress", index, "\(percent)"))
             case .partial(let image):
-                // What is not there yet is transparent.
+                // The missing pixels of a partial image are transparent.
                 guard let bytes = try? image.encoded(as: .png) else { continue }
                 await events.send(GalleryEvents("part", index, Data(bytes).base64EncodedString()))
             case .cached(let image), .loaded(let image):

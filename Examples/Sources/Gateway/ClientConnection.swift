@@ -5,11 +5,11 @@ internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// A connection from a client. It does what Hummingbird's routes have no way to do:
+/// A connection from a client, with features that Hummingbird's routes lack:
 ///
-/// - A client that hangs up cancels what goes on for it upstream. One that closes its half of the connection while it waits counts as
-///   gone, as it does for nginx.
-/// - An answer to HEAD without a length gets no chunks: NIO's encoder does not know what was asked.
+/// - A client that disconnects cancels its upstream request. A client that closes its half of the connection while it
+///   waits counts as disconnected, as in nginx.
+/// - An answer to HEAD without a length gets no chunks: NIO's encoder does not know the method of the request.
 final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Sendable {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -17,10 +17,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Sen
     typealias OutboundOut = HTTPResponsePart
 
     private struct State {
-        /// The methods of requests that have no answer yet, the oldest first.
+        /// The methods of the unanswered requests, oldest first.
         var methods: [HTTPRequest.Method] = []
         var isGone = false
-        /// The exchange with the upstream for the oldest request.
+        /// The upstream exchange of the oldest request.
         var task: TaskActor?
     }
 
@@ -29,7 +29,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Sen
 
     init(_ clients: ClientConnections) { self.clients = clients }
 
-    /// Cancels an exchange when the client has gone, before the answer to its oldest request was sent.
+    /// Cancels an exchange if the client disconnects before the answer to its oldest request was sent.
     func cancelWhenGone(_ task: TaskActor) {
         let isGone = state.withLockedValue { state in
             state.task = task
@@ -77,12 +77,12 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Sen
             return state.methods.isEmpty ? nil : state.methods.removeFirst()
         }
         guard method == .head else { return context.write(data, promise: promise) }
-        // It has no bytes, and keeps the promise in its order.
+        // The empty buffer fulfils the promise in order.
         context.write(wrapOutboundOut(.body(ByteBuffer())), promise: promise)
     }
 }
 
-/// The connections from clients, by their channels.
+/// The client connections by their channels.
 final class ClientConnections: Sendable {
     private let connections = NIOLockedValueBox<[ObjectIdentifier: ClientConnection]>([:])
 

@@ -9,8 +9,8 @@ public import ServiceLifecycle
 
 /// A reverse proxy: it forwards every request to one upstream.
 ///
-/// It runs until its task is cancelled, or until graceful shutdown: then it takes no more connections, and answers what it has. Its
-/// session is a service of its own, which stands before this one in the group.
+/// The service runs until its task is cancelled, or until graceful shutdown: then it accepts no more connections, and
+/// answers its running requests. Its session is a separate service, which precedes this one in the group.
 public struct GatewayService: Service {
     let upstream: HTTPSession
     let rules: HTTPSession.Forwarding
@@ -20,10 +20,10 @@ public struct GatewayService: Service {
 
     /// - Parameters:
     ///   - upstream: The session of the upstream, whose URL is the session's base.
-    ///   - rules: The rules by which requests are forwarded.
-    ///   - port: The port on 127.0.0.1; 0 takes a free one.
-    ///   - logger: Takes what the service has to say.
-    ///   - onRunning: Called with the port once connections are taken.
+    ///   - rules: The rules of forwarding.
+    ///   - port: The port on 127.0.0.1; 0 chooses a free one.
+    ///   - logger: Receives the service's log.
+    ///   - onRunning: Called with the port once connections are accepted.
     public init(
         upstream: HTTPSession, rules: HTTPSession.Forwarding, port: Int, logger: Logger,
         onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
@@ -56,7 +56,7 @@ public struct GatewayService: Service {
         }
         let application = Application(
             responder: route,
-            // A client that is silent in the middle of a request is given up.
+            // A client that is silent in the middle of a request is disconnected.
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
                     additionalChannelHandlers: [ClientConnection(clients)], idleTimeout: .seconds(60))),
@@ -67,7 +67,7 @@ public struct GatewayService: Service {
     }
 }
 
-/// What the route knows of a request.
+/// The context of a request.
 struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

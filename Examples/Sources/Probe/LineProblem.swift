@@ -1,7 +1,7 @@
-/// Why a line is not carried out.
+/// The reason why a line is not executed.
 enum LineProblem: Error, Hashable {
-    /// It breaks the protocol: answered with the code `bad-request`.
+    /// A violation of the protocol, answered with the code `bad-request`.
     case unusable(String)
-    /// It asks for what the library, or the probe, does not do: answered with `skip`.
+    /// A request for a feature that the library or the probe lacks, answered with `skip`.
     case unsupported(String)
 }

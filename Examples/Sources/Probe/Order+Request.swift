@@ -2,7 +2,7 @@ internal import Curlew
 internal import HTTPTypes
 
 extension Order {
-    /// The session that the order names with the settings it has, behind the standard chain as the order wants it.
+    /// The session that the order names, with its settings and the standard chain that the order requires.
     func chainedSession(of probe: Probe) async throws -> HTTPSession {
         let key = SessionTable.Key(name: session, security: try await security.policy())
         let transport = try await probe.session(key).transport
@@ -20,7 +20,7 @@ extension Order {
         return session
     }
 
-    /// Uploads a file by a protocol of resumable uploads, or the rest of it if there is a token of an earlier time.
+    /// Uploads a file by a resumable protocol, or the rest of it if there is an earlier token.
     func resume(
         _ path: String, _ dialect: ResumableUpload.Dialect, in session: HTTPSession,
         progress: @escaping @Sendable (ResumableUpload.Progress) -> Void
@@ -30,7 +30,7 @@ extension Order {
         upload.tokenFile = uploadToken
         if let uploadToken, Descriptor.isFile(uploadToken) {
             let token = try await UploadToken(contentsOf: uploadToken)
-            // One of another URL is of no use any more.
+            // A token of another URL is ignored.
             if token.target == (try session.resolve(head.reference)) { upload.token = token }
         }
         return try await session.upload(
@@ -38,7 +38,7 @@ extension Order {
             upload: upload, options: head.options, progress: progress)
     }
 
-    /// Sends the request through the session's verbs, and makes something of the response.
+    /// Sends the request through the session's verbs, and serializes the response.
     func send<Serializer: ResponseSerializer>(
         in session: HTTPSession, as serializer: Serializer, _ adjust: (inout RequestOptions) -> Void = { _ in }
     ) async throws -> Serializer.Output {
@@ -49,7 +49,7 @@ extension Order {
                 head.reference, .file(uploadFile), method: head.method, as: serializer, fields: head.fields,
                 options: head.options)
         }
-        // What the verbs have no word for.
+        // Trailers and chunked bodies have no verbs.
         guard trailers.isEmpty, !isChunked else {
             return try await session.send(try request(head, in: session), as: serializer)
         }
@@ -63,7 +63,7 @@ extension Order {
             encoding: content.requestEncoding, as: serializer, fields: head.fields, options: head.options)
     }
 
-    /// The content beside which parameters go into the query; nil if they make the content themselves.
+    /// The content beside which parameters become the query; nil if they become the content.
     private func givenContent() throws -> CurlewRequest.Content? {
         if let parts = content.parts {
             guard body == nil else { throw CurlewError(.invalidRequest, "there are both a body and multipart") }
@@ -77,12 +77,12 @@ extension Order {
         return .body(requestBody)
     }
 
-    /// The parameters that go into the query beside a content.
+    /// The parameters that become the query beside a content.
     private var query: RequestParameters {
         content.parts == nil || content.encoding == .query ? RequestParameters(content.parameters) : .none
     }
 
-    /// The request as the library takes it.
+    /// The request as the library's type.
     func request(in session: HTTPSession) throws -> CurlewRequest { try request(try head(in: session), in: session) }
 
     private func request(_ head: Head, in session: HTTPSession) throws -> CurlewRequest {
@@ -100,7 +100,7 @@ extension Order {
         return request
     }
 
-    /// What all requests have.
+    /// The common part of all requests.
     private struct Head {
         let method: HTTPRequest.Method
         let reference: URIReference
@@ -130,7 +130,7 @@ extension Order {
         var options = options
         options.versionPolicy = try versionPolicy(for: uri)
         options.redirects = redirectPolicy
-        // Unless the line says otherwise, nothing is sent again.
+        // The default is a single attempt.
         options.maximumAttempts = options.maximumAttempts ?? 1
         if let proxy {
             let url = try proxyLogin?.proxy(proxy) ?? (proxy == "environment" ? nil : Proxy(proxy))
@@ -166,7 +166,7 @@ extension Order {
     }
 }
 
-/// The bytes of another body, whose length is not said.
+/// The bytes of another body, without its length.
 private struct UnmeasuredChunks: AsyncSequence, Sendable {
     let body: CurlewRequest.Body
 

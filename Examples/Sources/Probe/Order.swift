@@ -1,7 +1,7 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// What a line asks for: its fields, read and checked one by one.
+/// The order of a line: its fields, parsed and checked.
 struct Order: Sendable {
     var operation = Operation.fetch
     var session: String?
@@ -9,20 +9,20 @@ struct Order: Sendable {
     // The request.
     var method: String?
     var url: String?
-    /// What the URL is resolved against.
+    /// The base URL.
     var base: String?
     var fields: [RawField] = []
     var body: Body?
     var isChunked = false
     var trailers: [RawField] = []
     var content = Content()
-    /// The file that is sent as an upload.
+    /// The file of an upload.
     var uploadFile: String?
     var resumable: ResumableUpload.Dialect?
-    /// Where the token of a resumable upload is kept.
+    /// The path of a resumable upload's token.
     var uploadToken: String?
 
-    // How it is carried.
+    // The route.
     var options = RequestOptions()
     var version = Version.negotiated
     var hosts: [ConnectionRoute.HostOverride] = []
@@ -33,16 +33,16 @@ struct Order: Sendable {
     var credentials: Credentials?
     var security = SecuritySettings()
 
-    // What becomes of the response.
+    // The treatment of the response.
     var redirect = Redirect.follow
     var redirectLimit = 20
     var bodyLimit: ByteSize?
     var reading = Reading()
     var download: Download?
-    /// The mode in which the session's cache is made.
+    /// The mode in which the session's cache is created.
     var cacheMode: HTTPCache.Mode?
 
-    // What other operations are about.
+    // The subject of other operations.
     var target: JSONValue?
     var subject: String?
 
@@ -62,7 +62,7 @@ struct Order: Sendable {
 }
 
 extension Order {
-    /// Reads a line by the table of its operation's fields. What is unusable is told before what is unsupported.
+    /// Parses a line by the table of its operation's fields. An invalid value is reported before an unsupported one.
     init(_ line: RequestLine) throws {
         if let problem = line.problem { throw LineProblem.unusable(problem) }
         if let name = try line.members.first(where: { $0.name == "op" }).map(FieldValue.init)?.stringOrNull() {
@@ -85,7 +85,7 @@ extension Order {
         guard let rule = operation.rules.first(where: { $0.name == field.name }) else {
             throw LineProblem.unsupported("field \(field.name)")
         }
-        // Null stands for the default everywhere but in an id.
+        // Null means the default, except in an id.
         guard field.value != .null || rule.takesNull else { return }
         try rule.take(field, &self)
     }

@@ -1,9 +1,9 @@
 internal import Curlew
 
-/// Carries out lines of the conformance protocol with Curlew's public interface, as `Examples/PROBE.md` says.
+/// Executes lines of the conformance protocol through Curlew's public interface, as described in `Examples/PROBE.md`.
 ///
-/// A line is begun as soon as it is accepted and answered when it is done; whoever accepts lines does not wait for that.
-/// What one kind of line does stands in `Operations/`, what one field means in `Fields/`.
+/// A line is started as soon as it is accepted and answered when it is done; `accept` does not wait for that. The kinds
+/// of lines are in `Operations/`, the fields in `Fields/`.
 package actor Probe {
     private struct Running {
         let id: JSONValue
@@ -15,10 +15,10 @@ package actor Probe {
     private var lastNumber = 0
     private var sessions = SessionTable()
 
-    /// - Parameter write: Takes an answer, a line without its end. It is called for many at once.
+    /// - Parameter write: Writes an answer, a line without its end. It is called concurrently.
     package init(write: @escaping @Sendable ([UInt8]) async -> Void) { self.write = write }
 
-    /// Begins what a line asks for.
+    /// Starts the operation of a line.
     package func accept(_ line: InputLine) {
         let line = RequestLine(line)
         let answering = Answering(id: line.id, write: write)
@@ -31,7 +31,7 @@ package actor Probe {
         }
     }
 
-    /// Waits until all that was begun is answered, then closes the connections.
+    /// Waits until all started operations are answered, then closes the connections.
     package func finish() async {
         while let next = running.values.first { await next.task.value }
         await sessions.shutdown()
@@ -49,40 +49,41 @@ package actor Probe {
 
     private func forget(_ number: Int) { running[number] = nil }
 
-    // MARK: For operations
+    // MARK: Operations
 
-    /// Cancels what is under way with that id.
-    /// - Returns: Whether there was anything.
+    /// Cancels the running requests with this id.
+    /// - Returns: True if there was any.
     func cancel(_ id: JSONValue) -> Bool {
         let found = running.values.filter { $0.id == id }
         for one in found { one.task.cancel() }
         return !found.isEmpty
     }
 
-    /// The session of that name with those settings; made when it is first asked for.
+    /// The session with this name and these settings; created on first use.
     func session(_ key: SessionTable.Key) throws -> HTTPSession { try sessions.session(key) }
 
-    /// The cookies of the sessions of that name.
+    /// The cookies of the sessions with this name.
     func cookies(of name: String?) -> CookieJar { sessions.cookies(of: name) }
 
-    /// The cache of that session.
+    /// The cache of this session.
     func cache(_ key: SessionTable.Key) -> HTTPCache { sessions.cache(key) }
 
-    /// The caches of the sessions of that name.
+    /// The caches of the sessions with this name.
     func caches(named name: String?) -> [HTTPCache] { sessions.caches(named: name) }
 
-    /// The sessions of that name, one for each of the settings that were asked for.
+    /// The sessions with this name, one for each combination of settings.
     func sessions(named name: String?) -> [HTTPSession] { sessions.all(named: name) }
 
-    /// Counts an order that sends requests, from the moment its line is read. The first one decides on the cache of its session.
+    /// Counts an order that sends requests, from the moment its line is read. The first one determines the cache of its
+    /// session.
     func enter(_ order: Order) { sessions.enter(order.session, order.cacheMode) }
 
-    /// Whether orders that were counted are under way: connecting too, before there is any session.
+    /// True if counted orders run: also while they connect, before there is any session.
     func isBusy(_ session: String?) -> Bool { sessions.isBusy(session) }
 
     private func leave(_ session: String?) { sessions.leave(session) }
 
-    /// Does the work of an order that was counted, and counts it no more before its answer can be read.
+    /// Does the work of a counted order, and stops counting it before its answer is readable.
     nonisolated func leaving<Result: Sendable>(
         _ session: String?, _ work: () async throws -> Result
     ) async throws -> Result {

@@ -1,18 +1,18 @@
-/// An id as it came: it goes back byte for byte, and is compared as a value.
+/// An id: returned byte for byte, and compared as a value.
 struct Identifier: Sendable {
     let value: JSONValue
     let text: [UInt8]
 
-    /// For a line without an id.
+    /// The id of a line without one.
     static let null = Identifier(value: .null, text: Array("null".utf8))
 }
 
-/// A line of the input as a list of members, read as far as it can be.
+/// An input line as a list of members, read as far as possible.
 struct RequestLine: Sendable {
     private(set) var id = Identifier.null
-    /// All but the id.
+    /// All members except the id.
     private(set) var members: [JSONValue.Member] = []
-    /// Why the line cannot be used, if it cannot.
+    /// The reason why the line is invalid, if it is.
     private(set) var problem: String?
 
     init(_ line: InputLine) {

@@ -1,22 +1,22 @@
 internal import Curlew
 
-/// The sessions by their names. Settings that the library keeps a session, and the protocol a request, tell sessions of
-/// one name apart: they share nothing, as connections made under other settings must not be used.
+/// The sessions by their names. Settings that are per session in the library and per request in the protocol separate
+/// sessions of one name: they share no connections.
 struct SessionTable {
     struct Key: Hashable, Sendable {
-        /// nil is the default session.
+        /// The name of the session; nil for the default session.
         var name: String?
         var security = SecurityPolicy.system
     }
 
     private var sessions: [Key: HTTPSession] = [:]
-    /// A jar a name, whatever the other settings.
+    /// The cookie jars, one per name, whatever the other settings.
     private var jars: [String?: CookieJar] = [:]
-    /// A cache a session: what came under other settings may not be used.
+    /// The caches, one per session: responses under other settings must not be used.
     private var caches: [Key: HTTPCache] = [:]
-    /// The modes of the caches of a name, as its first line says.
+    /// The cache modes by name, from the first line of each.
     private var modes: [String?: HTTPCache.Mode] = [:]
-    /// How many orders with requests are under way, by the name of their session.
+    /// The number of running orders with requests, by the name of their session.
     private var busy: [String?: Int] = [:]
 
     mutating func session(_ key: Key) throws -> HTTPSession {
@@ -37,7 +37,7 @@ struct SessionTable {
 
     mutating func cache(_ key: Key) -> HTTPCache {
         if let known = caches[key] { return known }
-        // A session of the probe acts as one user, with one jar of cookies, unless its first line says otherwise.
+        // A session of the probe acts as one user, with one cookie jar, unless its first line sets another mode.
         let made = HTTPCache(mode: modes[key.name] ?? .singleUser)
         caches[key] = made
         return made
@@ -47,7 +47,7 @@ struct SessionTable {
 
     func all(named name: String?) -> [HTTPSession] { sessions.filter { $0.key.name == name }.map(\.value) }
 
-    /// - Parameter mode: The mode of the cache that the line asks for.
+    /// - Parameter mode: The cache mode that the line requires.
     mutating func enter(_ name: String?, _ mode: HTTPCache.Mode?) {
         if modes[name] == nil { modes[name] = mode ?? .singleUser }
         busy[name, default: 0] += 1

@@ -1,16 +1,16 @@
 import Glibc
 import Probe
 
-/// The conformance probe: `Examples/PROBE.md` says what it reads and writes.
+/// The conformance probe: `Examples/PROBE.md` describes its input and output.
 @main
 struct Main {
     static func main() async {
-        // A reader that goes away is an answer that cannot be written, not a signal.
+        // A closed output is a failed write, not a signal.
         signal(SIGPIPE, SIG_IGN)
         let input = LineReader(descriptor: STDIN_FILENO)
         let output = LineWriter(descriptor: STDOUT_FILENO)
         let probe = Probe { line in
-            // Nobody listens any more: there is nothing left to do, and nobody to tell.
+            // Without a reader of the answers the program has nothing left to do.
             if await !output.write(line) { _exit(0) }
         }
         while let line = await input.next() { await probe.accept(line) }

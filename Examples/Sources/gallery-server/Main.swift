@@ -6,8 +6,8 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// `gallery [PORT]`: a page that shows thumbnails of remote images, on port 8080 of this machine. It prints its own URL once it takes
-/// connections. An interrupt or SIGTERM ends it gracefully.
+/// `gallery [PORT]`: a page that shows thumbnails of remote images, on port 8080 of this machine by default. The
+/// program prints its own URL once it accepts connections. An interrupt or SIGTERM ends it gracefully.
 @main
 struct Main {
     static func main() async throws {
@@ -17,7 +17,7 @@ struct Main {
         }
         let logger = Logger(label: "gallery")
         var configuration = SessionConfiguration()
-        // Whoever sees the page names what is fetched: nothing of this machine's own network.
+        // Visitors of the page choose the URLs, so addresses of this machine's own network are refused.
         configuration.addressPolicy = .publicOnly
         let session = try HTTPSession(configuration: configuration, chain: .caching())
         let gallery = GalleryService(session: session, port: Int(port), logger: logger) { port in

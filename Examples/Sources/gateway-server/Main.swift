@@ -6,8 +6,8 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// `gateway PORT UPSTREAM`: the port to listen on, and the base URL of the upstream. It prints its own URL once it takes connections. An
-/// interrupt or SIGTERM ends it gracefully.
+/// `gateway PORT UPSTREAM`: the port to listen on, and the base URL of the upstream. The program prints its own URL
+/// once it accepts connections. An interrupt or SIGTERM ends it gracefully.
 @main
 struct Main {
     static func main() async throws {
@@ -24,7 +24,8 @@ struct Main {
             print("http://127.0.0.1:\(port)/")
             fflush(nil)
         }
-        // Shut down in reverse order: first the server answers what it has, then its session ends.
+        // The services shut down in reverse order: first the server answers its running requests, then its session
+        // ends.
         let group = ServiceGroup(
             services: [SessionService(upstream, deadline: .seconds(5), logger: logger), gateway],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

@@ -7,11 +7,11 @@ final class AggregatorProcess {
     private var lines: AsyncStream<String>.Iterator
     private let ended: AsyncStream<Int32>
 
-    /// - Parameter arguments: What stands after the program's name.
+    /// - Parameter arguments: The arguments after the program's name.
     init(_ arguments: [String]) throws {
         let (ended, end) = AsyncStream.makeStream(of: Int32.self)
         self.ended = ended
-        // Beside the program that runs the tests.
+        // The executable is beside the program that runs the tests.
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         process.executableURL = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(
             "aggregator")
@@ -43,7 +43,7 @@ final class AggregatorProcess {
         }
     }
 
-    /// The next line of its output; nil at the end.
+    /// The next line of the output; nil at the end.
     func nextLine() async -> String? { await lines.next(isolation: #isolation) }
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
@@ -51,6 +51,6 @@ final class AggregatorProcess {
     /// The exit status, negative for a signal.
     func status() async -> Int32? { await ended.first { _ in true } }
 
-    // A test that fails leaves nothing behind.
+    // A failed test must not leave the process behind.
     deinit { if process.isRunning { process.terminate() } }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Aggregator
 
-@Suite("A server that puts pages together", .timeLimit(.minutes(1)))
+@Suite("A server that assembles pages", .timeLimit(.minutes(1)))
 struct AggregatorTests {
     private static func json(_ text: String) -> MockResponse {
         MockResponse(fields: [.contentType: "application/json"], body: .bytes(Array(text.utf8)))
@@ -18,9 +18,9 @@ struct AggregatorTests {
     private static let places = json(#"[{"place":"Texel"},{"place":"Sylt"}]"#)
     private static let wind = json(#"{"wind":7.5}"#)
 
-    @Test("three upstreams are asked at once, over connections that later pages use again")
+    @Test("a page asks its three upstreams concurrently, and later pages reuse the connections")
     func together() async throws {
-        // None of the three answers before all have been asked.
+        // Each of the three upstreams answers only after all have been asked.
         let asked = Gathering(of: 3)
         let kitchen = try await Kitchen.start(
             species: { _ in try await asked.arrive(Self.curlew) },
@@ -37,7 +37,8 @@ struct AggregatorTests {
     }
 
     @Test(
-        "a page goes without an upstream that fails", arguments: [HTTPResponse.Status.internalServerError, .notFound])
+        "a page is served without an upstream that fails",
+        arguments: [HTTPResponse.Status.internalServerError, .notFound])
     func failing(_ status: HTTPResponse.Status) async throws {
         let kitchen = try await Kitchen.start(
             species: { _ in Self.curlew }, sightings: { _ in MockResponse(status: status) }, weather: { _ in Self.wind }
@@ -48,7 +49,7 @@ struct AggregatorTests {
         try await kitchen.close()
     }
 
-    @Test("a page goes without an upstream that takes too long")
+    @Test("a page is served without an upstream that is too slow")
     func slow() async throws {
         let never = TestClock()
         let kitchen = try await Kitchen.start(
@@ -73,7 +74,9 @@ struct AggregatorTests {
         try await kitchen.close()
     }
 
-    @Test("a name that would mean something in a URL is refused", arguments: ["a%2Fb", "..%2Fx", "a%3Fb", "A", "%00"])
+    @Test(
+        "a name with characters that have a meaning in a URL is refused",
+        arguments: ["a%2Fb", "..%2Fx", "a%3Fb", "A", "%00"])
     func name(_ text: String) async throws {
         let kitchen = try await Kitchen.start(
             species: { _ in Self.curlew }, sightings: { _ in Self.places }, weather: { _ in Self.wind })
@@ -110,7 +113,7 @@ struct AggregatorTests {
         try await kitchen.close()
     }
 
-    @Test("graceful shutdown answers what it has, and ends")
+    @Test("graceful shutdown answers the running requests and then ends")
     func graceful() async throws {
         let gate = TestClock()
         let (asked, tell) = AsyncStream.makeStream(of: Void.self)
@@ -131,7 +134,7 @@ struct AggregatorTests {
         try await kitchen.close()
     }
 
-    @Test("SIGTERM lets the program answer the request that it has, and end with 0")
+    @Test("SIGTERM lets the program answer the running request and exit with 0")
     func terminate() async throws {
         let gate = TestClock()
         let kinds: [MockServer.Handler] = [
@@ -157,7 +160,7 @@ struct AggregatorTests {
         for upstream in upstreams { await upstream.shutdown() }
     }
 
-    /// True if no connection can be made.
+    /// True if connections are refused.
     private func refuses(_ url: String) async -> Bool {
         guard let stranger = try? HTTPSession(chain: .bare) else { return false }
         let outcomes = await stranger.warm(up: [url])

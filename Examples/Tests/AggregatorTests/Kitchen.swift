@@ -5,7 +5,7 @@ import CurlewTesting
 import Logging
 import ServiceLifecycle
 
-/// The service between three upstreams and a client, all of one test.
+/// The service between three upstreams and a client, for one test.
 struct Kitchen {
     let upstreams: [MockServer]
     let client: HTTPSession
@@ -42,7 +42,7 @@ struct Kitchen {
         return Kitchen(upstreams: upstreams, client: client, group: group, running: running)
     }
 
-    /// Ends everything; the service gracefully.
+    /// Ends all parts; the service gracefully.
     func close() async throws {
         await group.triggerGracefulShutdown()
         await client.shutdown()
@@ -51,7 +51,7 @@ struct Kitchen {
     }
 }
 
-/// A point that is passed when so many have come, again and again.
+/// A barrier that opens when the given number of tasks has arrived, repeatedly.
 actor Gathering {
     private let size: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,34 +1,34 @@
 import FoundationEssentials
 import Testing
 
-/// Curlew is imported in the very files that have a server's routes, so its names must not be those of a server framework.
-@Suite("Names beside those of a server framework")
+/// Files with a server's routes import Curlew too, so its names must not collide with those of a server framework.
+@Suite("Public names beside those of a server framework")
 struct CollisionTests {
     @Test("every public name of Curlew is used unqualified in a file that compiles")
     func everyName() throws {
         let used = try lines(of: "Examples/Tests/CollisionTests/EveryName.swift").compactMap { line -> String? in
             let words = line.split(separator: " ")
             if words.first == "extension" { return String(words[1]) }
-            // private typealias A = Name<…>
+            // The format of a line is `private typealias A = Name<…>`.
             return line.hasPrefix("private typealias ") ? words[4].split(separator: "<").first.map(String.init) : nil
         }
         #expect(Set(used).count == used.count)
         #expect(try Set(used) == publicNames())
     }
 
-    @Test("no public name of Curlew is one of Vapor's")
+    @Test("no public name of Curlew is also a public name of Vapor")
     func vapor() throws {
         let names = try lines(of: "Examples/Tests/CollisionTests/VaporNames.txt").filter { !$0.hasPrefix("#") }
         #expect(names.count > 200)
         #expect(try publicNames().isDisjoint(with: names))
     }
 
-    /// What stands at the beginning of a line in Curlew's sources: types that are nested are indented.
+    /// The public declarations at the beginning of lines in Curlew's sources; nested types are indented.
     private func publicNames() throws -> Set<String> {
         let kinds: Set<Substring> = ["struct", "class", "actor", "enum", "protocol", "typealias"]
         var files: [String] = []
         for module in ["Curlew", "CurlewImages", "CurlewJSON", "CurlewService"].map({ "Sources/\($0)" }) {
-            // ServiceTrait.swift and ImagesTrait.swift say what there is with the traits.
+            // ServiceTrait.swift and ImagesTrait.swift list the names that need the traits.
             files += try FileManager.default.subpathsOfDirectory(atPath: "\(Self.root)/\(module)")
                 .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("Trait.swift") }.map { "\(module)/\($0)" }
         }

@@ -9,17 +9,16 @@ internal import NIOSSL
 internal import ServiceLifecycle
 internal import X509
 
-// Every public name of Curlew, unqualified, in a file that imports what stands beside it on a server: the compiler stops at
-// one that is ambiguous. A test compares the list with the sources; a name that is new there comes here, a line for each.
+// Every public name of Curlew, unqualified, in a file that also imports a server framework: the compiler rejects an
+// ambiguous one. A test compares the list with the sources; each new name gets a line here.
 
-/// No type, and so nothing to extend.
+/// `Next` is not a type that can be extended.
 private typealias NameOfNext = Next<Int, Int>
 
 extension ActivityMonitor {}
 extension AddressBalancing {}
 extension AddressPolicy {}
 extension AlternativeServices {}
-extension AttemptMetrics {}
 extension AutoPurgingImageCache {}
 extension BodyResponseSerializer {}
 extension ByteSize {}
@@ -30,7 +29,6 @@ extension CallProgress {}
 extension ChainBuilder {}
 extension ChallengeAuthentication {}
 extension CircuitBreaker {}
-extension CircuitState {}
 extension CircuitTransition {}
 extension ClientIdentity {}
 extension Coalescing {}

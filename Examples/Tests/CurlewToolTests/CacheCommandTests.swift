@@ -4,7 +4,7 @@ import Testing
 
 @Suite("curlew get --cache and curlew cache", .timeLimit(.minutes(1)))
 struct CacheCommandTests {
-    @Test("what one process has stored answers the next, is listed and shown, and can be removed")
+    @Test("a response stored by one process answers the next process, is listed and shown, and can be removed")
     func twoProcesses() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.cacheControl: "max-age=3600", .contentType: "text/plain"], body: "hello")

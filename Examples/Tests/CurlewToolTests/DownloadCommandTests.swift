@@ -17,7 +17,7 @@ struct DownloadCommandTests {
         }
     }
 
-    /// What ranges were asked for; an empty text for the whole.
+    /// The requested ranges; an empty text for the full file.
     private func ranges(of server: MockServer) async -> [String] {
         var found: [String] = []
         for _ in 0..<server.requestCount { found.append(await server.takeRequest()?.fields[.range] ?? "") }
@@ -26,7 +26,9 @@ struct DownloadCommandTests {
 
     private func isWhole(_ path: String) -> Bool { FileManager.default.contents(atPath: path) == Data(bytes) }
 
-    @Test("files are saved in a folder under their own names; paths go to stdout, progress goes to stderr line by line")
+    @Test(
+        "files keep their names in a folder; stdout lists the paths, stderr shows progress line by line"
+    )
     func folder() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -43,7 +45,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("a download that fails is reported, does not stop the others, and sets the exit status")
+    @Test("a failed download is reported, does not stop the others, and sets the exit status")
     func failing() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -68,7 +70,7 @@ struct DownloadCommandTests {
     }
 
     @Test(
-        "Ctrl-C leaves a resume token, prints how to resume, and the download resumes from where it was",
+        "Ctrl-C leaves a resume token and prints a hint, and the next run resumes the download",
         arguments: [SIGINT, SIGTERM])
     func interrupted(signal: Int32) async throws {
         let server = try await site()
@@ -76,7 +78,7 @@ struct DownloadCommandTests {
         let folder = try TemporaryFolder()
         let words = ["download", server.url("/bird"), "-o", folder.path("bird")]
         let tool = try ToolProcess(words)
-        // The lines tell that it has begun, and the part file how far it is.
+        // The lines show that the download has begun, and the part file shows its progress.
         try await eventually("200,000 bytes lie in the folder") { folder.contains(200_000) }
         tool.send(signal)
         let end = await tool.end()
@@ -106,7 +108,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("a file that has the name of a token file, but is none, is left as it is")
+    @Test("a file that only has the name of a token file is left unchanged")
     func noToken() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -135,7 +137,7 @@ struct DownloadCommandTests {
     }
 
     @Test(
-        "a command line that cannot be used is refused",
+        "an invalid command line is refused",
         arguments: [
             ["download"], ["download", "http://a/", "http://b/", "-o", "file"],
             ["download", "http://a/", "--segments", "17"],
@@ -149,7 +151,7 @@ struct DownloadCommandTests {
         #expect(end.complaints.contains("Usage: curlew \(words[0])"))
     }
 
-    @Test("a file is uploaded whole, by itself or as a form, and the answer is printed")
+    @Test("a file is uploaded as a body or as a form, and the answer is printed")
     func upload() async throws {
         let server = try await MockServer.start { request in
             let body = try await request.body.collect()
@@ -168,10 +170,10 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("an upload that was interrupted goes on", arguments: ["--resumable", "--protocol=tus", "--protocol=ietf"])
+    @Test("an interrupted upload resumes", arguments: ["--resumable", "--protocol=tus", "--protocol=ietf"])
     func resumable(word: String) async throws {
         var faults = UploadServer.Faults()
-        // What was sent is not seen at once where nobody asks; this makes sure that the first part is there.
+        // Sent bytes are not visible at once; this fault makes sure that the first part has arrived.
         faults.breaks = [200_000]
         faults.statuses = [nil, 403]
         let server = try await UploadServer.start(word.hasSuffix("ietf") ? .draft(6) : .tus, faults)
@@ -191,7 +193,7 @@ struct DownloadCommandTests {
 }
 
 extension TemporaryFolder {
-    /// Whether a part file holds so many bytes.
+    /// True if a part file contains this number of bytes.
     fileprivate func contains(_ count: Int) -> Bool {
         names.contains { name in
             let size = try? FileManager.default.attributesOfItem(atPath: path(name))[.size] as? Int

@@ -10,7 +10,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("The command for images", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("curlew image", .noLeaks, .timeLimit(.minutes(1)))
 struct ImageCommandTests {
     private func image() throws -> Image {
         var pixels: [UInt8] = []
@@ -18,7 +18,7 @@ struct ImageCommandTests {
         return try Image(size: Image.Size(8, 8), pixels: pixels)
     }
 
-    @Test("an image is written in another size and format, and no file is written over")
+    @Test("an image is written in another size and format, and no existing file is overwritten")
     func written() async throws {
         let png = try image().encoded(as: .png)
         let server = try await MockServer.start { _ in
@@ -57,7 +57,7 @@ struct ImageCommandTests {
             })
     }
 
-    @Test("on a terminal a line says that an image takes a while, and goes with it")
+    @Test("a terminal shows a progress line for an image, and removes the line at the end")
     func activity() async throws {
         let png = try image().encoded(as: .png)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -71,7 +71,7 @@ struct ImageCommandTests {
         open.finish()
         let end = await tool.end()
         #expect(end.status == 0)
-        // Nothing stands behind the line: it was cleared.
+        // The sequence that clears the line follows each occurrence of its text.
         let parts = end.output.components(separatedBy: text)
         #expect(parts.dropFirst().allSatisfy { $0.hasPrefix("\r\u{1B}[K") })
         #expect(end.output.contains("png, 8 × 8"))
@@ -79,7 +79,7 @@ struct ImageCommandTests {
     }
 
     @Test(
-        "what cannot be is refused before anything is asked",
+        "an invalid command line is refused",
         arguments: [["--resize", "0x5", "a"], ["--resize", "5", "a"], ["-o", "a.gif", "u"], []])
     func refused(_ words: [String]) {
         #expect(throws: (any Error).self) { _ = try ImageCommand.parse(words) }

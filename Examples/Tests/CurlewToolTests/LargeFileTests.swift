@@ -5,8 +5,8 @@ import Glibc
 import HTTPTypes
 import Testing
 
-/// Five gibibytes each way, beyond what 32 bits count. They take a while and much of the disk: `make test-large` asks for
-/// them.
+/// Five gibibytes in each direction, more than 32 bits can count. These tests take long and need much disk space, so
+/// only `make test-large` runs them.
 @Suite(
     "Large files", .serialized, .timeLimit(.minutes(10)),
     .enabled(if: ProcessInfo.processInfo.environment["CURLEW_TEST_LARGE"] == "1", "`make test-large` runs them"))
@@ -52,7 +52,7 @@ struct LargeFileTests {
     }
 }
 
-/// A file that takes no room, but for a mark at its beginning, beyond 4 GiB, and at its end.
+/// A sparse file with marks at its beginning, beyond 4 GiB, and at its end.
 struct SparseFile: Sendable {
     let path: String
     let size: Int
@@ -76,7 +76,7 @@ struct SparseFile: Sendable {
         return Int(status.st_size)
     }
 
-    /// What stands in another file where this one has its marks.
+    /// The bytes of another file at the places of the marks.
     func marks(in path: String) throws -> [String] {
         let descriptor = open(path, O_RDONLY)
         guard descriptor >= 0 else { throw POSIXError(.ENOENT) }
@@ -88,7 +88,7 @@ struct SparseFile: Sendable {
         }
     }
 
-    /// Its bytes, a quarter of a mebibyte at a time.
+    /// The bytes of the file in chunks of 256 KiB.
     func chunks() -> Chunks { Chunks(path: path) }
 
     struct Chunks: AsyncSequence, Sendable {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("curlew queue", .timeLimit(.minutes(1)))
 struct QueueCommandTests {
-    @Test("what is added is done by another process, listed, shown and cleared")
+    @Test("another process runs the added transfers, and they are listed, shown and cleared")
     func wholeWay() async throws {
         let server = try await MockServer.start { request in
             request.path == "/missing" ? MockResponse(status: .notFound) : MockResponse(body: "hello")
@@ -37,7 +37,7 @@ struct QueueCommandTests {
         await server.shutdown()
     }
 
-    @Test("a database that is not there is an error, without the password, and needs no folder")
+    @Test("an unreachable database is an error that hides the password, and excludes a queue folder")
     func database() async throws {
         let store = "postgres://me:hunter2@127.0.0.1:1/nowhere"
         let end = await (try ToolProcess(["queue", "list", "--store", store])).end()
@@ -46,7 +46,7 @@ struct QueueCommandTests {
         #expect(both.status == 64)
     }
 
-    @Test("a worker on a terminal shows a table of what runs, and two share the work")
+    @Test("a worker shows its running transfers in a table on a terminal, and two workers share the work")
     func table() async throws {
         var content = MockResponse(body: .bytes([UInt8](repeating: 65, count: 400_000)))
         content.throttle = .init(bytes: 64 << 10, every: .milliseconds(100))

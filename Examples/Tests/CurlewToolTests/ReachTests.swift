@@ -3,7 +3,7 @@ import Testing
 
 @Suite("curlew reach", .timeLimit(.minutes(1)))
 struct ReachTests {
-    /// Why there can be no network of its own; nil if there can be.
+    /// The reason why a network namespace cannot be created; nil if it can.
     private static let obstacle: String? = {
         let probe = Process()
         probe.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
@@ -60,7 +60,8 @@ struct ReachTests {
     }
 
     @Test(
-        "an argument that is no host is a usage error", arguments: [["reach", "a b"], ["reach", "a.test", "b.test"]])
+        "an argument that is not a host is a usage error",
+        arguments: [["reach", "a b"], ["reach", "a.test", "b.test"]])
     func wrong(_ arguments: [String]) async throws {
         let process = try CommandProcess(arguments)
         #expect(await process.next() == nil)

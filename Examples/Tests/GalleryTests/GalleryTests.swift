@@ -15,7 +15,7 @@ import Testing
 
 @Suite("A gallery of remote images", .noLeaks, .timeLimit(.minutes(1)))
 struct GalleryTests {
-    /// The service, and a client before it.
+    /// The service with a client.
     private func withGallery(
         policy: AddressPolicy = .any, _ body: (HTTPSession) async throws -> Void
     ) async throws {
@@ -51,7 +51,7 @@ struct GalleryTests {
         }
     }
 
-    @Test("the page is there, and asks for events")
+    @Test("the page is served and asks for events")
     func page() async throws {
         try await withGallery { client in
             let page = try await client.get("", as: .text)
@@ -73,7 +73,7 @@ struct GalleryTests {
         await images.shutdown()
     }
 
-    @Test("images are streamed as they come, with what became of each")
+    @Test("images are streamed as they arrive, each with its result")
     func events() async throws {
         let images = try await server(try image(300, 300))
         try await withGallery { client in
@@ -97,7 +97,7 @@ struct GalleryTests {
         await images.shutdown()
     }
 
-    @Test("a page with more images than allowed is refused, and not cut off")
+    @Test("a page with too many images is refused, not truncated")
     func tooMany() async throws {
         try await withGallery { client in
             let query = (0...100).map { "url=http://127.0.0.1:1/\($0).png" }.joined(separator: "&")
@@ -106,7 +106,7 @@ struct GalleryTests {
         }
     }
 
-    @Test("what has come of an image is shown before the rest of it")
+    @Test("the received part of an image is shown before the rest arrives")
     func part() async throws {
         var numbers = SystemRandomNumberGenerator()
         let pixels = (0..<(300 * 300)).flatMap { _ -> [UInt8] in [numbers.next(), numbers.next(), 99, 255] }
@@ -133,7 +133,7 @@ struct GalleryTests {
         await images.shutdown()
     }
 
-    @Test("nothing of the server's own network is fetched")
+    @Test("addresses of the server's own network are refused")
     func forbidden() async throws {
         let images = try await server(try image(10, 10))
         try await withGallery(policy: .publicOnly) { client in
@@ -166,7 +166,7 @@ struct GalleryTests {
             let bytes = Array(try Data(contentsOf: shot.appending(path: "page.png")))
             let image = try Image(decoding: bytes)
             #expect(image.size == Image.Size(1000, 800))
-            // Two images of 200 × 200 in the colour that they have.
+            // The two images have 200 × 200 pixels of the expected colour.
             let red = stride(from: 0, to: image.pixels.count, by: 4).count { place in
                 abs(Int(image.pixels[place]) - 200) < 12 && abs(Int(image.pixels[place + 1]) - 30) < 12
                     && abs(Int(image.pixels[place + 2]) - 30) < 12
@@ -176,7 +176,7 @@ struct GalleryTests {
         await images.shutdown()
     }
 
-    /// Runs a program to its end. Not by Foundation's Process, which leaves the run loop of a thread behind.
+    /// Runs a program to its end. Foundation's Process is not used, because it leaves a thread with a run loop behind.
     private static func run(_ words: [String]) async throws -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

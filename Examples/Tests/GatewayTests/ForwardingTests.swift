@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A gateway between real servers", .noLeaks, .timeLimit(.minutes(1)))
 struct ForwardingTests {
-    @Test("a request and its answer pass, with their fields, over connections that are used again")
+    @Test("a request and its answer pass with their fields, over connections that are reused")
     func passes() async throws {
         let upstream = try await MockServer.start { request in
             MockResponse(
@@ -39,7 +39,7 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("nothing is added that the client did not send")
+    @Test("the gateway adds no field that the client did not send")
     func silent() async throws {
         let upstream = try await MockServer.start { _ in MockResponse(body: "ok") }
         let passage = try await Passage.start(to: upstream.url())
@@ -56,7 +56,7 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("contents stay coded, and redirects, cookies and challenges are the client's")
+    @Test("content codings, redirects, cookies and challenges pass to the client unchanged")
     func untouched() async throws {
         let upstream = try await MockServer.start { request in
             switch request.path {
@@ -76,7 +76,7 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("large bodies pass both ways, whole, and trailers at the end")
+    @Test("large bodies pass complete in both directions, with trailers at the end")
     func large() async throws {
         let size = 24 << 20
         let upstream = try await MockServer.start { request in
@@ -106,7 +106,7 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("an answer to HEAD has the length of the upstream's, or none, and the connection stays good")
+    @Test("an answer to HEAD keeps the Content-Length of the upstream, and the connection stays usable")
     func head() async throws {
         let upstream = try await MockServer.start { request in
             var response = MockResponse(body: "twelve bytes")
@@ -132,7 +132,8 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("answers without a body stay without one", arguments: [HTTPResponse.Status.noContent, .notModified])
+    @Test(
+        "an answer without a body is forwarded without one", arguments: [HTTPResponse.Status.noContent, .notModified])
     func empty(_ status: HTTPResponse.Status) async throws {
         let upstream = try await MockServer.start { _ in MockResponse(status: status, fields: [.eTag: #""a""#]) }
         let passage = try await Passage.start(to: upstream.url())
@@ -145,7 +146,7 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("a server that can send interim responses gets them, in order and before the answer")
+    @Test("interim responses are forwarded in order and before the answer, if the server can send them")
     func interim() async throws {
         let upstream = try await MockServer.start { _ in
             var response = MockResponse(body: "ok")
@@ -170,7 +171,7 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("an expectation goes to the upstream, which may refuse before it sees the body")
+    @Test("an expectation is forwarded to the upstream, which may refuse before it receives the body")
     func expectation() async throws {
         let upstream = try await MockServer.start { request in
             if request.path == "/refused" {
@@ -185,7 +186,7 @@ struct ForwardingTests {
             try await peer.write(
                 "PUT /taken HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc")
             let taken = try await peer.read(through: "\r\n\r\nabc")
-            // The body never comes: the answer has to.
+            // The body never arrives, but the answer must.
             try await peer.write(
                 "PUT /refused HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
             return (taken, try await peer.read(through: "\r\n\r\n"))
@@ -196,7 +197,7 @@ struct ForwardingTests {
         await upstream.shutdown()
     }
 
-    @Test("two gateways in a row add to what the first says, if they trust it")
+    @Test("the second of two gateways extends the fields of the first, if it trusts the first")
     func chain() async throws {
         let upstream = try await MockServer.start { _ in MockResponse(body: "ok") }
         let inner = try await Passage.start(
@@ -221,7 +222,7 @@ struct ForwardingTests {
 
     @Test("a gateway that leads to itself answers 508 after one round")
     func loop() async throws {
-        // The port is known once the gateway runs: whoever comes there is sent back to the gateway by a second one.
+        // The port is known once the gateway runs: a second gateway sends its requests back to the first.
         let port = AsyncStream.makeStream(of: Int.self)
         let back = try await RawServer.start { connection in
             let head = try await connection.readHead()

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("A gateway whose client or upstream misbehaves", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A gateway with a faulty client or upstream", .noLeaks, .timeLimit(.minutes(1)))
 struct GatewayFaultTests {
-    @Test("an upstream that is not there, or does not answer with HTTP, is a 502")
+    @Test("an upstream that is unreachable or does not speak HTTP is a 502")
     func broken() async throws {
         let gone = try await RawServer.start { _ in }
         let port = gone.port
@@ -32,7 +32,7 @@ struct GatewayFaultTests {
         }
     }
 
-    @Test("an upstream that takes too long is a 504, and the hook may say it in its own way")
+    @Test("an upstream that is too slow is a 504, and the hook may replace the response")
     func slow() async throws {
         let upstream = try await RawServer.start { connection in
             while try await connection.read() != nil {}
@@ -56,7 +56,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that breaks off in a body breaks the client's off, too", arguments: [true, false])
+    @Test("an upstream that breaks off in a body breaks off the client's body", arguments: [true, false])
     func truncated(_ isChunked: Bool) async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -73,7 +73,8 @@ struct GatewayFaultTests {
             try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             return try await peer.read()
         }
-        // The connection ended before the body did; where nothing of it had passed, the gateway could still say so.
+        // The connection ended before the body did; before its first byte the gateway could still send an error
+        // response.
         if answer.hasPrefix("HTTP/1.1 200") {
             #expect(!answer.hasSuffix("0\r\n\r\n"))
             #expect(answer.utf8.count < 40_000)
@@ -84,7 +85,8 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("a client that hangs up while the upstream thinks cancels the request there", arguments: [true, false])
+    @Test(
+        "a client that disconnects before the upstream answers cancels the upstream request", arguments: [true, false])
     func clientGone(_ isHalf: Bool) async throws {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let upstream = try await RawServer.start { connection in
@@ -105,7 +107,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("a client that hangs up while an answer is awaited piece by piece cancels it")
+    @Test("a client that disconnects from a slow answer cancels the upstream request")
     func readerGone() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let upstream = try await RawServer.start { connection in
@@ -124,7 +126,9 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upload that breaks off, or is shorter than it says, does not arrive whole", arguments: ["10", nil])
+    @Test(
+        "an upload that breaks off, or is shorter than its Content-Length, does not arrive as complete",
+        arguments: ["10", nil])
     func brokenUpload(_ length: String?) async throws {
         let (reports, report) = AsyncStream.makeStream(of: Bool.self)
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -149,11 +153,11 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that answers before the upload ends is heard, and the client's connection stays good")
+    @Test("an answer that comes before the end of the upload is forwarded, and the client's connection stays usable")
     func early() async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
-            // In chunks, so that the client knows of the end by the last of them.
+            // Chunked coding shows the client the end of the body.
             try await connection.write(
                 "HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n4\r\nfull\r\n0\r\n\r\n"
             )
@@ -163,7 +167,7 @@ struct GatewayFaultTests {
         let passage = try await Passage.start(to: upstream.url())
         let answers = try await WirePeer.connected(to: passage.port) { peer in
             try await peer.write("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-            // It waits for the whole answer before it says more.
+            // The client waits for the complete answer before it sends more.
             let first = try await peer.read(through: "0\r\n\r\n")
             try await peer.write("3\r\ndef\r\n0\r\n\r\nTRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             return (first, try await peer.read())
@@ -174,7 +178,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that dies in the middle of an upload is a 502, and the client's connection stays good")
+    @Test("an upstream that dies during an upload is a 502, and the client's connection stays usable")
     func deadUpload() async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -194,7 +198,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream is no faster than a client that does not read")
+    @Test("an upstream is slowed down by a client that does not read")
     func stalledReader() async throws {
         let (counts, count) = AsyncStream.makeStream(of: Int.self)
         let upstream = try await RawServer.start { connection in
@@ -210,7 +214,7 @@ struct GatewayFaultTests {
         try await WirePeer.connected(to: passage.port) { peer in
             try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             _ = try await peer.read(through: "\r\n\r\n")
-            // What is written stands in buffers by now; whoever waits for nobody would soon have written it all.
+            // The written bytes fill buffers by now; a gateway without backpressure would soon have sent all of them.
             for await sent in counts where sent >= 2 { break }
             for _ in 0..<50_000 { await Task.yield() }
         }
@@ -223,7 +227,7 @@ struct GatewayFaultTests {
     }
 
     @Test(
-        "a request that servers could read in two ways reaches no upstream",
+        "a request with ambiguous framing reaches no upstream",
         arguments: [
             (
                 "both framings",
@@ -255,7 +259,7 @@ struct GatewayFaultTests {
             ("an encoded path upwards", "GET /x/%2e%2e/%2e%2e/secret HTTP/1.1\r\nHost: a\r\n\r\n"),
         ])
     func smuggled(_ name: String, _ request: String) async throws {
-        // Whatever reaches it: a whole request that the client did not send is what must not.
+        // A complete request that the client did not send must not reach the upstream.
         let upstream = try await MockServer.start { request in
             _ = try? await request.body.collect()
             return MockResponse(body: "ok")
@@ -269,7 +273,7 @@ struct GatewayFaultTests {
             answer.isEmpty || answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 501"), "\(name): \(answer)")
         try await passage.close()
         await upstream.shutdown()
-        // What is refused for another reason than its framing has a clear end, and is followed by the next.
+        // A request that is refused for other reasons than its framing has a clear end, and the next one follows.
         let isFramed = ["two hosts", "Connection that names Host"].contains(name) || name.contains("path")
         for await request in upstream.requests where request.isComplete {
             #expect(request.target == "/app/smuggled" && isFramed, "\(name): \(request.target)")
@@ -277,7 +281,7 @@ struct GatewayFaultTests {
     }
 
     @Test(
-        "the body of one answer never begins the next on the client's connection",
+        "bytes of one answer's body never precede the next answer on the client's connection",
         arguments: [
             "Transfer-Encoding: chunked\r\nContent-Length: 5", "Content-Length: 5\r\nTransfer-Encoding: chunked",
             "Content-Length: 500\r\nTransfer-Encoding: chunked",
@@ -309,7 +313,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("an upstream that fails leaves a HEAD without bytes, and the connection good")
+    @Test("a failed upstream gives HEAD an answer without a body, and the connection stays usable")
     func failedHead() async throws {
         let upstream = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -329,7 +333,7 @@ struct GatewayFaultTests {
         await upstream.shutdown()
     }
 
-    @Test("a gateway that shuts down answers what it has")
+    @Test("a gateway that shuts down answers its running requests")
     func shutdown() async throws {
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
         let gate = AsyncStream.makeStream(of: Void.self)

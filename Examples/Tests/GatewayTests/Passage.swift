@@ -5,10 +5,10 @@ import Gateway
 import Logging
 import ServiceLifecycle
 
-/// A gateway before an upstream, and a client before the gateway, all of one test.
+/// A gateway between an upstream and a client, for one test.
 struct Passage {
     let port: Int
-    /// A client that changes nothing.
+    /// A client that changes no message.
     let client: HTTPSession
     let group: ServiceGroup
     private let running: Task<Void, any Error>
@@ -39,7 +39,7 @@ struct Passage {
         return Passage(port: port, client: client, group: group, running: running)
     }
 
-    /// Ends everything; the gateway gracefully.
+    /// Ends all parts; the gateway gracefully.
     func close() async throws {
         await client.shutdown()
         await group.triggerGracefulShutdown()

@@ -1,11 +1,11 @@
 import NIOCore
 import NIOPosix
 
-/// A client that writes exactly the bytes a test wants, and reads what comes.
+/// A client that writes exact bytes, and reads the answer.
 struct WirePeer: Sendable {
     private let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-    /// Connects, and hangs up when the closure ends.
+    /// Connects, and disconnects at the end of the closure.
     static func connected<Value: Sendable>(
         to port: Int, _ body: @Sendable (inout Conversation) async throws -> Value
     ) async throws -> Value {
@@ -25,7 +25,7 @@ struct WirePeer: Sendable {
         }
     }
 
-    /// What is said over a connection.
+    /// The exchange of bytes over a connection.
     struct Conversation {
         let channel: any Channel
         var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
@@ -43,18 +43,18 @@ struct WirePeer: Sendable {
 
         func write(_ text: String) async throws { try await outbound.write(ByteBuffer(string: text)) }
 
-        /// Ends what is written; what comes can still be read.
+        /// Closes the sending half; the answer can still be read.
         func halfClose() { outbound.finish() }
 
-        /// Reads until `mark` has come, or the connection ends.
-        /// - Returns: What has come up to the mark and with it; all that has come if it ended.
+        /// Reads until `mark` has arrived, or the connection ends.
+        /// - Returns: The bytes up to and including the mark; all bytes if the connection ended.
         mutating func read(through mark: String? = nil) async throws -> String {
             while true {
                 if let mark, let end = text.range(of: mark) {
                     defer { text = String(text[end.upperBound...]) }
                     return String(text[..<end.upperBound])
                 }
-                // A reset ends it as well.
+                // A reset ends the reading too.
                 guard let buffer = try? await inbound.next(isolation: #isolation) else {
                     defer { text = "" }
                     return text

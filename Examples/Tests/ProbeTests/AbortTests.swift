@@ -3,7 +3,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("Abort ends a request with its own error", .timeLimit(.minutes(1)))
+@Suite("Aborted requests", .timeLimit(.minutes(1)))
 struct AbortTests {
     @Test(
         "a request is aborted before its head, whatever JSON value its id is",
@@ -38,7 +38,7 @@ struct AbortTests {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(size + 1)\r\n\r\n")
-            // More than sockets hold: when it is gone, the client has long had the head.
+            // The body exceeds the buffers of the sockets: once it is written, the client has the head.
             for _ in 0..<32 { try await connection.write([UInt8](repeating: 0x61, count: 1 << 20)) }
             try await connection.flush()
             tell.yield()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("An answer has all that the library reports", .timeLimit(.minutes(1)))
+@Suite("The answer of a request", .timeLimit(.minutes(1)))
 struct AnswerTests {
     @Test("the members of an answer stand in their documented order, with the id first")
     func order() async throws {
@@ -39,7 +39,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("every byte of a value comes back as a code point")
+    @Test("every byte of a value is returned as a code point")
     func rawBytes() async throws {
         let bytes = [UInt8](0x21...0x7E) + [0x20, 0x09] + [UInt8](0x80...0xFF)
         let server = try await rawAnswer(
@@ -66,7 +66,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("bodies of many megabytes go both ways whole")
+    @Test("bodies of many megabytes pass complete in both directions")
     func bigBodies() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .bytes(try await request.body.collect(upTo: 32 << 20)))
@@ -75,7 +75,7 @@ struct AnswerTests {
         let file = try TemporaryFile(bytes)
         let answer = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body_file":"\#(file.path)""#)
         let body = try #require(answer.string("body"))
-        // What came is as good a line to send.
+        // The received body is valid in a line to send.
         let again = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body":"\#(body)""#)
         #expect(again.bodyBytes == bytes)
         await server.shutdown()
@@ -86,7 +86,7 @@ struct AnswerTests {
         arguments: [
             ("Content-Length: 9\r\n\r\nhello", "hello", "response-truncated"),
             ("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n4\r\n", "hello", "response-truncated"),
-            // The library hands nothing out of a reading that breaks the framing.
+            // The library returns no bytes of a read with broken framing.
             ("Transfer-Encoding: chunked\r\n\r\nxyz\r\nhello", "", "invalid-response"),
         ])
     func bodyError(_ rest: String, _ body: String, _ code: String) async throws {
@@ -101,7 +101,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("a body beyond the limit breaks off", arguments: [true, false])
+    @Test("a body beyond the limit ends with an error", arguments: [true, false])
     func bodyLimit(isLengthKnown: Bool) async throws {
         let server = try await MockServer.start { _ in
             var response = MockResponse(body: .pattern(count: 100_000))

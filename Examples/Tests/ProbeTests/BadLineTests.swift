@@ -2,10 +2,10 @@ import Testing
 
 @testable import Probe
 
-@Suite("A line that cannot be used is answered, and nothing else", .timeLimit(.minutes(1)))
+@Suite("Invalid lines", .timeLimit(.minutes(1)))
 struct BadLineTests {
     @Test(
-        "an id comes back byte for byte",
+        "an id is returned byte for byte",
         arguments: [
             "1", "-0", "1.50", "1e3", "12345678901234567890123", #""a""#, #""\u0041\/\n""#, #""\ud83d\ude00""#, #""é""#,
             "null",
@@ -18,7 +18,7 @@ struct BadLineTests {
     }
 
     @Test(
-        "text that is no JSON object is a bad request without an id",
+        "a text that is not a JSON object is a bad request without an id",
         arguments: ["", " ", "junk", "5", "[1]", #""x""#, "null", #"{"url":,"id":7}"#, #"{"url":"x","#])
     func unreadable(_ line: String) async throws {
         let answer = try await ProbeDriver().ask(line)
@@ -28,7 +28,7 @@ struct BadLineTests {
     }
 
     @Test(
-        "the answer to a line that cannot be parsed has the id that stands in the part that can be read",
+        "the answer to a line that cannot be parsed has the id that was read before the error",
         arguments: [
             #"{"id":7,"url":"#, #"{"id":7,"url":"x"} x"#, #"{"id":7,"url":"x","url":"y"}"#, #"{"id":7,"id":8}"#,
             "{\"id\":7,\"url\":\"a\tb\"}",
@@ -49,7 +49,7 @@ struct BadLineTests {
     }
 
     @Test(
-        "half of a surrogate pair is a bad request wherever it stands",
+        "half of a surrogate pair is a bad request at every position",
         arguments: [
             (#"{"id":1,"url":"http://127.0.0.1:1/\ud800"}"#, "1"), (#"{"id":1,"\udc00":5}"#, "1"),
             (#"{"id":1,"headers":[["a","\ud800b"]]}"#, "1"), (#"{"id":"\ud800","op":"teleport"}"#, "null"),

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The cache of a session", .timeLimit(.minutes(1)))
 struct CacheTests {
-    /// Answers with the number of the request on its connection, fresh for an hour unless the path says otherwise; 304 to the right
-    /// condition.
+    /// Answers with the number of the request on its connection, fresh for an hour unless the path sets another
+    /// lifetime; 304 to a matching condition.
     private func server() async throws -> MockServer {
         try await MockServer.start { request in
             let fields: HTTPFields = [
@@ -19,7 +19,7 @@ struct CacheTests {
     }
 
     @Test(
-        "the modes of the Fetch standard use the cache as it says",
+        "the cache modes follow the Fetch standard",
         arguments: [
             ("default", "1", "hit"), ("no-store", "2", "bypass"), ("reload", "2", "miss"),
             ("no-cache", "1", "revalidated"), ("force-cache", "1", "hit"), ("only-if-cached", "1", "hit"),
@@ -35,7 +35,7 @@ struct CacheTests {
         await server.shutdown()
     }
 
-    @Test("a stale response is validated, and taken as it is by those who want it so")
+    @Test("a stale response is validated, or used unchanged in the modes that allow it")
     func stale() async throws {
         let server = try await server()
         let probe = ProbeDriver()
@@ -48,7 +48,7 @@ struct CacheTests {
         await server.shutdown()
     }
 
-    @Test("each session has a cache of its own, which can be cleared")
+    @Test("each session has its own cache, which can be cleared")
     func sessions() async throws {
         let server = try await server()
         let probe = ProbeDriver()
@@ -62,7 +62,7 @@ struct CacheTests {
     }
 
     @Test(
-        "the first line of a session decides on the mode of its cache",
+        "the first line of a session chooses the cache mode of the session",
         arguments: [
             ("single-user", "hit", "hit"), ("private", "bypass", "hit"), ("shared", "hit", "miss"), (nil, "hit", "hit"),
         ] as [(String?, String, String)])
@@ -74,7 +74,7 @@ struct CacheTests {
         let probe = ProbeDriver()
         let first = mode.map { #""cache_mode":"\#($0)""# } ?? ""
         _ = try await probe.fetch(server.url("/private"), first)
-        // A later line changes nothing.
+        // A later line does not change the mode.
         let later = #""cache_mode":"shared""#
         #expect(try await probe.fetch(server.url("/private"), later).string("cache_status") == markedPrivate)
         let credentials = #""headers":[["Authorization","Basic dTpw"]]"#

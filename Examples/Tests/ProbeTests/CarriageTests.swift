@@ -4,7 +4,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("A request is carried as the line says", .timeLimit(.minutes(1)))
+@Suite("The route and the limits of a request", .timeLimit(.minutes(1)))
 struct CarriageTests {
     private func server(at address: ServerAddress = .ipv4) async throws -> MockServer {
         var configuration = MockServer.Configuration()
@@ -14,7 +14,7 @@ struct CarriageTests {
         }
     }
 
-    @Test("resolve gives a host an address, and only for its request")
+    @Test("resolve sets the address of a host for one request")
     func resolve() async throws {
         let server = try await server()
         let probe = ProbeDriver()
@@ -63,7 +63,7 @@ struct CarriageTests {
         await server.shutdown()
     }
 
-    @Test("each of the three limits has its own code")
+    @Test("each of the three time limits has its own error code")
     func limits() async throws {
         let probe = ProbeDriver()
         let stalled = try StalledListener()
@@ -74,14 +74,14 @@ struct CarriageTests {
         await server.shutdown()
     }
 
-    @Test("a time limit that expires in the body breaks the body off")
+    @Test("a time limit that expires during the body ends the body with an error")
     func bodyTimeout() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello")
             try await connection.closed
         }
-        // Long enough for the head to come first on a busy machine.
+        // The timeout is long enough for the head to arrive first on a busy machine.
         let answer = try await ProbeDriver().fetch(server.url(), #""idle_timeout_ms":1500"#)
         #expect(answer.code == "idle-timeout")
         #expect(answer.bodyText == "hello")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("What is serialized into a request goes where the line says", .timeLimit(.minutes(1)))
+@Suite("Serialized content of a request", .timeLimit(.minutes(1)))
 struct ContentTests {
     private func recorded(_ members: String, path: String = "/") async throws -> RecordedRequest {
         let server = try await MockServer.start { request in
@@ -19,7 +19,7 @@ struct ContentTests {
         return request
     }
 
-    /// A request that came, in short.
+    /// A summary of a received request.
     struct Sent: Sendable, CustomTestStringConvertible {
         let members: String
         let target: String
@@ -32,7 +32,7 @@ struct ContentTests {
     private static let form = "application/x-www-form-urlencoded"
 
     @Test(
-        "parameters go where the method and the encoding say",
+        "parameters are placed according to the method and the encoding",
         arguments: [
             Sent(members: #""parameters":{"b":1,"a":"x y"}"#, target: "/?a=x%20y&b=1"),
             Sent(members: #""method":"DELETE","parameters":{"a":null}"#, target: "/?a"),
@@ -66,12 +66,12 @@ struct ContentTests {
         #expect(request.text == sent.body)
     }
 
-    @Test("parameters are added to a query that is there")
+    @Test("parameters are appended to an existing query")
     func query() async throws {
         #expect(try await recorded(#""parameters":{"b":2}"#, path: "/p?a=1").target == "/p?a=1&b=2")
     }
 
-    @Test("a property list tells integers from other numbers")
+    @Test("a property list keeps integers apart from other numbers")
     func propertyList() async throws {
         let request = try await recorded(
             #""method":"POST","encoding":"plist","parameters":{"i":1,"r":1.5,"t":["x",true]}"#)
@@ -83,7 +83,7 @@ struct ContentTests {
     }
 
     @Test(
-        "the style shapes queries, forms and parts alike",
+        "the style applies to queries, forms and parts",
         arguments: [
             ("{}", #"{"b":true,"a":[1,2]}"#, "a%5B%5D=1&a%5B%5D=2&b=1"),
             (#"{"arrays":"brackets"}"#, #"{"a":[1,2]}"#, "a%5B%5D=1&a%5B%5D=2"),
@@ -108,7 +108,7 @@ struct ContentTests {
         #expect(try await recorded(#""method":"POST",\#(members)"#).text == pairs)
     }
 
-    @Test("a form has its parameters first, then its parts in their order")
+    @Test("a form contains its parameters first, then its parts in order")
     func multipart() async throws {
         let file = try TemporaryFile(Array("{}".utf8))
         let name = try #require(file.path.split(separator: "/").last)
@@ -138,7 +138,7 @@ struct ContentTests {
         #expect(request.fields[.contentLength] == "\(expected.count)")
     }
 
-    @Test("a form without parts and parameters is a plain form, and one that is chunked has no Content-Length")
+    @Test("a form without parts is URL-encoded, and a chunked form has no Content-Length")
     func plainForm() async throws {
         let plain = try await recorded(#""method":"POST","multipart":[]"#)
         #expect(plain.fields[.contentType] == Self.form && plain.text.isEmpty)
@@ -168,7 +168,7 @@ struct ContentTests {
     }
 
     @Test(
-        "what cannot be written is answered with the library's error code, and nothing is sent",
+        "a value that cannot be encoded returns the library's error code, and no request is sent",
         arguments: [
             (#""parameters":[1]"#, "encoding-failed"), (#""parameters":"a""#, "encoding-failed"),
             (#""method":"POST","encoding":"json","parameters":5"#, "encoding-failed"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("Server-sent events come a line each", .timeLimit(.minutes(1)))
+@Suite("Server-sent events", .timeLimit(.minutes(1)))
 struct EventTests {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 
@@ -35,7 +35,7 @@ struct EventTests {
         return lines
     }
 
-    @Test("messages have types, data and identifiers, and a cut stream is resumed behind the last message")
+    @Test("messages have types, data and identifiers, and a stream that breaks off resumes after the last message")
     func reconnection() async throws {
         let server = try await MockServer.start()
         server.enqueue(
@@ -55,7 +55,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("a connection that breaks off in a message is made again")
+    @Test("a connection that breaks off within a message is opened again")
     func brokenOff() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 100\r\n\r\n"
         let server = try await RawServer.start { connection in
@@ -73,7 +73,7 @@ struct EventTests {
     }
 
     @Test(
-        "another status and another media type close the source at once",
+        "an unexpected status or media type closes the source at once",
         arguments: [
             (204, "text/event-stream"), (404, "text/event-stream"), (500, "text/event-stream"), (200, "text/plain"),
             (200, "text/event-streams"),
@@ -114,7 +114,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("an abort ends the wait before the next connection too")
+    @Test("an abort ends the wait before a reconnection")
     func abortBetween() async throws {
         let server = try await MockServer.start()
         server.enqueue(stream("retry: 3600000\ndata: a\n\n"))
@@ -128,7 +128,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("a stream sends the method, body and fields of its line, and starts with the caller's Last-Event-ID")
+    @Test("a stream sends the method, body and fields of its line, and starts with the Last-Event-ID of the caller")
     func fields() async throws {
         let server = try await MockServer.start()
         server.enqueue(stream("data: a\n\n"))
@@ -149,7 +149,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("a stream's idle timeout is applied when the line asks for one")
+    @Test("a stream has an idle timeout only if its line sets one")
     func timeout() async throws {
         let server = try await silentServer()
         let probe = ProbeDriver()
@@ -161,7 +161,7 @@ struct EventTests {
     }
 
     @Test(
-        "a field that cannot apply to a stream, or that the library does not support, is skipped",
+        "a field that does not apply to a stream, or is not supported by the library, is skipped",
         arguments: [
             (#""retry":{"attempts":1}"#, "field retry"), (#""max_body":5"#, "field max_body"),
             (#""cache":"reload""#, "cache reload"),
@@ -188,7 +188,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("a stream that sets a cookie is connected again with it")
+    @Test("a stream that sets a cookie reconnects with the cookie")
     func cookies() async throws {
         let server = try await MockServer.start { request in
             guard request.fields[.cookie] == nil else { return MockResponse(status: .noContent) }
@@ -201,7 +201,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("a request that cannot be made is an error, not an event")
+    @Test("an invalid request is an error, not an event")
     func invalid() async throws {
         let answer = try await ProbeDriver().ask(line("nowhere"))
         #expect(answer.code == "invalid-url")

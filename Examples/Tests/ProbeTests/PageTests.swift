@@ -3,7 +3,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("The page and the probe know the same")
+@Suite("The documentation page of the probe")
 struct PageTests {
     private let page: String
 
@@ -21,14 +21,14 @@ struct PageTests {
             .map(String.init)
     }
 
-    @Test("each field of a fetch has a rule and a row")
+    @Test("each field of a fetch has a rule in the code and a row on the page")
     func fields() throws {
         let rules = Operation.fetch.rules.map(\.name)
         #expect(Set(rules).count == rules.count)
         #expect(try names(in: "Fields of a fetch").sorted() == rules.sorted())
     }
 
-    @Test("a stream takes the fields of a fetch but those that are about a body as a whole")
+    @Test("a stream accepts the fields of a fetch, except those that concern a complete body")
     func streamFields() {
         let missing = Set(Operation.fetch.rules.map(\.name)).subtracting(Operation.events.rules.map(\.name))
         let whole = [
@@ -43,7 +43,7 @@ struct PageTests {
             ))
     }
 
-    @Test("each operation has a row")
+    @Test("each operation has a row on the page")
     func operations() throws {
         let rows = try names(in: "Operations").filter { $0 != "op" }
         #expect(rows.count == 6)

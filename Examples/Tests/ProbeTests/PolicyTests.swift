@@ -4,10 +4,11 @@ import Testing
 
 @testable import Probe
 
-@Suite("What stands between the caller and the exchange", .timeLimit(.minutes(1)))
+@Suite("Policies between the caller and the exchange", .timeLimit(.minutes(1)))
 struct PolicyTests {
     @Test(
-        "a redirect is followed, is the answer, or is an error, as the line says", arguments: [301, 302, 303, 307, 308])
+        "a redirect is followed, returned or reported as an error, according to the line",
+        arguments: [301, 302, 303, 307, 308])
     func redirects(_ status: Int) async throws {
         let server = try await MockServer.start { request in
             guard request.path == "/" else { return MockResponse(body: "there") }
@@ -36,7 +37,7 @@ struct PolicyTests {
         await server.shutdown()
     }
 
-    @Test("credentials go as the scheme wants it, and to their origin alone")
+    @Test("credentials follow their scheme and are sent only to their origin")
     func credentials() async throws {
         let other = try await MockServer.start { request in MockResponse(body: .string("\(request.fields)")) }
         let server = try await MockServer.start { [url = other.url()] request in
@@ -63,7 +64,7 @@ struct PolicyTests {
         await other.shutdown()
     }
 
-    @Test("a request that fails for a while is retried as often as the line says")
+    @Test("a request that fails temporarily is retried as often as the line allows")
     func retry() async throws {
         let server = try await MockServer.start()
         for status in [503, 503, 200] {
@@ -81,7 +82,7 @@ struct PolicyTests {
         await server.shutdown()
     }
 
-    @Test("only public addresses are connected to, if that is asked for")
+    @Test("public addresses are the only permitted ones if the line requires it")
     func addresses() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let probe = ProbeDriver()
@@ -90,7 +91,7 @@ struct PolicyTests {
         await server.shutdown()
     }
 
-    @Test("a request goes through the proxy that the line names")
+    @Test("a request uses the proxy that the line names")
     func proxy() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let proxy = try await MockProxy.start()
@@ -103,7 +104,7 @@ struct PolicyTests {
         await server.shutdown()
     }
 
-    @Test("credentials for the proxy go to it, and to no origin")
+    @Test("credentials of the proxy are sent to the proxy and to no origin")
     func proxyLogin() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: request.fields.contains(.proxyAuthorization) ? "leaked" : "ok")
@@ -127,7 +128,7 @@ struct PolicyTests {
         await server.shutdown()
     }
 
-    @Test("a proxy that asks for Digest is answered")
+    @Test("a Digest challenge of a proxy is answered")
     func proxyDigest() async throws {
         let proxy = try await RawServer.start { connection in
             while true {

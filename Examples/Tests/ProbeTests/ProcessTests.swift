@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The probe as a process", .timeLimit(.minutes(2)))
 struct ProcessTests {
-    @Test("the cases of the protocol's page are answered line by line, and the end of the input ends the probe")
+    @Test("the examples of the protocol's page are answered line by line, and the end of the input ends the probe")
     func cases() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
         let refused = try RefusedPort.unused()
@@ -14,7 +14,7 @@ struct ProcessTests {
             .deletingLastPathComponent()
         let file = try String(contentsOf: examples.appendingPathComponent("probe-cases.jsonl"), encoding: .utf8)
         let probe = try ProbeProcess()
-        // The file's ports are for people to fill; a test has its own.
+        // The ports of the file are placeholders, which the test replaces.
         try probe.send(
             file.replacing("127.0.0.1:8080", with: "127.0.0.1:\(server.port)")
                 .replacing("127.0.0.1:1/", with: "127.0.0.1:\(refused.port)/"))
@@ -37,7 +37,7 @@ struct ProcessTests {
         await server.shutdown()
     }
 
-    @Test("requests that run at the end of the input are finished, and a last line without a line end is answered")
+    @Test("running requests are finished at the end of the input, and a last line without a line end is answered")
     func endOfInput() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in
@@ -55,7 +55,7 @@ struct ProcessTests {
         await server.shutdown()
     }
 
-    @Test("each answer is there at once, while the input is open")
+    @Test("each answer is written at once, while the input is open")
     func flushed() async throws {
         let probe = try ProbeProcess()
         for id in 0..<3 {
@@ -66,7 +66,7 @@ struct ProcessTests {
         #expect(await probe.status() == 0)
     }
 
-    @Test("an input without a line ends the probe")
+    @Test("an empty input ends the probe")
     func nothing() async throws {
         let probe = try ProbeProcess()
         try probe.endInput()
@@ -74,7 +74,7 @@ struct ProcessTests {
         #expect(await probe.status() == 0)
     }
 
-    @Test("lines are read while nobody reads the answers, and no answer is lost or torn")
+    @Test("lines are read even if the answers are not, and no answer is lost or torn")
     func slowReader() async throws {
         let probe = try ProbeProcess()
         let padding = String(repeating: "x", count: 200)
@@ -99,7 +99,7 @@ struct ProcessTests {
         #expect(try probe.complaints().isEmpty)
     }
 
-    @Test("a line of more than 64 MiB is refused, and the next one is served")
+    @Test("a line of more than 64 MiB is refused, and the next line is answered")
     func longLine() async throws {
         let probe = try ProbeProcess()
         try probe.send(#"{"id":1,"body":""#)
@@ -107,7 +107,7 @@ struct ProcessTests {
         for _ in 0..<9 { try probe.send(piece) }
         try probe.send("\"}\n" + #"{"id":2,"op":"teleport"}"# + "\n")
         let refused = #"{"id":1,"error":"the line is longer than 67108864 bytes","code":"bad-request"}"#
-        // Answers come in any order.
+        // The answers come in any order.
         let answers = Set([try await probe.next(), try await probe.next()])
         #expect(answers == [refused, #"{"id":2,"skip":"op teleport"}"#])
         try probe.endInput()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Probe
 
-@Suite("A response is read as the line says", .timeLimit(.minutes(1)))
+@Suite("Serializers of a response", .timeLimit(.minutes(1)))
 struct ReadingTests {
-    /// The answer to a fetch of that body.
+    /// The answer to a fetch of this body.
     private func answer(
         _ body: String, _ type: String?, _ members: String, status: Int = 200
     ) async throws -> JSONValue { try await answer(Array(body.utf8), type, members, status: status) }
@@ -30,7 +30,7 @@ struct ReadingTests {
     private static let plist = #"<?xml version="1.0"?><plist version="1.0">"#
 
     @Test(
-        "each serializer brings its value beside the response",
+        "each serializer returns its value beside the response",
         arguments: [
             (
                 "json", "application/json", #"{"b":1.50,"a":[null,true,"\u00e9"],"n":12345678901234567890123}"#,
@@ -58,9 +58,9 @@ struct ReadingTests {
         #expect(answer["error"] == nil && answer.code == nil && answer["metrics"] != nil)
     }
 
-    @Test("an image is read as its size and its pixels, and what is none is an error")
+    @Test("an image is reported as its size and its pixels, and other bytes are an error")
     func image() async throws {
-        // Two pixels of a BMP: red, then half of white.
+        // A BMP of two pixels: red, and half-transparent white.
         var bitmap: [UInt8] = [0x42, 0x4D, 62, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0]
         bitmap += [40, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0] + [UInt8](repeating: 0, count: 24)
         bitmap += [0, 0, 255, 128, 128, 128, 0, 0]
@@ -81,7 +81,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "a body that holds no object is null, and no error",
+        "a body without an object is null, not an error",
         arguments: [("json", ""), ("json", " "), ("plist", ""), ("xml", "")])
     func nothing(_ format: String, _ body: String) async throws {
         let answer = try await answer(body, body.isEmpty ? nil : "application/json", #""as":"\#(format)""#)
@@ -89,7 +89,7 @@ struct ReadingTests {
         #expect(answer["error"] == nil && answer.code == nil && answer.bodyText == body)
     }
 
-    @Test("a request asks for what its serializer takes")
+    @Test("the Accept field lists the types of the serializer")
     func accept() async throws {
         let server = try await MockServer.start { request in MockResponse(body: .string(request.fields[.accept] ?? "-"))
         }
@@ -99,7 +99,7 @@ struct ReadingTests {
         await server.shutdown()
     }
 
-    /// A fault, and the answer to it.
+    /// A fault, and its expected answer.
     struct Fault: Sendable, CustomTestStringConvertible {
         let members: String
         var status = 200
@@ -112,7 +112,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "status is judged before type, type before parsing, and the response stands beside the error",
+        "status is checked before type, type before parsing, and the response accompanies the error",
         arguments: [
             Fault(
                 members: #""as":"json""#, status: 404, body: #"{"a":1}"#, code: "unacceptable-status",
@@ -162,7 +162,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("what is accepted can be said")
+    @Test("the accepted statuses and types can be set")
     func accepted() async throws {
         let status = try await answer(
             "[1]", "application/json", #""as":"json","accept_status":[[200,299],404]"#, status: 404)
@@ -171,7 +171,7 @@ struct ReadingTests {
         #expect(type["value"] == (try value("[1]")) && type["error"] == nil)
     }
 
-    @Test("nulls are taken out if asked for")
+    @Test("null members are removed on request")
     func nulls() async throws {
         let body = #"{"a":null,"b":{"c":null,"d":1}}"#
         #expect(
@@ -181,7 +181,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "the first serializer of a list that brings a value counts",
+        "the first serializer of a list that succeeds determines the value",
         arguments: [
             (#"["json","text"]"#, "application/json", "[1]", "[1]"),
             (#"["json","text"]"#, "text/plain", "[1]", #""[1]""#),
@@ -195,7 +195,7 @@ struct ReadingTests {
         #expect(answer["error"] == nil)
     }
 
-    @Test("a body that breaks off is an error of the serializer too, with the bytes received so far")
+    @Test("a body that breaks off is an error of the serializer, with the bytes received so far")
     func broken() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[1]")
@@ -207,7 +207,7 @@ struct ReadingTests {
         await server.shutdown()
     }
 
-    @Test("a large body of a refused status is shown whole")
+    @Test("a large body of a refused status is returned complete")
     func largeRefusal() async throws {
         let body = [UInt8](repeating: 0x20, count: 2 << 20) + Array("[1]".utf8)
         let answer = try await answer(body, "application/json", #""as":"json""#, status: 400)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("A request goes out as the line says", .timeLimit(.minutes(1)))
+@Suite("The request that a line describes", .timeLimit(.minutes(1)))
 struct RequestTests {
     private func recorded(_ members: String) async throws -> RecordedRequest {
         let server = try await MockServer.start { request in
@@ -36,7 +36,7 @@ struct RequestTests {
         #expect(try await recorded(#""body":null"#).fields[.contentLength] == nil)
     }
 
-    @Test("every byte that a value may hold goes out as it is, and the case of names with it")
+    @Test("every byte that is allowed in a value is sent unchanged, and field names keep their case")
     func rawBytes() async throws {
         let (heads, deliver) = AsyncStream.makeStream(of: [UInt8].self)
         let server = try await RawServer.start { connection in
@@ -49,7 +49,7 @@ struct RequestTests {
         let line = #"{"id":1,"url":"\#(server.url())","headers":[["X-mIxEd","#.utf8 + value + #"],["x-é",""]]}"#.utf8
         let probe = ProbeDriver()
         await probe.send(.line(Array(line)))
-        // A name that is no token is told, not repaired.
+        // An invalid field name is reported, not repaired.
         #expect(try await probe.nextLine().contains(#""code":"invalid-request""#))
         let good = #"{"id":2,"url":"\#(server.url())","headers":[["X-mIxEd","#.utf8 + value + "]]}".utf8
         await probe.send(.line(Array(good)))
@@ -100,7 +100,7 @@ struct RequestTests {
         await server.shutdown()
     }
 
-    @Test("a body goes out chunked if asked for, from memory or from a file", arguments: [true, false])
+    @Test("a body is sent chunked on request, from memory or from a file", arguments: [true, false])
     func chunked(fromFile: Bool) async throws {
         let bytes = [UInt8](repeating: 0x61, count: 200_000)
         let file = try TemporaryFile(bytes)
@@ -111,14 +111,14 @@ struct RequestTests {
         #expect(request.body == bytes)
     }
 
-    @Test("a chunked request without bytes is sent as the last chunk alone")
+    @Test("a chunked request with an empty body consists of the last chunk")
     func chunkedNothing() async throws {
         let request = try await recorded(#""method":"PUT","chunked":true"#)
         #expect(request.fields[.transferEncoding] == "chunked")
         #expect(request.body.isEmpty)
     }
 
-    @Test("a file goes out with its length")
+    @Test("a file is sent with its length")
     func file() async throws {
         let bytes = (0..<(4 << 20)).map { UInt8(truncatingIfNeeded: $0 >> 8) }
         let file = try TemporaryFile(bytes)

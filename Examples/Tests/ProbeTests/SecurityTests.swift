@@ -3,7 +3,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("TLS as the line says", .timeLimit(.minutes(1)))
+@Suite("TLS settings of a line", .timeLimit(.minutes(1)))
 struct SecurityTests {
     private struct Stage {
         let server: MockServer
@@ -34,7 +34,7 @@ struct SecurityTests {
         await stage.server.shutdown()
     }
 
-    @Test("a file that holds no certificate is the library's error")
+    @Test("a file without a certificate returns the library's error")
     func noCertificate() async throws {
         let stage = try await stage()
         let file = try TemporaryFile("nothing".utf8)
@@ -44,7 +44,7 @@ struct SecurityTests {
     }
 
     @Test(
-        "the version of HTTP is negotiated unless one is asked for",
+        "the version of HTTP is negotiated unless the line requires one",
         arguments: [(nil, "2"), ("2", "2"), ("1.1", "1.1"), ("2-prior-knowledge", "2")])
     func httpVersion(_ asked: String?, _ expected: String) async throws {
         let stage = try await stage()
@@ -54,7 +54,7 @@ struct SecurityTests {
         await stage.server.shutdown()
     }
 
-    @Test("a server that offers less than tls_min is refused")
+    @Test("a server that only offers versions below tls_min is refused")
     func minimum() async throws {
         let stage = try await stage { $0.maximumVersion = .tls12 }
         let probe = ProbeDriver()
@@ -65,7 +65,7 @@ struct SecurityTests {
         await stage.server.shutdown()
     }
 
-    @Test("verification, pins and names are checked by the library as the line asks")
+    @Test("verification, pins and names follow the line")
     func trust() async throws {
         let stage = try await stage()
         let probe = ProbeDriver()
@@ -76,7 +76,7 @@ struct SecurityTests {
         let other = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
         for (members, code) in [
             (#""verify":false,"verify_host":false"#, nil),
-            // As with AFNetworking: a name that is to be valid, in a certificate that need not be.
+            // A name check without certificate verification fails, as in AFNetworking.
             (#""verify":false"#, "untrusted-certificate"), (stage.members + #","pins":["\#(other)"]"#, "pin-mismatch"),
             (stage.members + #","pins":["nonsense"]"#, "invalid-tls-setting"),
             (stage.members + #","pinning":"certificate","pinned":"\#(stage.anchors.path)""#, nil),

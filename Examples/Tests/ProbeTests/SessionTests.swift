@@ -3,13 +3,13 @@ import Testing
 
 @testable import Probe
 
-@Suite("Lines run at once and share what their session has", .timeLimit(.minutes(1)))
+@Suite("Concurrent lines of a session", .timeLimit(.minutes(1)))
 struct SessionTests {
     private func isReused(_ probe: ProbeDriver, _ server: MockServer, _ session: String?) async throws -> JSONValue? {
         try await probe.fetch(server.url(), session.map { #""session":"\#($0)""# } ?? "")["reused"]
     }
 
-    @Test("each session name has its own pool, and the default pool serves null and no name")
+    @Test("each session name has its own pool; null and an absent name use the default pool")
     func names() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let probe = ProbeDriver()
@@ -23,7 +23,7 @@ struct SessionTests {
         await server.shutdown()
     }
 
-    @Test("clear closes the kept connections of its session")
+    @Test("clear closes the idle connections of its session")
     func clear() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let probe = ProbeDriver()
@@ -38,7 +38,7 @@ struct SessionTests {
         await server.shutdown()
     }
 
-    @Test("clearing connections is skipped while a request runs, and the answer says so")
+    @Test("clear is skipped while a request runs, and the answer reports it")
     func clearWhileBusy() async throws {
         let server = try await silentServer()
         let probe = ProbeDriver()
@@ -50,7 +50,7 @@ struct SessionTests {
         #expect(try await probe.answer(to: 1).code == "connection-lost")
     }
 
-    @Test("a request is under way from its line on, and not any more once it is answered")
+    @Test("a request counts as running from its line until its answer")
     func clearBehindFetch() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let probe = ProbeDriver()
@@ -68,7 +68,7 @@ struct SessionTests {
     }
 
     @Test(
-        "a request that failed or was skipped no longer counts as running",
+        "a failed or skipped request no longer counts as running",
         arguments: [("nowhere", ""), ("http://127.0.0.1:1/", ""), ("http://127.0.0.1:1/", #""http_version":"2""#)])
     func clearAfterFailure(_ url: String, _ members: String) async throws {
         let probe = ProbeDriver()
@@ -77,7 +77,7 @@ struct SessionTests {
         #expect(try await probe.nextLine() == #"{"id":9,"cleared":"connections"}"#)
     }
 
-    @Test("requests run at once and are answered as they end")
+    @Test("requests run concurrently and are answered in the order of their ends")
     func atOnce() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -92,7 +92,7 @@ struct SessionTests {
         await server.shutdown()
     }
 
-    @Test("finishing waits for what is under way and closes the connections")
+    @Test("finishing waits for the running requests and closes the connections")
     func finish() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Probe
 
-@Suite("What the library cannot do yet is skipped", .timeLimit(.minutes(1)))
+@Suite("Unsupported fields and operations", .timeLimit(.minutes(1)))
 struct SkipTests {
     @Test(
-        "a field or a value that is not supported is named, and nothing is sent",
+        "an unsupported field or value is named, and no request is sent",
         arguments: [
             (#""frobnicate":1"#, "field frobnicate"), (#""Url":"x""#, "field Url"), (#""target":1"#, "field target"),
             (#""cache":"sometimes""#, "cache sometimes"),
@@ -50,18 +50,18 @@ struct SkipTests {
         await server.shutdown()
     }
 
-    @Test("an operation that does not exist is skipped", arguments: ["teleport", ""])
+    @Test("an unknown operation is skipped", arguments: ["teleport", ""])
     func operations(_ name: String) async throws {
         let answer = try await ProbeDriver().ask(#"{"id":1,"op":"\#(name)","url":"http://127.0.0.1:1/"}"#)
         #expect(answer.skip == "op \(name)")
     }
 
-    @Test("clearing what there is not is skipped")
+    @Test("clear of an unknown target is skipped")
     func clear() async throws {
         #expect(try await ProbeDriver().ask(#"{"id":1,"op":"clear","what":"everything"}"#).skip == "clear everything")
     }
 
-    @Test("a field that asks for the default, or is null, is no reason to skip the line")
+    @Test("a field that is null or has its default value does not cause a skip")
     func supported() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let answer = try await ProbeDriver().fetch(
@@ -81,7 +81,7 @@ struct SkipTests {
         await server.shutdown()
     }
 
-    @Test("a 3xx that has no redirect to follow is the answer", arguments: [300, 302, 304])
+    @Test("a 3xx without a redirect to follow is the answer", arguments: [300, 302, 304])
     func noRedirect(_ status: Int) async throws {
         let fields: HTTPFields = status == 302 ? [:] : [.location: "/there"]
         let server = try await MockServer.start { _ in

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Probe
 
-@Suite("A file is downloaded, or uploaded, as the line says", .timeLimit(.minutes(2)))
+@Suite("Downloads and uploads of files", .timeLimit(.minutes(2)))
 struct TransferTests {
-    /// A folder of a test's own.
+    /// A test's own folder.
     private final class Folder: Sendable {
         let path = TemporaryFile.freePath("folder")
 
@@ -15,7 +15,7 @@ struct TransferTests {
 
         deinit { try? FileManager.default.removeItem(atPath: path) }
 
-        /// The names of what is in it.
+        /// The names of the folder's contents.
         var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
 
         func bytes(_ name: String) -> [UInt8]? {
@@ -27,7 +27,7 @@ struct TransferTests {
         }
     }
 
-    @Test("a download puts its bytes into a file, and answers with the file and the response")
+    @Test("a download writes a file, and answers with the file and the response")
     func download() async throws {
         let folder = try Folder()
         let server = try await MockServer.start { request in
@@ -47,7 +47,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("a download is answered with its metrics and progress, that of a failure too")
+    @Test("a download is answered with its metrics and progress, after a failure too")
     func figures() async throws {
         let folder = try Folder()
         let bytes = [UInt8](repeating: 7, count: 300_000)
@@ -69,7 +69,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("a download never overwrites")
+    @Test("a download never overwrites a file")
     func existing() async throws {
         let folder = try Folder()
         try Data("old".utf8).write(to: URL(fileURLWithPath: folder.path + "/file"))
@@ -80,7 +80,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("a refused status leaves no file, and is answered beside the error", arguments: [404, 500, 304])
+    @Test("a refused status leaves no file, and its response accompanies the error", arguments: [404, 500, 304])
     func refused(_ status: Int) async throws {
         let folder = try Folder()
         let body: MockResponse.Body = status == 304 ? .none : "why"
@@ -95,7 +95,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("a broken transfer leaves nothing, or what its token resumes")
+    @Test("a broken transfer leaves no file, or only the part that its token resumes")
     func broken() async throws {
         let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 >> 6) }
         let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nAccept-Ranges: bytes\r\nContent-Length: \(bytes.count)\r\n\r\n"
@@ -140,7 +140,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("the digest is checked before there is a file")
+    @Test("the digest is checked before the file is created")
     func digest() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "hello") }
         let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
@@ -153,7 +153,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("an upload sends its file by POST, with the media type of its name, and its progress")
+    @Test("an upload sends its file by POST, with the media type of its name, and reports progress")
     func upload() async throws {
         let folder = try Folder()
         let path = folder.path + "/notes.json"
@@ -176,7 +176,7 @@ struct TransferTests {
     }
 
     @Test(
-        "a resumable upload goes on after a lost connection, and in another process by its token",
+        "a resumable upload continues after a lost connection, and in another process with its token",
         arguments: ["ietf", "tus", "automatic"])
     func resumable(name: String) async throws {
         let folder = try Folder()

@@ -7,7 +7,7 @@ import NIOPosix
 import NIOResumableUpload
 import Synchronization
 
-/// A server on `NIOResumableUpload`, of swift-nio-extras, which keeps what it gets.
+/// A server on `NIOResumableUpload`, of swift-nio-extras, which stores its uploads.
 final class NIOUploadServer: Sendable {
     private let files = Mutex<[String: [UInt8]]>([:])
     private let context = Mutex<HTTPResumableUploadContext?>(nil)
@@ -36,12 +36,12 @@ final class NIOUploadServer: Sendable {
         "http://127.0.0.1:\(channel.withLock { $0?.localAddress?.port } ?? 0)\(path)"
     }
 
-    /// The whole files by their paths.
+    /// The complete files by their paths.
     var received: [String: [UInt8]] { files.withLock { $0 } }
 
     func shutdown() async throws { try await channel.withLock { $0 }?.close() }
 
-    /// Keeps the body of a request, which may have come in several.
+    /// Stores the body of an upload, which may consist of several requests.
     private final class Keeper: ChannelDuplexHandler {
         typealias InboundIn = HTTPRequestPart
         typealias OutboundIn = Never

@@ -6,8 +6,8 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// Uploads to servers that others wrote.
-@Suite("Resumable uploads to other people's servers", .serialized, .timeLimit(.minutes(3)))
+/// Uploads to servers of other projects.
+@Suite("Resumable uploads to servers of other projects", .serialized, .timeLimit(.minutes(3)))
 struct UploadServerTests {
     private let folder: URL
     private let bytes = BytePattern.bytes(count: 12_000_000)
@@ -27,7 +27,7 @@ struct UploadServerTests {
         return options
     }
 
-    /// Cancels an upload when some of it has gone, and returns its token.
+    /// Cancels an upload when a part of it was sent, and returns its token.
     private func interrupted(
         _ work:
             @escaping @Sendable (RequestOptions, @escaping @Sendable (ResumableUpload.Progress) -> Void) async throws
@@ -44,7 +44,7 @@ struct UploadServerTests {
         return try #require(error?.uploadToken)
     }
 
-    @Test("NIOResumableUpload takes a file in one go, and the rest of one that broke off")
+    @Test("NIOResumableUpload accepts a file in one request, and the rest of an interrupted upload")
     func nio() async throws {
         let server = try await NIOUploadServer.start()
         let http = try HTTPSession(chain: .bare)
@@ -71,7 +71,9 @@ struct UploadServerTests {
         try await server.shutdown()
     }
 
-    @Test("tuspyserver takes a file, the rest of one, and one in parts", .enabled(if: OtherServers.isThere))
+    @Test(
+        "tuspyserver accepts a file, the rest of an interrupted upload, and a file in parts",
+        .enabled(if: OtherServers.isThere))
     func tus() async throws {
         let servers = try await OtherServers.start()
         let http = try HTTPSession(chain: .bare)
@@ -100,14 +102,14 @@ struct UploadServerTests {
         #expect(try await stored(token).sha256 == servers.sha256(of: path))
         options.token = nil
         options.parallelParts = 3
-        // It answers OPTIONS here.
+        // The server answers OPTIONS at this path.
         let final = try await http.upload(file: path, to: .raw(target + "/"), resumable: .automatic, upload: options)
         let location = try #require(final.fields[.location]?.split(separator: "/").last)
         await final.discard()
         let object = try await http.get(
             .raw("\(servers.tus)/stored/\(location)"), as: OtherServers.Stored.self)
         #expect(try object.sha256 == servers.sha256(of: path))
-        // One that is given up is not there any more.
+        // An abandoned upload is deleted on the server.
         let given = try await interrupted { [path, quick] options, progress in
             let response = try await http.upload(
                 file: path, to: .raw(target), resumable: .tus, upload: quick, options: options, progress: progress)
@@ -126,7 +128,9 @@ struct UploadServerTests {
         servers.stop()
     }
 
-    @Test("moto takes a file in parts by presigned URLs, and the rest of one", .enabled(if: OtherServers.isThere))
+    @Test(
+        "moto accepts a file in parts by presigned URLs, and the rest of an interrupted upload",
+        .enabled(if: OtherServers.isThere))
     func moto() async throws {
         let servers = try await OtherServers.start()
         let http = try HTTPSession(chain: .bare)
@@ -181,7 +185,7 @@ final class OtherServers: Sendable {
     }
 
     private static var python: String? { ProcessInfo.processInfo.environment["CURLEW_UPLOAD_SERVERS"] }
-    /// They are there where `make test-uploads` has put them.
+    /// True if `make test-uploads` has installed the servers.
     static var isThere: Bool { python != nil }
 
     let tus: String

@@ -3,10 +3,11 @@ internal import HTTPTypes
 
 @testable internal import Curlew
 
-/// Entries as a store hands them out: what is read is the same when it is written and read again, can be used without a trap, and
-/// keeps to its bounds. The checksum is mended first, as it would keep nearly every input out.
+/// A fuzz target for encoded cache entries. A decoded entry must stay equal after encoding and decoding, must be usable
+/// without a trap, and must stay within its bounds. The checksum is corrected first, because nearly every input would
+/// otherwise be rejected.
 ///
-/// An input is an entry without its checksum.
+/// The input is an entry without its checksum.
 @main
 struct FuzzCacheEntries: FuzzTarget {
     static func check(_ input: [UInt8]) {

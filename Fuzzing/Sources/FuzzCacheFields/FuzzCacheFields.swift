@@ -4,10 +4,12 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// The fields that a cache reads: ages and lifetimes stay within their bounds, nothing is stored that says no-store, no stale response
-/// is served where that is forbidden, and no response to one user's credentials is stored for all.
+/// A fuzz target for the fields that a cache reads. Ages and lifetimes must stay within their bounds, and no response
+/// with no-store may be stored. No stale response may be served against a prohibition, and no response to one user's
+/// credentials may be stored for all.
 ///
-/// An input is the lines of a response's fields, an empty line, and those of a request's; bytes behind a NUL make the choices.
+/// The input is the lines of a response's fields, an empty line, and those of a request's fields; bytes after a NUL
+/// make the choices.
 @main
 struct FuzzCacheFields: FuzzTarget {
     private static let now: Int64 = 1_800_000_000
@@ -92,7 +94,7 @@ struct FuzzCacheFields: FuzzTarget {
 }
 
 extension HTTPCache.Entry {
-    /// The same entry as a whole: the bytes of a part are counted apart.
+    /// The same entry as a complete response: the bytes of a partial response are counted separately.
     fileprivate var partless: HTTPCache.Entry {
         HTTPCache.Entry(
             id: id, key: key, uri: uri, head: head, selectors: selectors, requestTime: requestTime,

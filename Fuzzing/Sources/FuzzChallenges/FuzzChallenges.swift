@@ -4,7 +4,8 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Challenges: each field's are within their bounds and of the right form, and what is written and read again is the same.
+/// A fuzz target for challenges. Each field's challenges must be within their bounds and valid, and equal after writing
+/// and reading.
 @main
 struct FuzzChallenges: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -48,7 +49,7 @@ struct FuzzChallenges: FuzzTarget {
         }
     }
 
-    /// Scalar by scalar: a quote and a combining mark behind it are one character.
+    /// Escapes scalar by scalar, because a quote followed by a combining mark is a single character.
     private static func escaped(_ value: String) -> String {
         var text = ""
         for scalar in value.unicodeScalars {

@@ -3,10 +3,10 @@ internal import FuzzingKit
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Texts in legacy encodings: repaired they are always text, of a bounded size, and no quotation mark or angle bracket is hidden by
-/// invalid bytes; what is not repaired is the same text or an error.
+/// A fuzz target for text in legacy encodings. Repaired text must have a bounded size, and invalid bytes must not hide
+/// quotation marks or angle brackets. Decoding without repairs must return the same text or an error.
 ///
-/// An input is the bytes of a text; a label and an encoding are made of its end.
+/// The input is the bytes of a text; the choices of a label and an encoding come from its end.
 @main
 struct FuzzCharsets: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -17,7 +17,7 @@ struct FuzzCharsets: FuzzTarget {
         guard let text = decoded(encoding, bytes, repairs: true) else {
             return require(false, "\(encoding) has no repaired text")
         }
-        // The most is a letter and a mark for two bytes, and U+FFFD for one.
+        // The largest expansion is a letter and a mark for two bytes, and U+FFFD for one.
         require(text.utf8.count <= 3 * bytes.count, "\(encoding) makes more of a text than it can be")
         let strict = decoded(encoding, bytes, repairs: false)
         if let strict { requireEqual(strict, text, "\(encoding) repairs what is valid") }
@@ -34,7 +34,7 @@ struct FuzzCharsets: FuzzTarget {
         }
     }
 
-    /// In ISO-2022-JP these bytes are parts of characters.
+    /// Checks that ASCII marks are not hidden. In ISO-2022-JP these bytes are parts of characters.
     private static func checkMarks(_ encoding: LegacyEncoding, _ bytes: [UInt8], _ text: String) {
         guard encoding != .iso2022Japanese else { return }
         for mark in "\"<>&'".utf8 {
@@ -43,8 +43,8 @@ struct FuzzCharsets: FuzzTarget {
         }
     }
 
-    /// A line feed ends whatever is not complete, so that lines are decoded alone as they are together. In GB 18030 a digit of a code
-    /// that breaks off is part of the error at the end of a text alone.
+    /// Checks that separate lines are decoded like the complete text, because a line feed ends an incomplete character.
+    /// In GB 18030 a digit of a truncated code is part of the error only at the end of a text.
     private static func checkJoining(_ encoding: LegacyEncoding, _ bytes: [UInt8], _ text: String) {
         guard ![.iso2022Japanese, .gb18030, .gbk].contains(encoding) else { return }
         let lines = bytes.split(separator: .lineFeed, omittingEmptySubsequences: false)
@@ -52,7 +52,7 @@ struct FuzzCharsets: FuzzTarget {
         require(apart.hasSameBytes(as: text), "\(encoding) decodes lines otherwise than their text")
     }
 
-    /// A label stands for an encoding whose name is a label of it.
+    /// Checks that a label means an encoding whose name is a label of the same encoding.
     private static func checkLabel(_ label: String) {
         guard let encoding = ResponseSerializers.Text.Encoding(name: label) else {
             let message = CharsetLabels.unknown(label, of: "a text").message

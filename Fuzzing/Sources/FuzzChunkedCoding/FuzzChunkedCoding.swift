@@ -2,8 +2,8 @@ internal import FuzzingKit
 
 @testable internal import Curlew
 
-/// The chunked coding: whether it is broken does not depend on the pieces, a body that is coded as the RFC says is not, and
-/// what follows the last chunk does not matter.
+/// A fuzz target for the chunked coding. The pieces must not decide if the coding is broken. A body that is coded by
+/// the RFC must be valid, and bytes after the last chunk must not matter.
 @main
 struct FuzzChunkedCoding: FuzzTarget {
     static func check(_ input: [UInt8]) {

@@ -2,8 +2,8 @@ internal import FuzzingKit
 
 @testable internal import Curlew
 
-/// Content codings: whether a body can be decoded, and to what, does not depend on the pieces that it comes in; its bounds
-/// hold; and what was compressed comes out as it was.
+/// A fuzz target for content codings. The decoding must not depend on the pieces of the body, must stay within its
+/// bounds, and must reverse compression.
 @main
 struct FuzzContentCodings: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -14,7 +14,7 @@ struct FuzzContentCodings: FuzzTarget {
             [.brotli, .zstandard, .gzip],
         ])
         let body = choices.rest
-        // No bound on the ratio: how much of a chunk has been used by when does depend on the pieces.
+        // The ratio has no limit here: the part of a chunk that is consumed at a given time depends on the pieces.
         if kinds.count == 1 {
             let limits = ContentDecoding.Limits(ratio: nil, size: .kibibytes(256))
             let whole = decoded([body], kinds, limits)
@@ -36,14 +36,14 @@ struct FuzzContentCodings: FuzzTarget {
             for pieces in [[coded]] + piecings(of: coded, seed: seed) {
                 requireEqual(decoded(pieces, [kind], limits), body, "what was compressed comes out otherwise")
             }
-            // Zeros behind the end of gzip are padding.
+            // Zeros after the end of gzip are padding.
             let follows = format == .gzip && seed == 0 ? body : nil
             requireEqual(decoded([coded, [seed]], [kind], limits), follows, "what follows the end is not seen")
             requireEqual(decoded([Array(coded.dropLast())], [kind], limits), nil, "a missing end is not seen")
         }
     }
 
-    /// Nil stands for an error.
+    /// The decoded bytes; nil for an error.
     private static func decoded(
         _ pieces: [[UInt8]], _ kinds: [ContentDecoderKind], _ limits: ContentDecoding.Limits
     ) -> [UInt8]? {

@@ -4,7 +4,8 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Names for files: whatever a server says, the name is one in a folder, is seen, and harms no system.
+/// A fuzz target for file names. For every server the name must be a single visible name in a folder, and harmless on
+/// every system.
 @main
 struct FuzzContentDisposition: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -21,7 +22,7 @@ struct FuzzContentDisposition: FuzzTarget {
         requireEqual(parts.stem + parts.fileExtension, String(guessing: disposition), "a name is not its parts")
     }
 
-    /// White space around the equals sign of a file's name changes nothing.
+    /// Checks that white space around the equals sign of a file name changes nothing.
     private static func checkSpace(_ value: [UInt8]) {
         guard !value.contains(where: { $0 == .semicolon || $0 == .quote }), let first = value.first, !first.isBlank,
             first != .carriageReturn, first != .lineFeed

@@ -3,9 +3,10 @@ internal import HTTPTypes
 
 @testable internal import Curlew
 
-/// Content-Range, and the verdict on answers to ranges: whatever a server sends, only bytes that were asked for are taken.
+/// A fuzz target for Content-Range and the evaluation of responses to ranges. Only requested bytes may be accepted,
+/// whatever the server sends.
 ///
-/// An input is decisions and a field's value.
+/// The input is choices and the value of a field.
 @main
 struct FuzzContentRange: FuzzTarget {
     private static let tags = ["\"a\"", "\"b\"", "W/\"a\"", ""]
@@ -39,7 +40,8 @@ struct FuzzContentRange: FuzzTarget {
         requireEqual(again, content, "the field is another one when written and read")
     }
 
-    /// Zeros before a number are no matter of the test for ranges, so only unsatisfied ones are compared as text.
+    /// The text with a normalized unit and number. Leading zeros do not matter in the test of ranges, so only
+    /// unsatisfied ranges are compared as text.
     private static func lowerUnit(_ text: String) -> String {
         guard let slash = text.firstIndex(of: "/") else { return text }
         let digits = text[text.index(after: slash)...].drop { $0 == "0" }

@@ -2,8 +2,8 @@ internal import FuzzingKit
 
 @testable internal import Curlew
 
-/// Server-Sent Events: whatever pieces a stream comes in, it has the same events, and they are those of a second reader that
-/// is written as the standard says it.
+/// A fuzz target for Server-Sent Events. The events must not depend on the pieces of the stream, and must equal those
+/// of a second reader that follows the standard literally.
 @main
 struct FuzzEvents: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -24,7 +24,7 @@ struct FuzzEvents: FuzzTarget {
     }
 }
 
-/// What came of a stream.
+/// The result of a stream.
 struct Outcome: Equatable {
     var events: [ServerSentEvent] = []
     var lastEventID = ""

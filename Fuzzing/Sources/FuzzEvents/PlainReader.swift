@@ -1,6 +1,7 @@
 internal import Curlew
 
-/// Reads a whole event stream step by step as WHATWG HTML §9.2.6 tells it, over text instead of bytes and without bounds.
+/// A reader of complete event streams that follows WHATWG HTML §9.2.6 step by step, over text instead of bytes and
+/// without bounds.
 enum PlainReader {
     static func read(_ stream: [UInt8]) -> Outcome {
         var outcome = Outcome()
@@ -32,7 +33,7 @@ enum PlainReader {
         return outcome
     }
 
-    /// The lines that have an end, but for a byte order mark before the first.
+    /// The terminated lines, without a byte order mark before the first line.
     private static func lines(of stream: [UInt8]) -> [String] {
         var lines: [[UInt8]] = [[]]
         var rest = stream.starts(with: [0xEF, 0xBB, 0xBF]) ? stream.dropFirst(3) : stream[...]

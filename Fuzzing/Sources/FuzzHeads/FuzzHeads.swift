@@ -4,11 +4,11 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Heads of responses: a parser that remembers the heads before makes of each the same as one that has seen none, and no
-/// field that it hands out holds what may not stand there.
+/// A fuzz target for heads of responses. A parser with a cache of earlier heads must read each head like a parser
+/// without one, and no field may contain forbidden bytes.
 ///
-/// An input is a list of answers with the byte 1E between them. A decision makes many of each folded line, up to the size that
-/// a head may have: mutation alone does not get there.
+/// The input is a list of responses separated by the byte 1E. A choice repeats each folded line up to the size limit of
+/// a head, which mutation alone does not reach.
 @main
 struct FuzzHeads: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -19,7 +19,7 @@ struct FuzzHeads: FuzzTarget {
         limits.fieldCount = choices.one(of: [limits.fieldCount, 60_000])
         let foldCount = choices.one(of: [1, 60_000])
         let cache = ResponseHeadCache()
-        // Twice, so that every answer also meets what the last ones have left.
+        // Every response is parsed twice, so that it also meets the cache entries of the later ones.
         let answers = choices.rest.split(separator: 0x1E, omittingEmptySubsequences: false)
         for answer in answers + answers {
             let remembering = outcome(
@@ -30,7 +30,7 @@ struct FuzzHeads: FuzzTarget {
         }
     }
 
-    /// What the parser makes of the lines, in words.
+    /// The parser's results for the lines, in words.
     private static func outcome(
         of answer: ArraySlice<UInt8>, _ foldCount: Int, _ parser: HeadParser
     ) -> [String] {
@@ -53,7 +53,7 @@ struct FuzzHeads: FuzzTarget {
             case .invalid(let code, let message): return outcome + ["\(code): \(message)"]
             case .interim(let response): outcome.append("interim \(text(response)) \(parser.framing)")
             case .head(let response): outcome.append("\(parser.version) \(text(response)) \(parser.framing)")
-            // Nothing comes after them.
+            // The parser reads nothing after trailers.
             case .trailers(let fields): return outcome + ["trailers \(text(fields))"]
             }
         }

@@ -2,10 +2,11 @@ internal import FuzzingKit
 
 @testable internal import CurlewImages
 
-/// Pictures, by every codec: what is read keeps to the bounds, those of memory among them, has as many pixels as it says, is the same when it is
-/// written and read again, and refused when pixels are missing.
+/// A fuzz target for images of every codec. Decoded images must stay within the bounds, also those of memory, and must
+/// have the declared number of pixels. They must stay equal after writing and reading, and must be rejected if pixels
+/// are missing.
 ///
-/// An input is a file. A byte in front of it, where there is none of a format, chooses how it is read.
+/// The input is a file. If it does not begin like a known format, its first byte chooses the options.
 @main
 struct FuzzImages: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -13,13 +14,13 @@ struct FuzzImages: FuzzTarget {
         let choice = isPlain ? 0 : input.first ?? 0
         let bytes = isPlain ? input : Array(input.dropFirst())
         var options = Image.DecodingOptions()
-        // Large ones take long, and few of them will do.
+        // Large images take long, so few of them are allowed.
         options.limits.pixels = choice & 12 == 12 ? 1 << 23 : 1 << 20
         options.limits.animationPixels = 1 << 22
         options.limits.frames = 50
         options.decodesAnimation = choice & 1 == 0
         if choice & 2 != 0 { options.fitting = Image.Size(40, 30) }
-        // The picture as it is stored, as it is kept, turned and copied, and what a codec has for itself.
+        // The limit covers the stored image, the kept image, its rotation, a copy, and the codec's own memory.
         let memory = options.limits.pixels * 16 + options.limits.animationPixels * 8 + 32 << 20
         let (part, whole) = requireMemory(below: memory, "a picture takes too much memory") {
             (try? Image.beginning(of: bytes, options: options), try? Image(decoding: bytes, options: options))
@@ -30,7 +31,7 @@ struct FuzzImages: FuzzTarget {
         let size = image.size
         require(image.frames.count <= 50, "there are too many pictures")
         require(image.frames.allSatisfy { $0.pixels.count == image.pixels.count }, "pictures differ in size")
-        // A WebP has no room for longer sides.
+        // A WebP cannot have longer sides.
         guard image.pixels.count <= 1 << 18, max(size.width, size.height) < 1 << 14 else { return }
         for encoding in [Image.Encoding.png, .losslessWebP] {
             guard let file = try? image.encoded(as: encoding) else { return require(false, "it cannot be written") }
@@ -46,7 +47,7 @@ struct FuzzImages: FuzzTarget {
             var strict = Image.DecodingOptions()
             strict.refusesTruncated = true
             guard let cut = try? Image(decoding: part) else { continue }
-            // Whatever is missing, it is not pixels, or it is said that some are.
+            // A truncated file must either have all pixels or be marked as truncated.
             let isWhole = try? cut.pixels == Image(decoding: file).pixels
             require(isWhole == true || cut.isTruncated, "\(length) of \(file.count) bytes are another picture")
             let isRefused = (try? Image(decoding: part, options: strict)) == nil

@@ -2,8 +2,8 @@ internal import FuzzingKit
 
 @testable internal import CurlewJSON
 
-/// JSON: what is read, written and read again is the same, and no set of options takes a text that the most lenient one
-/// refuses.
+/// A fuzz target for JSON. A value must stay equal after writing and reading, and no set of options may accept a text
+/// that the most lenient one rejects.
 @main
 struct FuzzJSON: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -49,7 +49,7 @@ struct FuzzJSON: FuzzTarget {
 }
 
 extension JSONValue {
-    /// True if each number in it has a double.
+    /// True if each number in the value is representable as a Double.
     fileprivate var isFinite: Bool {
         switch self {
         case .array(let values): values.allSatisfy(\.isFinite)

@@ -3,15 +3,15 @@ internal import FuzzingKit
 
 @testable internal import CurlewJSON
 
-/// Types that are made up as the fuzzer goes are read by Curlew's decoder as they are by Foundation's: the same values, the same
-/// kinds of errors, at the same paths.
+/// A fuzz target for JSON decoding. Curlew's decoder must read random types like Foundation's: the same values, the
+/// same kinds of errors, at the same paths.
 @main
 struct FuzzJSONDecoding: FuzzTarget {
     static func check(_ input: [UInt8]) {
         var choices = Choices(input)
         let shape = Shape.made(by: &choices)
         let text = choices.rest
-        // Foundation refuses a zero with an exponent, and has other errors for broken UTF-16.
+        // Foundation rejects a zero with an exponent, and reports other errors for invalid UTF-16.
         guard !text.contains(0), !text.contains(Array("0e".utf8)), !text.contains(Array("0E".utf8)) else { return }
         guard let value = try? JSONValue(parsing: text), value.isReadAlike else { return }
         let coding = JSONCoding(dates: .secondsSince2001)
@@ -27,8 +27,9 @@ struct FuzzJSONDecoding: FuzzTarget {
 }
 
 extension JSONValue {
-    /// True if Foundation reads the value by the same rules. It takes letters for equal that are composed otherwise, rounds a
-    /// number of many digits before it looks whether it is an integer, and refuses numbers too small for a `Double` or a `Float`.
+    /// True if Foundation reads the value by the same rules. Foundation treats canonically equivalent keys as equal,
+    /// and rejects numbers too small for a `Double` or a `Float`. It also rounds a long number before it checks for an
+    /// integer.
     fileprivate var isReadAlike: Bool {
         switch self {
         case .array(let values): values.allSatisfy(\.isReadAlike)

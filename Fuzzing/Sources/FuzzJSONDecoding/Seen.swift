@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 
-/// What a decoder says when it is asked for a shape: values and errors in the order they came.
+/// The record of a decoder that reads a shape: values and errors in the order of their occurrence.
 struct Seen: Decodable {
-    /// The shape that the next value is read as. The fuzzer has one thread.
+    /// The shape of the next value. The fuzzer has one thread.
     nonisolated(unsafe) static var shape = Shape.allKeys
 
-    /// What was seen so far of the value that is being read.
+    /// The notes on the value that is being read.
     nonisolated(unsafe) private static var log: [String] = []
 
     let notes: [String]
 
     init(from decoder: any Decoder) throws {
         let (shape, log) = (Seen.shape, Seen.log)
-        // Elements of an array are read as the same shape one after the other.
+        // The elements of an array are read one after another as the same shape.
         defer { (Seen.shape, Seen.log) = (shape, log) }
         Seen.log = ["at \(decoder.codingPath.text)"]
         try Seen.read(shape, from: decoder)
@@ -27,7 +27,7 @@ struct Seen: Decodable {
         switch shape {
         case .scalar(let scalar):
             let container = try decoder.singleValueContainer()
-            // Of a null Foundation says that its type is wrong, where it is asked for a Boolean, and else that it is no value.
+            // For a null, Foundation reports a wrong type where a Boolean is requested, and otherwise a missing value.
             let isNull = scalar == .bool && container.decodeNil()
             note(try isNull ? "nil" : container.text(of: scalar))
         case .optional(let inner):
@@ -37,7 +37,7 @@ struct Seen: Decodable {
             Seen.shape = inner
             try decoder.singleValueContainer().decode([Seen].self).forEach { add($0) }
         case .dictionary(let inner):
-            // Of several members that cannot be read, Foundation comes upon any first.
+            // The first reported error of several invalid members is random in Foundation.
             let names = try decoder.container(keyedBy: Name.self).allKeys
             guard names.count < 2 else { return note(names.map(\.stringValue).sorted()) }
             Seen.shape = inner
@@ -57,7 +57,7 @@ struct Seen: Decodable {
                 if try container.decodeNil() {
                     note("nil")
                 } else if !attempt({ add(try container.seen(first)) }), !attempt({ add(try container.seen(second)) }) {
-                    // What is neither is passed over.
+                    // An element of neither shape is skipped.
                     if !attempt({ _ = try container.nestedUnkeyedContainer() }) { _ = try container.superDecoder() }
                 }
             }
@@ -85,7 +85,7 @@ struct Seen: Decodable {
                 attempt { note(try container.decodeNil(forKey: key)) }
                 attempt { add(try container.decode(Seen.self, forKey: key)) }
             case .afterContains: if container.contains(key) { add(try container.decode(Seen.self, forKey: key)) }
-            // The path of a superclass without a member has not its name.
+            // The path of a superclass without a member lacks the member's name.
             case .superDecoder where container.contains(key):
                 attempt { add(try Seen(from: container.superDecoder(forKey: key))) }
             case .superDecoder: break
@@ -96,8 +96,8 @@ struct Seen: Decodable {
         }
     }
 
-    /// Goes on after an error, which is noted.
-    /// - Returns: True if there was none.
+    /// Runs code and continues after an error, which is recorded.
+    /// - Returns: True if there was no error.
     @discardableResult
     private static func attempt(_ body: () throws -> Void) -> Bool {
         do {
@@ -110,7 +110,7 @@ struct Seen: Decodable {
     }
 }
 
-/// A key of any name.
+/// A key with any name.
 struct Name: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -151,7 +151,7 @@ extension SingleValueDecodingContainer {
 }
 
 extension [any CodingKey] {
-    /// Foundation calls an element "Index 0", and gives a name of digits a number, too.
+    /// The path as text. Foundation names an element "Index 0", and also gives a number to a name of digits.
     fileprivate var text: String {
         map { key in
             let isElement = key.stringValue.hasPrefix("Index ")
@@ -161,13 +161,13 @@ extension [any CodingKey] {
 }
 
 extension Error {
-    /// The kind of a decoding error and its path. Foundation gives none with numbers that do not fit.
+    /// The kind of a decoding error and its path. Foundation gives no path for numbers that do not fit.
     var kindAndPath: String {
         switch self as? DecodingError {
         case .typeMismatch(_, let context): "mismatch at \(context.codingPath.text)"
         case .valueNotFound(_, let context): "no value at \(context.codingPath.text)"
         case .keyNotFound(let key, let context): "no \(key.stringValue) at \(context.codingPath.text)"
-        // Foundation has an error of its own for numbers that do not fit.
+        // Foundation has its own error for numbers that do not fit.
         case .dataCorrupted, nil: "corrupted"
         @unknown default: "another error: \(self)"
         }

@@ -1,13 +1,13 @@
 internal import FuzzingKit
 
-/// What a value of JSON is read as: a type that is made up as the fuzzer goes.
+/// The type of a decoded JSON value, made from random choices.
 indirect enum Shape {
     enum Scalar: CaseIterable {
         case bool, string, double, float, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, decimal,
             data
     }
 
-    /// How a member is asked for.
+    /// The method of accessing a member.
     enum Access: CaseIterable { case required, ifPresent, afterNil, afterContains, superDecoder, twice }
 
     struct Member {
@@ -18,14 +18,14 @@ indirect enum Shape {
 
     case scalar(Scalar)
     case optional(Shape)
-    /// An array or a dictionary of the standard library.
+    /// An array of the standard library.
     case array(Shape)
     case dictionary(Shape)
     case integers
     case strings
     case doubles
     case members([Member])
-    /// Elements one by one, each tried as the first shape and then as the second.
+    /// Elements read one by one, each tried as the first shape and then as the second.
     case elements(Shape, Shape)
     case nested([Member])
     case allKeys
@@ -33,7 +33,7 @@ indirect enum Shape {
 
     static let names = ["a", "b", "c", "aa", "longerThanEight", "\"", "", "super"]
 
-    /// Decisions that are used up make a scalar, so that this ends.
+    /// Makes a shape. Exhausted choices produce a scalar, so that the recursion ends.
     static func made(by choices: inout Choices, depth: Int = 0) -> Shape {
         guard depth < 6, !choices.isUsedUp else { return .scalar(choices.one(of: Scalar.allCases)) }
         func inner() -> Shape { made(by: &choices, depth: depth + 1) }

@@ -3,8 +3,8 @@ internal import FuzzingKit
 
 @testable internal import CurlewJSON
 
-/// Values as JSON: what is written at once, without a tree of parameters, are the bytes that the tree comes to; and both
-/// Foundation and Curlew read the same from them.
+/// A fuzz target for JSON encoding. Bytes that are written directly must equal those written by way of a tree of
+/// parameters. Foundation and Curlew must read the same value from them.
 @main
 struct FuzzJSONEncoding: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -20,14 +20,15 @@ struct FuzzJSONEncoding: FuzzTarget {
             "written at once and by way of the tree:\n\(String(decoding: bytes, as: UTF8.self))\n"
                 + String(decoding: tree, as: UTF8.self))
         guard let parsed = try? JSONValue(parsing: bytes) else { return require(false, "what was written is not read") }
-        // Foundation has no integers of more digits than a type.
+        // Foundation does not read integers with more digits than its types hold.
         guard !value.hasLongNumbers, let read = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else {
             return require(value.hasLongNumbers, "Foundation does not read what was written")
         }
         require(isSame(read, parsed), "Foundation reads something else:\n\(read)\n\(parsed)")
     }
 
-    /// Whether values are the same to a reader of doubles: a number with an exponent may be an integer to Foundation.
+    /// True if the values are equal to a reader of doubles: Foundation may read a number with an exponent as an
+    /// integer.
     private static func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
         switch (left, right) {
         case (.number(let left), .number(let right)): left.double == right.double

@@ -3,7 +3,8 @@ internal import FuzzingKit
 
 @testable internal import CurlewJSON
 
-/// A value made by decisions: one of the types that have a way of their own, or one whose code does something with its encoder.
+/// A value made from choices: a type with its own encoding path, or a type whose code performs random steps on its
+/// encoder.
 indirect enum MadeValue: Encodable {
     case null
     case leaf(any Encodable & Sendable)
@@ -90,7 +91,7 @@ indirect enum MadeValue: Encodable {
     }
 }
 
-/// Something that a value's code does with its encoder.
+/// A step that a value's code performs on its encoder.
 struct Step {
     enum Action {
         case member, null, element, nestedObject, nestedList, superEncoder, single, attempt, outward, failure

@@ -1,4 +1,4 @@
-/// The containers that a value has open, and what it does with them one after the other.
+/// The open containers of a value, and the steps on them.
 struct Place {
     private struct Failure: Error {}
 
@@ -17,7 +17,7 @@ struct Place {
         case list(any UnkeyedEncodingContainer)
     }
 
-    /// From the outside in.
+    /// The containers, outermost first.
     private var containers: [Container]
     private var innermost: Int { containers.count - 1 }
 
@@ -32,7 +32,7 @@ struct Place {
             guard case .encoder(let encoder) = containers[innermost] else { return }
             var single = encoder.singleValueContainer()
             try single.encode(step.value)
-        // Leaves the innermost container, or goes back to the one that the value began with.
+        // The outward step leaves the innermost container, but never the initial encoder.
         case .outward:
             if containers.count > 1 { containers.removeLast() }
         case .failure: if step.name.isEmpty { throw Failure() }

@@ -2,8 +2,8 @@ internal import FuzzingKit
 
 @testable internal import Curlew
 
-/// The lines of NDJSON: whatever pieces a body comes in, its lines are those between the line feeds, up to the first that is
-/// too long.
+/// A fuzz target for the lines of NDJSON. The lines must be the text between line feeds, up to the first line that is
+/// too long, whatever the pieces of the body are.
 @main
 struct FuzzLines: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -17,7 +17,7 @@ struct FuzzLines: FuzzTarget {
         }
     }
 
-    /// Nil stands for the error.
+    /// The lines; nil for an error.
     private static func read(_ pieces: [[UInt8]], limit: Int) -> [[UInt8]?] {
         var splitter = LineSplitter(limit: limit)
         var lines: [[UInt8]?] = []

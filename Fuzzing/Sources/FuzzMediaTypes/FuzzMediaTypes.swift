@@ -4,7 +4,8 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Media types: what is read and written is read as the same again; its parts are what they may be; it is within itself.
+/// A fuzz target for media types. A type must stay equal after writing and reading, its parts must be valid, and it
+/// must match itself.
 @main
 struct FuzzMediaTypes: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -34,13 +35,13 @@ struct FuzzMediaTypes: FuzzTarget {
         if type.type != "*" { require(type.matches(type), "\(type) is not within itself") }
     }
 
-    /// The members of a list are the list again, with commas between them.
+    /// Checks that the members of a list, joined by commas, equal the list.
     private static func checkList(_ bytes: [UInt8]) {
         let parts = MediaTypeParser.parts(of: bytes)
         requireEqual(Array(parts.joined(separator: [.comma])), bytes, "the members are not the list")
     }
 
-    /// What Content-Disposition says has no control characters, escaped ones included.
+    /// Checks that the values of Content-Disposition contain no control characters, not even escaped ones.
     private static func checkDisposition(_ text: String) {
         let disposition = ContentDisposition(text)
         for value in [disposition.name, disposition.fileName].compactMap(\.self) {

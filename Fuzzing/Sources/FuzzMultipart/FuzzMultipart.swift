@@ -3,8 +3,8 @@ internal import HTTPTypes
 
 @testable internal import Curlew
 
-/// Multipart bodies: the parts do not depend on the pieces, what is put into a form comes out of it, and what waits for the
-/// next piece has a bound.
+/// A fuzz target for multipart bodies. The parts must not depend on the pieces, parsing must return the parts of a
+/// form, and the buffer for incomplete data must be bounded.
 @main
 struct FuzzMultipart: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -23,7 +23,7 @@ struct FuzzMultipart: FuzzTarget {
         for lineEnd in ["\r\n", "\n"] { checkForm(of: body, boundary: "aab", lineEnd: lineEnd, seed: seed) }
     }
 
-    /// A form of three parts that have the bytes as their bodies.
+    /// Checks a form of three parts whose bodies are the bytes.
     private static func checkForm(of bytes: [UInt8], boundary: String, lineEnd: String, seed: UInt8) {
         let delimiter = Array("--\(boundary)".utf8)
         guard !bytes.indices.contains(where: { bytes[$0...].starts(with: delimiter) }) else { return }
@@ -42,7 +42,7 @@ struct FuzzMultipart: FuzzTarget {
     }
 }
 
-/// What came of a body.
+/// The result of a body.
 struct Outcome: Equatable {
     struct Part: Equatable {
         var fields: HTTPFields
@@ -60,7 +60,7 @@ struct Outcome: Equatable {
             for piece in pieces {
                 parser.append(piece)
                 try take(&parser)
-                // A delimiter with all that may follow it, or the head of a part.
+                // The bound is a delimiter with all bytes that may follow it, or the head of a part.
                 let bound = max(boundary.utf8.count + 4 + 2 + 256 + 2, limits.headSize.bytes)
                 require(parser.buffer.count - parser.position <= bound, "too much waits for the next piece")
             }

@@ -2,16 +2,16 @@ internal import FuzzingKit
 
 @testable internal import Curlew
 
-/// The kernel's messages about the network: whatever comes is read within its bounds, and nothing is reachable that was not
-/// said to be.
+/// A fuzz target for the kernel's messages about the network. All messages must be read within their bounds, and no
+/// network may be reachable without a message that states it.
 ///
-/// An input is what one datagram holds.
+/// The input is the content of one datagram.
 @main
 struct FuzzNetlink: FuzzTarget {
     static func check(_ input: [UInt8]) {
         let messages = NetlinkMessage.read(input[...])
         require(messages.count <= input.count / 16, "there are more messages than headers")
-        // Where it stands in a larger buffer does not matter, and what follows changes nothing of what came before.
+        // The position in a larger buffer must not matter, and later bytes must not change earlier messages.
         let moved = ([1, 2, 3] + input + [9])[3..<(3 + input.count)]
         requireEqual(NetlinkMessage.read(moved), messages, "another place makes other messages")
         let longer = NetlinkMessage.read((input + [UInt8](repeating: 0xFF, count: 24))[...])

@@ -21,10 +21,10 @@ extension Choices {
         return style
     }
 
-    /// A tree; it ends where the input does.
+    /// A random tree; it ends when the input is used up.
     mutating func tree(depth: Int) -> ParameterValue {
         guard depth < 200 else { return .null }
-        // At the top a dictionary above all, as nothing else has pairs.
+        // The root is usually a dictionary, because only dictionaries produce pairs.
         switch depth == 0 && number(below: 8) > 0 ? 8 : number(below: 10) {
         case 1: return .boolean(flag())
         case 2: return .number(number())

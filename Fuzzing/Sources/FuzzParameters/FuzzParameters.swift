@@ -4,9 +4,9 @@ internal import FuzzingKit
 @testable internal import CurlewJSON
 @testable internal import CurlewSupport
 
-/// Parameters in queries, forms and JSON, from trees and styles that the input decides: a form holds nothing but what may
-/// stand there, a decoder gets the pairs back that a plain walk of the tree finds, a URI takes it as it is, and the JSON
-/// can be read.
+/// A fuzz target for parameters in queries, forms and JSON, with random trees and styles. A form must contain only
+/// allowed bytes, and its decoded pairs must equal those of a plain walk of the tree. A URI must accept the form
+/// unchanged, and the JSON must be readable.
 @main
 struct FuzzParameters: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -26,7 +26,7 @@ struct FuzzParameters: FuzzTarget {
         checkBytes(form, style)
         let decoded = PlainForm.pairs(of: form, plusIsSpace: style.spaces == .plus)
         let expected = PlainWalk.pairs(of: tree, style)
-        // One pair without name and value is an empty form, like none.
+        // A single pair without name and value is an empty form, like no pair.
         if form.isEmpty, expected == [PlainPair(name: [], value: nil)] { return }
         requireEqual(decoded.map(\.name), expected.map(\.name), "the names are not those of the tree")
         requireEqual(decoded.map(\.value), expected.map(\.value), "the values are not those of the tree")

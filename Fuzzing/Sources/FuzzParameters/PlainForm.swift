@@ -6,7 +6,7 @@ struct PlainPair: Equatable {
     var value: [UInt8]?
 }
 
-/// Reads a form the way that servers do: cut at `&`, then at the first `=`, then unescape.
+/// A reader of forms that works like servers: it splits at `&`, then at the first `=`, and unescapes the parts.
 enum PlainForm {
     static func pairs(of form: String, plusIsSpace: Bool) -> [PlainPair] {
         guard !form.isEmpty else { return [] }

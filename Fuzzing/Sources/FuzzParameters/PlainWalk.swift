@@ -1,7 +1,7 @@
 @testable internal import Curlew
 @testable internal import CurlewJSON
 
-/// The pairs of a tree, found by plain recursion over texts.
+/// The pairs of a tree, found by simple recursion over texts.
 enum PlainWalk {
     static func pairs(of tree: ParameterValue, _ style: RequestParameters.Style) -> [PlainPair] {
         guard case .dictionary(let dictionary) = tree else { return [] }

@@ -3,7 +3,8 @@ internal import FuzzingKit
 
 @testable internal import Curlew
 
-/// Property lists: the check of a list ends, within its bounds, and Foundation's decoder survives what it lets through.
+/// A fuzz target for property lists. The check of a list must end within its bounds, and Foundation's decoder must
+/// survive every accepted list.
 @main
 struct FuzzPropertyLists: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -14,12 +15,12 @@ struct FuzzPropertyLists: FuzzTarget {
         let list = choices.rest
         guard (try? PropertyListCheck.check(list, options: options)) != nil else { return }
         guard let tree = try? PropertyListDecoder().decode(Tree.self, from: Data(list)) else { return }
-        // The values within the deepest container stand one level below it.
+        // The values within the deepest container are one level below it.
         require(tree.depth <= options.maximumDepth + 1, "the list is deeper than the check let through")
     }
 }
 
-/// Any property list.
+/// A property list of any type.
 indirect enum Tree: Decodable {
     case leaf
     case array([Tree])

@@ -4,10 +4,10 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Redirects: whatever Location says, the next request goes to a URI that can be read again, by `http` or `https`, never from
-/// the one to the other that is less, and takes no secret to another origin.
+/// A fuzz target for redirects. For every Location the next request must have a valid URI with `http` or `https`. The
+/// redirect must never lead from `https` to `http`, nor send secrets to another origin.
 ///
-/// An input is a URI, a line feed, and the value of Location; the last byte chooses status and method.
+/// The input is a URI, a line feed, and the value of Location; the last bytes choose status and method.
 @main
 struct FuzzRedirects: FuzzTarget {
     static func check(_ input: [UInt8]) {

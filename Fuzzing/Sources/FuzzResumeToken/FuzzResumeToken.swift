@@ -3,9 +3,10 @@ internal import FuzzingKit
 
 @testable internal import Curlew
 
-/// Tokens of downloads: what is read keeps to the bounds, and is the same when it is written and read again.
+/// A fuzz target for download tokens. A decoded token must stay within its bounds, and must be equal after writing and
+/// reading.
 ///
-/// An input is JSON.
+/// The input is JSON.
 @main
 struct FuzzResumeToken: FuzzTarget {
     static func check(_ input: [UInt8]) {

@@ -4,10 +4,10 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Retry-After and the dates of HTTP: a wait is never negative, digits are seconds, and a date that is written in one of the
-/// three forms is read as what it was.
+/// A fuzz target for Retry-After and HTTP dates. A wait must never be negative, digits must mean seconds, and a date
+/// written in any of the three forms must be read as the same date.
 ///
-/// An input is the lines of Retry-After fields; the last nine bytes make a date of their own.
+/// The input is the lines of Retry-After fields; the last nine bytes make a separate date.
 @main
 struct FuzzRetryAfter: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -40,7 +40,7 @@ struct FuzzRetryAfter: FuzzTarget {
         requireEqual(date, HTTPDate(PlainDate(date.secondsSince1970).fixed), "a date is another when it is written")
     }
 
-    /// The years 1 to 9999, or for the form with two digits those that it can tell apart.
+    /// Checks dates of the years 1 to 9999; for the form with two-digit years, only dates that are unambiguous.
     private static func checkWriting(_ word: UInt64, _ form: Int) {
         let first: Int64 = -62_135_596_800
         let seconds = first + Int64(word % UInt64(253_402_300_800 - first))

@@ -1,4 +1,4 @@
-/// Writes a moment in the three forms of HTTP, counting years and months one by one.
+/// A writer for dates in the three forms of HTTP, which counts years and months one by one.
 struct PlainDate {
     private var year = 1
     private var month = 0

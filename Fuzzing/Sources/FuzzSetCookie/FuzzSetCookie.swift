@@ -4,10 +4,10 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// Set-Cookie: whatever servers set, a jar keeps to its bounds, what it sends may stand in a field, and what it writes into a
-/// file it reads again.
+/// A fuzz target for Set-Cookie. A jar must stay within its bounds, its Cookie fields must be valid, and it must be
+/// able to read its own files.
 ///
-/// An input is a list of fields with line feeds between them.
+/// The input is a list of fields separated by line feeds.
 @main
 struct FuzzSetCookie: FuzzTarget {
     private static let now: Int64 = 1_700_000_000

@@ -3,10 +3,10 @@ internal import FuzzingKit
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// URIs: what is read stands for itself when it is read again, holds no byte that may not be sent, and a reference is
-/// resolved as RFC 3986 tells it.
+/// A fuzz target for URIs. A URI must stay equal after writing and reading, must contain no byte that may not be sent,
+/// and must resolve references by RFC 3986.
 ///
-/// An input is a URI, a line feed, and a reference.
+/// The input is a URI, a line feed, and a reference.
 @main
 struct FuzzURIs: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -27,7 +27,7 @@ struct FuzzURIs: FuzzTarget {
         }
     }
 
-    /// Added pairs stand behind one separator, and there is none at the beginning of a query.
+    /// Checks that added pairs follow exactly one separator, and that a query does not begin with one.
     private static func checkSeparator(_ old: String, _ new: String) {
         let (old, new) = (Array(old.utf8), Array(new.utf8))
         require(new.starts(with: old), "a longer query changes the one before")
@@ -38,7 +38,8 @@ struct FuzzURIs: FuzzTarget {
         require(added.dropFirst(needsSeparator ? 1 : 0).first != UInt8(ascii: "&"), "there are two separators")
     }
 
-    /// The quick reader of plain URIs and the one for all must agree. A scheme in capitals is none of the first's.
+    /// Checks that the fast reader of plain URIs agrees with the general reader. The fast reader does not accept
+    /// capital schemes.
     private static func checkBothReaders(_ text: String, _ uri: CurlewURI?) {
         guard text.utf8.starts(with: "http".utf8) else { return }
         requireEqual(try? CurlewURI("HTTP" + text.dropFirst(4)), uri, "the two readers differ")

@@ -1,4 +1,5 @@
-/// Removes dot segments as RFC 3986 §5.2.4 tells it, a rule a line, from a path that begins with a slash.
+/// A removal of dot segments that follows RFC 3986 §5.2.4 literally, one rule per branch, for paths that begin with a
+/// slash.
 enum PlainDots {
     static func remove(from path: String) -> String {
         var input = Array(path.utf8)[...]

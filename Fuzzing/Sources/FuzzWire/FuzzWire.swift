@@ -5,11 +5,13 @@ internal import HTTPTypes
 
 @testable internal import Curlew
 
-/// Answers as they come over the wire, through libcurl: whatever a server sends, every request ends within its timeouts, no
-/// turn of the loop takes long, no response has what answered another request or is shorter than it says, and the session
-/// still serves the next request well, with nothing left of those before.
+/// A fuzz target for responses on the wire, through libcurl. For every response each request must end within its
+/// timeouts, and no turn of the loop may take long.
 ///
-/// ``WireScript`` says what an input is.
+/// No response may contain another request's answer, or be shorter than its declared length. The session must serve the
+/// next request well, without any state of the earlier ones.
+///
+/// ``WireScript`` defines the input.
 @main
 struct FuzzWire: FuzzTarget {
     private static let server = WireServer()
@@ -24,7 +26,7 @@ struct FuzzWire: FuzzTarget {
         }
     }
 
-    /// It waits for nothing, whatever the server asks for.
+    /// The retry link, which never waits, whatever the server asks for.
     private static var retry: Retry {
         var retry = Retry(attempts: 2, budget: nil)
         retry.policy.backoff = Retry.Backoff(random: { 0 })
@@ -32,9 +34,10 @@ struct FuzzWire: FuzzTarget {
         return retry
     }
 
-    /// Far more than two redirects, each request tried twice, take with the timeouts above, on a machine with other work.
+    /// The limit for one input: far more than two redirects, with each request tried twice, take with the timeouts
+    /// above on a busy machine.
     private static let patience = Duration.seconds(20)
-    /// Processor time that no turn of the loop may take: a sanitizer's share included.
+    /// The limit of processor time for one turn of the loop, including a sanitizer's overhead.
     private static let longestTurn = Duration.milliseconds(500)
 
     static func check(_ input: [UInt8]) {
@@ -68,7 +71,7 @@ struct FuzzWire: FuzzTarget {
         require(turn < longestTurn, "a turn of the loop took \(turn) of its processor's time")
     }
 
-    // MARK: One request
+    // MARK: Single request
 
     private static func perform(_ exchange: WireScript.Exchange, of script: WireScript, _ session: HTTPSession) async {
         var options = RequestOptions()
@@ -110,7 +113,7 @@ struct FuzzWire: FuzzTarget {
         }
     }
 
-    /// The length of a body by its Content-Length; nil where that says nothing.
+    /// The length of a body by its Content-Length; nil if the field does not determine it.
     private static func length(of response: CurlewResponse, to method: HTTPRequest.Method) -> Int? {
         let status = response.status.code
         guard method != .head, status != 204, status != 304, response.fields[.transferEncoding] == nil else {
@@ -119,7 +122,7 @@ struct FuzzWire: FuzzTarget {
         return response.fields[.contentLength].flatMap { Int($0) }
     }
 
-    // MARK: What is left
+    // MARK: Remaining state
 
     private static func expectUsable(_ session: HTTPSession) async throws {
         var options = RequestOptions()
@@ -130,7 +133,8 @@ struct FuzzWire: FuzzTarget {
         requireEqual(body, Array("ok".utf8), "the request afterwards has another answer")
     }
 
-    /// Also makes the next input independent of this one: it finds neither connections nor handles that have served.
+    /// Checks that no connection and no task is left. This also makes the next input independent of this one: it finds
+    /// no used connections and handles.
     private static func expectNothingLeft(_ session: HTTPSession) async throws {
         let end = ContinuousClock.now + patience
         while true {

@@ -1,8 +1,8 @@
-/// Marks that tell which request something belongs to: one in its path, one in what answers it.
+/// Marks that identify a request: one in its path, one in its answer.
 enum Stamp {
-    /// The place for a mark in an answer.
+    /// The placeholder for a mark in an answer.
     private static let place = Array("[STAMP!]".utf8)
-    /// Of this process alone, so that no input can hold a mark.
+    /// A random number of this process, so that no input can contain a mark.
     private static let secret = UInt64.random(in: .min ... .max)
 
     /// The path of a request. Huffman's code for X and Z has eight bits, so HPACK leaves the path as text.
@@ -10,7 +10,7 @@ enum Stamp {
         "/" + String((0..<6).map { number >> $0 & 1 == 1 ? "X" : "Z" })
     }
 
-    /// The number of the request whose path is in a head, or in a block of fields.
+    /// The number of the request whose path is in a head or in a field block.
     static func number(in head: ArraySlice<UInt8>) -> Int? {
         var rest = head
         while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
@@ -24,7 +24,7 @@ enum Stamp {
         return nil
     }
 
-    /// Puts the mark of a request wherever there is a place for one.
+    /// Writes the mark of a request to all placeholders.
     static func put(_ number: Int, into bytes: inout [UInt8]) {
         guard bytes.count >= 8 else { return }
         for start in 0...bytes.count - 8 where bytes[start..<start + 8].elementsEqual(place) {
@@ -42,12 +42,12 @@ enum Stamp {
             window = window >> 8 | UInt64(byte) << 56
             guard index >= 7 else { continue }
             let number = (window ^ secret) &* 0xFC18_40F3_5BFA_A7ED
-            // What is compared is not what stands in the input, so libFuzzer learns no mark from it.
+            // The compared number is not in the input, so libFuzzer learns no mark from the comparison.
             if number > 0, number <= UInt64(WireScript.answerLimit) { found.insert(Int(number)) }
         }
         return found
     }
 
-    /// 64 bits that ``numbers(in:)`` takes back to the number: the factor there is the inverse of the one here.
+    /// The 64-bit mark of a number. ``numbers(in:)`` decodes it: its factor is the inverse of the factor here.
     private static func word(_ number: Int) -> UInt64 { (UInt64(number) &* 0x0123_4567_89AB_CDE5) ^ secret }
 }

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A connection at the server: it knows where a request ends, and no more of HTTP than that.
+/// A connection at the server. The only part of HTTP that it understands is the end of a request.
 final class WireConnection {
-    /// What a request is known by.
+    /// The identity of a request.
     struct CurlewRequest {
-        /// 0 but over HTTP/2.
+        /// The stream; 0 except over HTTP/2.
         var stream: UInt32 = 0
         var number: Int?
     }
@@ -30,9 +30,9 @@ final class WireConnection {
         self.speaksHTTP2 = speaksHTTP2
     }
 
-    // MARK: In
+    // MARK: Receiving
 
-    /// Takes in what has come, and answers each request that begins in it.
+    /// Receives bytes, and answers each request that begins in them.
     func receive(_ answer: (CurlewRequest) -> Void) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
@@ -44,7 +44,7 @@ final class WireConnection {
         if speaksHTTP2 { receiveFrames(answer) } else { receiveHeads(answer) }
     }
 
-    /// No body of a request has an empty line, so each ends a head.
+    /// Answers each head. No request body contains an empty line, so each empty line ends a head.
     private func receiveHeads(_ answer: (CurlewRequest) -> Void) {
         while !isClosed, let end = end(of: Self.endOfHead) {
             let head = received[..<end]
@@ -87,9 +87,9 @@ final class WireConnection {
         }
     }
 
-    // MARK: Out
+    // MARK: Sending
 
-    /// The bytes of an answer as they go over the wire.
+    /// The wire format of an answer.
     func encode(_ answer: [UInt8], for request: CurlewRequest) -> [UInt8] {
         guard speaksHTTP2 else {
             var answer = answer
@@ -101,7 +101,7 @@ final class WireConnection {
         }
     }
 
-    /// Sends; what the socket does not take at once is lost, which no input is long enough for.
+    /// Sends bytes. Bytes that the socket does not accept at once are lost, but no input is long enough for that.
     func send(_ bytes: [UInt8], pieceSize: Int = .max) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -112,7 +112,8 @@ final class WireConnection {
         }
     }
 
-    /// Closes the socket. What the peer sends is read first: otherwise it would be reset, and lose the end of the answer.
+    /// Closes the socket after reading pending bytes: unread bytes would cause a reset, and the peer would lose the end
+    /// of the answer.
     func close() {
         guard !isClosed else { return }
         isClosed = true

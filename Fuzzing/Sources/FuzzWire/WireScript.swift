@@ -1,12 +1,12 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-/// What an input makes of the server and of the requests to it.
+/// The instructions of an input for the server and its requests.
 ///
-/// An input is a list of answers with the bytes 1E 1E between them; the decisions about them are at its end. Over HTTP/2 an
-/// answer is a list of frames with the bytes 1D 1D between them (``WireFrame``).
+/// The input is a list of answers separated by the bytes 1E 1E; the choices are at its end. Over HTTP/2 an answer is a
+/// list of frames separated by the bytes 1D 1D (``WireFrame``).
 struct WireScript {
-    /// How the server treats the connection once an answer is sent.
+    /// The treatment of the connection after an answer.
     enum Ending { case close, keep, reset }
 
     struct Answer {
@@ -14,11 +14,11 @@ struct WireScript {
         var ending: Ending
     }
 
-    /// What a request does with its response.
+    /// The treatment of the response by its request.
     enum Reading { case whole, firstChunk, headAlone, cancelled }
 
     struct Exchange {
-        /// From 1; it is in the request's path, and stamped into what answers it.
+        /// The number, from 1; it is in the request's path, and stamped into its answer.
         var number: Int
         var method: HTTPRequest.Method
         var bodySize: Int
@@ -29,9 +29,9 @@ struct WireScript {
     static let separator: UInt8 = 0x1E
 
     var speaksHTTP2 = false
-    /// The server writes so many bytes at a time.
+    /// The number of bytes that the server writes at a time.
     var pieceSize = Int.max
-    /// So many requests are under way at a time.
+    /// The number of concurrent requests.
     var atOnce = 1
     var answers: [Answer] = []
     var exchanges: [Exchange] = []
@@ -43,7 +43,7 @@ struct WireScript {
         speaksHTTP2 = choices.flag()
         pieceSize = choices.one(of: [Int.max, 1, 7, 100])
         atOnce = choices.one(of: [1, 1, 2, 4])
-        // As many as there are answers, so that what is left of the input is those.
+        // The number of requests is the number of answers, so that the rest of the input is these answers.
         let count = min(Self.answerLimit, pieces(of: input, at: Self.separator).count)
         for number in 1...count {
             let ending = choices.one(of: [Ending.close, .keep, .keep, .reset])
@@ -60,7 +60,7 @@ struct WireScript {
         }
     }
 
-    /// Whether every connection serves one request alone, so that nothing that it brings can be meant for another.
+    /// True if every connection serves a single request, so that its bytes cannot belong to another request.
     var usesConnectionsOnce: Bool { !speaksHTTP2 && answers.allSatisfy { $0.ending != .keep } }
 }
 
@@ -79,10 +79,10 @@ func pieces(of bytes: [UInt8], at separator: UInt8) -> [[UInt8]] {
     return parts
 }
 
-/// A frame of HTTP/2 as an input has it: the kind, the flags, the stream and the payload. So its length is right whatever
-/// becomes of the payload, and its stream is that of the request where it is meant to be.
+/// A frame of HTTP/2 in its input form: the kind, the flags, the stream and the payload. So the length is right for
+/// every mutated payload, and the stream can be that of the request.
 ///
-/// A kind of 80 or more stands for bytes that are sent as they are.
+/// A kind of hexadecimal 80 or more means that the other bytes are sent unchanged.
 struct WireFrame {
     static let separator: UInt8 = 0x1D
     private static let data: UInt8 = 0
@@ -91,11 +91,11 @@ struct WireFrame {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// What goes over the wire.
+    /// The wire format.
     /// - Parameters:
-    ///   - stream: The stream of the request that is answered, which 1 stands for. 2 stands for the one before. Any other
-    ///     is meant as it is.
-    ///   - number: The number of the request on a stream, if it is known.
+    ///   - stream: The stream of the answered request. A 1 in the input means this stream, a 2 the one before, and
+    ///     other numbers mean themselves.
+    ///   - number: Returns the number of the request on a stream, if it is known.
     func bytes(stream: UInt32, number: (UInt32) -> Int?) -> [UInt8] {
         guard bytes.count >= 3, bytes[0] < 0x80 else { return Array(bytes.dropFirst()) }
         let target: UInt32 =

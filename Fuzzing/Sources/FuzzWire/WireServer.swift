@@ -3,14 +3,14 @@ internal import Glibc
 @testable internal import Curlew
 @testable internal import CurlewSupport
 
-/// The server that the requests of an input go to: one thread and two ports. At the one it does what the input's script
-/// says, at the other it answers well.
+/// The server for the requests of an input: one thread and two ports. One port follows the input's script, the other
+/// one answers correctly.
 ///
-/// `@unchecked Sendable`: the connections belong to the thread, the rest is under a lock or never changes.
+/// `@unchecked Sendable`: the connections belong to the thread; the other state is locked or never changes.
 final class WireServer: @unchecked Sendable {
     private let scripted: Int32
     private let honest: Int32
-    /// A pipe: a byte in it wakes the thread.
+    /// A pipe; a byte in it wakes the thread.
     private let wakeUp: (read: Int32, write: Int32)
     private let orders = Guarded<[Order]>([])
     private var connections: [WireConnection] = []
@@ -39,10 +39,10 @@ final class WireServer: @unchecked Sendable {
         precondition(status == 0, "no thread for the server")
     }
 
-    /// The address of a path on the port that follows the script.
+    /// The URL of a path on the port that follows the script.
     func url(_ path: String) -> String { "http://127.0.0.1:\(Self.port(of: scripted))\(path)" }
 
-    /// An address that is answered well.
+    /// The URL of the port that answers correctly.
     var honestURL: String { "http://127.0.0.1:\(Self.port(of: honest))/" }
 
     /// Closes every connection and follows another script. Returns when that is done.
@@ -54,7 +54,7 @@ final class WireServer: @unchecked Sendable {
         }
     }
 
-    // MARK: The thread
+    // MARK: Thread
 
     private func run() -> Never {
         while true {

@@ -1,19 +1,19 @@
 internal import CLibFuzzer
 internal import Glibc
 
-/// A program that libFuzzer drives: marked `@main`, it checks one input after the other.
+/// A program that libFuzzer drives: with `@main`, it checks one input after another.
 public protocol FuzzTarget {
-    /// Looks whether what has to hold does so for an input, by ``require(_:_:file:line:)``.
+    /// Checks an input by ``require(_:_:file:line:)``.
     ///
-    /// It keeps nothing from one input to the next, so that a finding can be repeated from its file alone.
+    /// The function keeps no state between inputs, so that a finding can be reproduced from its file alone.
     static func check(_ input: [UInt8])
 }
 
-// libFuzzer takes a C function, which can capture nothing. There is one thread, and it is set once.
+// libFuzzer needs a C function, which cannot capture values. There is one thread, and the variable is set once.
 nonisolated(unsafe) private var check: ([UInt8]) -> Void = { _ in }
 
 extension FuzzTarget {
-    /// The whole program; the arguments are libFuzzer's.
+    /// The main function; the arguments are those of libFuzzer.
     public static func main() {
         FuzzingKit.check = Self.check
         var count = CommandLine.argc

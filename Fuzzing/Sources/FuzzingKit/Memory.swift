@@ -1,6 +1,6 @@
 internal import CLibFuzzer
 
-/// Ends the program if a closure ever has more bytes allocated than it may, beyond those that were before.
+/// Aborts the program if the closure's peak of allocated bytes, beyond the earlier allocations, reaches the limit.
 public func requireMemory<Value>(
     below limit: Int, _ message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line,
     _ body: () throws -> Value

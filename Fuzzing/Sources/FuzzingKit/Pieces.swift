@@ -1,6 +1,6 @@
-/// The bytes cut into pieces in three ways: each byte by itself, and twice as `seed` has it, some pieces empty.
+/// Cuts the bytes into pieces in three ways: single bytes, and two ways that depend on `seed`, with some empty pieces.
 ///
-/// The pieces depend on nothing but the seed, so that a finding can be repeated.
+/// The pieces depend only on the bytes and the seed, so that a finding can be reproduced.
 public func piecings(of bytes: [UInt8], seed: UInt8) -> [[[UInt8]]] {
     [bytes.map { [$0] }, pieces(of: bytes, seed: seed, upTo: 3), pieces(of: bytes, seed: seed, upTo: 40)]
 }

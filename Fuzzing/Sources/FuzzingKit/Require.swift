@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Ends the program, so that libFuzzer keeps the input, unless the condition holds.
+/// Aborts the program unless the condition is true; libFuzzer then keeps the input.
 public func require(
     _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String,
     file: StaticString = #fileID, line: UInt = #line
@@ -11,7 +11,7 @@ public func require(
     abort()
 }
 
-/// Ends the program unless the two are equal.
+/// Aborts the program unless the values are equal.
 public func requireEqual<Value: Equatable>(
     _ left: Value, _ right: Value, _ message: @autoclosure () -> String,
     file: StaticString = #fileID, line: UInt = #line

@@ -1,4 +1,4 @@
-/// A validation behind the caller's back. Whatever becomes of it, another one may begin afterwards.
+/// A validation in the background. The entry can be validated again after its end, whatever its outcome.
 final class BackgroundValidation: Sendable {
     private let core: CacheCore
     private let id: HTTPCache.Entry.ID
@@ -11,7 +11,7 @@ final class BackgroundValidation: Sendable {
 
     deinit { end() }
 
-    /// Once: another validation of the entry may have begun since.
+    /// Ends the validation once. A second end could end another validation of the entry.
     private func end() {
         let isFirst = hasEnded.withLock { hasEnded in
             defer { hasEnded = true }
@@ -25,7 +25,7 @@ final class BackgroundValidation: Sendable {
         _ result: Result<CurlewResponse, any Error>
     ) async {
         await exchange.store(result, of: entry, found)
-        // Not before: without this the last use of the object would be above.
+        // The end comes after the storing: this use keeps the object alive until then.
         end()
     }
 }

@@ -1,17 +1,17 @@
 internal import HTTPTypes
 
-/// The response that an entry gives to a request: a function of both (RFC 9111 §4, §4.3.2).
+/// The response that an entry gives to a request: a pure function of both (RFC 9111 §4, §4.3.2).
 struct CacheAnswer: Sendable, Hashable {
     let head: HTTPResponse
-    /// The bytes of the stored body that it has; nil for none.
+    /// The range of the stored body that the response contains; nil for a response without a body.
     let stored: Range<Int64>?
 
-    /// nil if the entry has not what the request asks for.
+    /// nil if the entry lacks the requested bytes.
     init?(_ request: CacheRequest, _ entry: HTTPCache.Entry, age: Int64) {
         var head = entry.head
         head.headerFields[.age] = String(age)
         if entry.head.status == .ok || entry.head.status == .partialContent, request.isUnchanged(entry) {
-            // Those that RFC 9110 §15.4.5 asks for, and no others that speak of a body.
+            // RFC 9110 §15.4.5 requires some fields in a 304; fields that describe a body are removed.
             head.status = .notModified
             for name in [HTTPField.Name.contentLength, .contentRange, .contentEncoding, .contentType] {
                 head.headerFields[name] = nil
@@ -46,7 +46,7 @@ struct CacheAnswer: Sendable, Hashable {
 }
 
 extension CacheRequest {
-    /// True if the caller has what is stored, by its own conditions (RFC 9110 §13.2.2).
+    /// True if the caller's conditions show that it has the stored response (RFC 9110 §13.2.2).
     func isUnchanged(_ entry: HTTPCache.Entry) -> Bool {
         let fields = entry.head.headerFields
         let wanted = request.fields[values: .ifNoneMatch]
@@ -60,7 +60,8 @@ extension CacheRequest {
         return modified <= since.secondsSince1970
     }
 
-    /// True if the range holds for an entry: without If-Range, or with its strong validator (RFC 9110 §13.1.5).
+    /// True if the requested range applies to an entry: without If-Range, or with the entry's strong validator (RFC
+    /// 9110 §13.1.5).
     func heedsRange(of entry: HTTPCache.Entry) -> Bool {
         guard hasRange else { return false }
         guard let condition = request.fields[.ifRange] else { return true }
@@ -68,13 +69,13 @@ extension CacheRequest {
     }
 }
 
-/// A part that came, beside one that is stored (RFC 9111 §3.4).
+/// The combination of a new part with a stored one (RFC 9111 §3.4).
 struct CachePart {
-    /// The entry that has the bytes of the new part already.
+    /// The entry that already has the bytes of the new part.
     private(set) var known: HTTPCache.Entry?
-    /// The entry of both parts together; nil if they do not go together.
+    /// The combined entry of both parts; nil if they cannot be combined.
     private(set) var joined: HTTPCache.Entry?
-    /// The stored entry and those of its bytes that stand before the new part.
+    /// The stored entry, and its bytes before the new part.
     private(set) var prefix: (entry: HTTPCache.Entry, bytes: Range<Int64>)?
 
     var isKnown: Bool { known != nil }
@@ -91,7 +92,8 @@ struct CachePart {
             }
             guard there.lowerBound < range.lowerBound, range.lowerBound <= there.upperBound else { continue }
             let both = there.lowerBound..<range.upperBound
-            // A part says little of the whole but what has changed (RFC 9110 §15.3.7).
+            // The fields of a part may be limited to those that have changed (RFC 9110 §15.3.7), so the stored ones
+            // complete them.
             var head = new.head
             let names = Set(head.headerFields.map(\.name))
             head.headerFields = old.head.headerFields.filter { !names.contains($0.name) } + head.headerFields

@@ -1,21 +1,21 @@
 internal import HTTPTypes
 
-/// What the cache does with a request, by what is stored: a function of both and of the time alone (RFC 9111 §4).
+/// The action of the cache for a request: a pure function of request, stored entry and time (RFC 9111 §4).
 enum CacheDecision: Sendable, Hashable {
     /// Answers with the entry.
     case serve(HTTPCache.Entry, HTTPCache.Status, age: Int64)
-    /// Answers with the entry, and validates it behind the caller's back (RFC 5861 §3).
+    /// Answers with the entry, and validates it in the background (RFC 5861 §3).
     case serveAndValidate(HTTPCache.Entry, age: Int64)
-    /// Asks the server whether the entry still holds.
+    /// Asks the server to validate the entry.
     case validate(HTTPCache.Entry)
-    /// Asks the server for the bytes that are missing behind those of the entry.
+    /// Requests the bytes after those of the entry.
     case complete(HTTPCache.Entry)
-    /// Asks the server as if nothing were stored.
+    /// Forwards the request without a stored entry.
     case forward(CacheStatusField.Reason)
-    /// Answers 504: nothing is stored that serves, and the network is not to be asked (§5.2.1.7).
+    /// Answers 504: no usable response is stored, and the request forbids the network (§5.2.1.7).
     case unavailable
 
-    /// The entry that answers.
+    /// The entry that answers the request.
     var served: HTTPCache.Entry? {
         switch self {
         case .serve(let entry, _, _), .serveAndValidate(let entry, _): entry
@@ -24,18 +24,18 @@ enum CacheDecision: Sendable, Hashable {
     }
 }
 
-/// The rules of a cache, as far as they need no store.
+/// The rules of a cache that do not need a store.
 struct CacheJudge: Sendable {
     var mode: HTTPCache.Mode
     var heuristicLimit: Int64
     var servesStaleOnFailure: Bool
 
-    /// Decides on a GET, a HEAD or a QUERY.
+    /// Decides about a GET, a HEAD or a QUERY.
     /// - Parameter entry: The stored response that the request selects.
     func decide(_ request: CacheRequest, _ entry: HTTPCache.Entry?, at now: Int64) -> CacheDecision {
         let policy = request.policy
         let isCacheOnly = policy == .onlyIfCached || request.directives.onlyIfCached
-        // What is stored of the failure that a request is repeated for is not its answer.
+        // A stored failure is not the answer to the retry that it caused.
         let isFailure = request.request.options.isRepeated && (entry?.head.status.code ?? 0) >= 400
         guard let entry, policy != .reload, !isFailure, !request.isForOrigin, mayAnswer(request, entry) else {
             return isCacheOnly ? .unavailable : .forward(entry == nil ? .uriMiss : .request)
@@ -52,7 +52,7 @@ struct CacheJudge: Sendable {
         if policy == .standard, mayServeWhileValidating(request, entry, freshness) {
             return .serveAndValidate(entry, age: freshness.age)
         }
-        // A part is not validated but asked for anew, and conditions of the caller's stay its own.
+        // A part is requested again instead of validated, and the caller's conditions are not replaced.
         return entry.range == nil && !request.isConditional && entry.hasValidator && !request.hasRange
             ? .validate(entry) : .forward(.stale)
     }
@@ -61,7 +61,7 @@ struct CacheJudge: Sendable {
         Freshness(of: entry, at: now, mode: mode, heuristicLimit: heuristicLimit)
     }
 
-    /// True if an entry may stand in for a response that did not come, or came with a status that says so (RFC 5861 §4).
+    /// True if an entry may replace a response that failed or has the status of a server error (RFC 5861 §4).
     func mayServe(_ entry: HTTPCache.Entry, onFailureOf request: CacheRequest, at now: Int64) -> Bool {
         guard request.policy == .standard || request.policy == .noCache, !request.isConditional,
             entry.range == nil || hasBytes(entry, for: request), mayAnswer(request, entry)
@@ -73,7 +73,7 @@ struct CacheJudge: Sendable {
         return limit >= 0 && freshness(of: entry, at: now).excess <= limit
     }
 
-    /// True if an entry was stored for requests such as this one, as far as credentials go (RFC 9111 §3.5).
+    /// True if the rules for credentials allow the entry as the answer (RFC 9111 §3.5).
     private func mayAnswer(_ request: CacheRequest, _ entry: HTTPCache.Entry) -> Bool {
         guard mode == .shared, request.credentials.contains(.authorization) else { return true }
         return entry.effective(in: mode).directives.allowsAuthorization
@@ -88,10 +88,10 @@ struct CacheJudge: Sendable {
         let asked = request.directives
         let said = entry.effective(in: mode).directives
         guard asked.noCache == .nothing, said.noCache != .response else { return false }
-        // Of a response that does not change, a reload brings nothing new (RFC 8246 §2).
+        // A reload of an immutable response cannot have a new result (RFC 8246 §2).
         let isReload = asked.maxAge == 0 && said.isImmutable
         if let limit = asked.maxAge, !isReload {
-            // What max-stale allows is on top of both limits.
+            // The tolerance of max-stale is added to max-age.
             guard freshness.age <= Seconds.sum(limit, asked.maxStale ?? 0) else { return false }
         }
         if let wanted = asked.minFresh { return freshness.isFresh && Seconds.sum(freshness.excess, wanted) <= 0 }
@@ -111,7 +111,7 @@ struct CacheJudge: Sendable {
         return freshness.excess <= limit
     }
 
-    /// True if the entry has all bytes that the request asks for.
+    /// True if the entry has all requested bytes.
     private func hasBytes(_ entry: HTTPCache.Entry, for request: CacheRequest) -> Bool {
         guard let range = entry.range else { return true }
         guard let total = entry.totalSize, let wanted = request.range(of: total) else { return false }
@@ -133,10 +133,10 @@ extension CacheDirectives {
 }
 
 extension HTTPCache.Entry {
-    /// True if the server can be asked whether it still holds.
+    /// True if the server can validate the entry.
     var hasValidator: Bool { rules.hasEntityTag || rules.lastModified != nil }
 
-    /// The number of bytes of the whole representation, if it is known.
+    /// The number of bytes of the complete representation, if it is known.
     var totalSize: Int64? {
         guard range != nil else { return bodySize }
         return (try? ContentRange(head.headerFields))?.total
@@ -146,7 +146,8 @@ extension HTTPCache.Entry {
 extension CacheRequest {
     var hasRange: Bool { request.fields.contains(.range) }
 
-    /// The one range of bytes that is asked for, of a representation of so many; nil if it is none, or there are several.
+    /// The requested range of bytes, for a representation of a given length; nil for an unsatisfiable range or for
+    /// several.
     func range(of total: Int64) -> Range<Int64>? {
         let values = request.fields[values: .range]
         guard values.count == 1, isRetrieval else { return nil }
@@ -154,12 +155,12 @@ extension CacheRequest {
     }
 }
 
-/// One range of a Range field (RFC 9110 §14.1.2).
+/// A single range of a Range field (RFC 9110 §14.1.2).
 enum CacheRange {
     case from(Int64, to: Int64?)
     case last(Int64)
 
-    /// nil for several ranges, for other units, and for what cannot be read.
+    /// nil for several ranges, for other units, and for unreadable text.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.prefix(6).elementsEqual("bytes=".utf8) || bytes.prefix(6).elementsEqual("Bytes=".utf8) else {
@@ -176,7 +177,7 @@ enum CacheRange {
         }
     }
 
-    /// The bytes that it means; nil if there are none of them.
+    /// The bytes of the range; nil if the representation has none of them.
     func bytes(of total: Int64) -> Range<Int64>? {
         switch self {
         case .from(let first, let last):

@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
-/// The way of a body into the store while it is read.
+/// The copying of a body into the store while it is read.
 ///
-/// A store in memory takes each chunk at once. Others are fed by a task of their own, at most ``backlogLimit`` behind the reader:
-/// whoever reads never waits for a disk, and a store that cannot keep up gets nothing. The entry is committed once the body has
-/// come to its end, all of it.
+/// A store in memory takes each chunk at once. Other stores are fed by a separate task, at most ``backlogLimit`` behind
+/// the reader. The reader never waits for a disk; a body that the store cannot keep up with is not stored. The entry is
+/// committed after the complete body.
 final class CacheDeposit: Sendable {
     /// The most bytes that wait for the store.
     static let backlogLimit = 4 << 20
@@ -16,7 +16,8 @@ final class CacheDeposit: Sendable {
         case ended
     }
 
-    /// How many times as long as a call the store may take for the rest of a body, once that has come to its end.
+    /// The time limit for the store to take the rest of a body after its end, as a multiple of the limit of a single
+    /// call.
     private static let patience = 20
 
     private enum Piece: Sendable {
@@ -28,7 +29,7 @@ final class CacheDeposit: Sendable {
         var phase = Phase.idle
         var count: Int64 = 0
         var backlog = 0
-        /// The task that feeds a store which is not in memory.
+        /// The task that feeds a store outside memory.
         var feeding: Task<Void, Never>?
     }
 
@@ -45,12 +46,12 @@ final class CacheDeposit: Sendable {
     private var generation: UInt64 { exchange.generation }
 
     /// - Parameters:
-    ///   - exchange: Whose response it is.
-    ///   - entry: What is stored.
-    ///   - own: The bytes that the body will have, without what is put before it; -1 if nobody knows.
-    ///   - body: The body as it comes from the network.
+    ///   - exchange: The exchange of the response.
+    ///   - entry: The entry to store.
+    ///   - own: The number of bytes of the body, without the prefix; -1 if unknown.
+    ///   - body: The body from the network.
     ///   - limit: The most bytes that are stored.
-    ///   - replaced: What the entry replaces.
+    ///   - replaced: The entries that the new one replaces.
     init(
         exchange: CacheExchange, entry: HTTPCache.Entry, own: Int64, body: CurlewResponse.Body, limit: Int,
         replaced: [HTTPCache.Entry.ID]
@@ -63,8 +64,8 @@ final class CacheDeposit: Sendable {
         self.replaced = replaced
     }
 
-    /// - Parameter prefix: What of another entry is put before the body.
-    /// - Returns: Whether it is going to be stored.
+    /// - Parameter prefix: The bytes of another entry that precede the body.
+    /// - Returns: True if the body is going to be stored.
     func begin(behind prefix: (entry: HTTPCache.Entry, bytes: Range<Int64>)?) async -> Bool {
         let store = cache.store
         if store.isImmediate {
@@ -89,7 +90,7 @@ final class CacheDeposit: Sendable {
         return true
     }
 
-    /// Stores a chunk that its reader is about to have.
+    /// Stores a chunk before its reader gets it.
     func append(_ chunk: [UInt8]) async {
         let (writer, isTooMuch) = state.withLock { state -> ((any HTTPCache.Writer)?, Bool) in
             state.count += Int64(chunk.count)
@@ -128,7 +129,7 @@ final class CacheDeposit: Sendable {
         }
     }
 
-    /// The body has come to its end.
+    /// Commits the entry after the end of the body.
     func finish(_ trailers: HTTPFields) async {
         let (writer, feeding) = state.withLock { state -> ((any HTTPCache.Writer)?, Task<Void, Never>?) in
             defer { (state.phase, state.feeding) = (.ended, nil) }
@@ -143,13 +144,14 @@ final class CacheDeposit: Sendable {
         }
         if let writer { await commit(writer, trailers) }
         if let feeding {
-            // Only now: who asks for the same waits for a store, and not for a reader.
+            // The task is registered only now, so a later request for the same key waits for the store and never for
+            // the reader.
             core.begin(entry.key) { await feeding.value }
             limit(feeding)
         }
     }
 
-    /// Ends a task that feeds a store if it takes too long for what is left.
+    /// Cancels the feeding task if it takes too long for the remaining bytes.
     private func limit(_ feeding: Task<Void, Never>) {
         let limit = min(cache.storeTimeout, .seconds(60)) * Self.patience
         let timer = Task {
@@ -162,7 +164,7 @@ final class CacheDeposit: Sendable {
         }
     }
 
-    /// The body broke off.
+    /// Ends the storing after the body broke off.
     func fail() {
         let feeding = state.withLock { state in
             if case .queued(let continuation) = state.phase { continuation.finish() }
@@ -172,7 +174,7 @@ final class CacheDeposit: Sendable {
         feeding?.cancel()
     }
 
-    /// Nobody reads any more, though the body has not come to its end.
+    /// Ends the storing after the reader has stopped before the end of the body.
     func abandon() {
         let isComplete = state.withLock { state -> Bool? in
             switch state.phase {
@@ -203,7 +205,7 @@ final class CacheDeposit: Sendable {
         }
     }
 
-    // MARK: The task that feeds a store
+    // MARK: Feeding task
 
     private func write(_ pieces: AsyncStream<Piece>, behind prefix: (entry: HTTPCache.Entry, bytes: Range<Int64>)?)
         async
@@ -238,9 +240,10 @@ final class CacheDeposit: Sendable {
         }
     }
 
-    /// Leaves one entry of those that equal requests have stored at the same time. After the commit, as each of them then sees those before it.
+    /// Removes duplicates that equal requests have stored at the same time, except one. It runs after the commit, so
+    /// each request sees the earlier entries.
     ///
-    /// A part replaces no whole, and under a path there are responses to several queries.
+    /// A part never replaces a complete response. A key without the query holds responses to several queries.
     private func removeTwins(of entry: HTTPCache.Entry) async {
         let isFoundByPath = entry.key.uri != exchange.request.key.uri
         let query = exchange.request.request.uri.query
@@ -250,7 +253,7 @@ final class CacheDeposit: Sendable {
                 && (!isFoundByPath || NoVarySearch.isFound(other, by: query))
         }
         guard twins.count > 1 else { return }
-        // All choose the same, or two would remove each other.
+        // The order is total and the same for all requests; otherwise two requests could remove each other's entry.
         let kept = twins.max { one, other in
             if (one.range == nil) != (other.range == nil) { return one.range != nil }
             return (one.rules.date, one.responseTime, one.id.description)
@@ -271,7 +274,8 @@ final class CacheDeposit: Sendable {
         let whole = entry.completed(trailers: kept, bodySize: size)
         do {
             let uri = entry.key.uri
-            // What could not be removed before has to go, or it would be found beside the new one.
+            // Invalidated entries that could not be removed earlier are removed now; otherwise they would be found
+            // beside the new one.
             if core.mustIgnore(uri),
                 await core.ask(.removing, within: cache.storeTimeout, { try await $0.remove(.uris([uri])) }) == nil
             {
@@ -296,7 +300,7 @@ final class CacheDeposit: Sendable {
     }
 }
 
-/// The chunks of a body, each stored before its reader has it.
+/// The chunks of a body. Each is stored before its reader gets it.
 struct CachingChunks: AsyncSequence, Sendable {
     private let body: CurlewResponse.Body
     private let reading: Reading
@@ -306,7 +310,7 @@ struct CachingChunks: AsyncSequence, Sendable {
         reading = Reading(deposit: deposit)
     }
 
-    /// Ends the storing when the last reference goes.
+    /// Ends the storing when its last reference is released.
     fileprivate final class Reading: Sendable {
         let deposit: CacheDeposit
 
@@ -348,7 +352,7 @@ struct CachingChunks: AsyncSequence, Sendable {
     }
 }
 
-/// The chunks of two bodies, one behind the other.
+/// The chunks of two bodies in succession.
 struct JoinedChunks: AsyncSequence, Sendable {
     let first: CurlewResponse.Body
     let second: CurlewResponse.Body

@@ -1,9 +1,10 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// The directives of Cache-Control (RFC 9111 §5.2), of a request or of a response, or those of a targeted field (RFC 9213).
+/// The directives of Cache-Control (RFC 9111 §5.2), or those of a targeted field (RFC 9213).
 ///
-/// What cannot be read is taken for its strictest meaning: a number that is none is 0, and so are two that differ (§4.2.1).
+/// An unreadable directive gets its strictest meaning: an invalid number is 0, and so are two different numbers
+/// (§4.2.1).
 struct CacheDirectives: Sendable, Hashable {
     /// The largest number of seconds (§1.2.2).
     static let longest: Int64 = 1 << 31
@@ -11,7 +12,7 @@ struct CacheDirectives: Sendable, Hashable {
     private(set) var maxAge: Int64?
     private(set) var sharedMaxAge: Int64?
     private(set) var minFresh: Int64?
-    /// The most seconds beyond freshness that the request takes; ``longest`` without a number.
+    /// The most seconds of staleness that the request accepts; ``longest`` without a number.
     private(set) var maxStale: Int64?
     private(set) var staleWhileRevalidate: Int64?
     private(set) var staleIfError: Int64?
@@ -25,14 +26,14 @@ struct CacheDirectives: Sendable, Hashable {
     private(set) var noCache = Scope.nothing
     private(set) var isPrivate = Scope.nothing
 
-    /// How far `no-cache` and `private` reach.
+    /// The scope of `no-cache` and `private`.
     enum Scope: Sendable, Hashable {
         case nothing
-        /// The fields of these names, in lower case.
+        /// The fields with these names, in lower case.
         case fields([String])
         case response
 
-        /// The names, if it reaches to some alone.
+        /// The names, if the scope is limited to some fields.
         var names: [String] { if case .fields(let names) = self { names } else { [] } }
 
         fileprivate func united(with other: Scope) -> Scope {
@@ -46,20 +47,20 @@ struct CacheDirectives: Sendable, Hashable {
 
     init() {}
 
-    /// Reads all Cache-Control fields as one list.
+    /// Parses all Cache-Control fields as one list.
     init(_ fields: HTTPFields) {
         for field in fields where field.name == .cacheControl { add(field) }
     }
 
-    /// Adds the directives of one more field.
+    /// Adds the directives of a further field.
     mutating func add(_ field: HTTPField) {
         var reader = DirectiveReader(field.withUnsafeBytesOfValue { Array($0) })
         while let directive = reader.next() { add(directive.name, directive.argument) }
     }
 
-    /// Reads a targeted field: a dictionary of structured fields (RFC 9213 §2.1).
+    /// Parses a targeted field: a dictionary of structured fields (RFC 9213 §2.1).
     ///
-    /// nil if there is none, or it is empty or cannot be read: then it counts as not there. Values of the wrong type do, too.
+    /// nil if the field is missing, empty or unreadable; it is then ignored. Values of the wrong type are ignored too.
     init?(targeted name: HTTPField.Name, in fields: HTTPFields) {
         let values = fields.filter { $0.name == name }.map { $0.withUnsafeBytesOfValue { Array($0) } }
         guard !values.isEmpty else { return nil }
@@ -80,7 +81,7 @@ struct CacheDirectives: Sendable, Hashable {
         case "max-stale": addNumber(name, argument.map(Self.number) ?? Self.longest)
         case "no-cache": noCache = noCache.united(with: Self.scope(argument))
         case "private": isPrivate = isPrivate.united(with: Self.scope(argument))
-        // The strictest is that no response is fresh for long enough.
+        // The strictest meaning is that no response is fresh for long enough.
         case "min-fresh": addNumber(name, argument.flatMap(Self.validNumber) ?? Self.longest)
         case "max-age", "s-maxage", "stale-while-revalidate", "stale-if-error":
             addNumber(name, argument.map(Self.number) ?? 0)
@@ -108,7 +109,7 @@ struct CacheDirectives: Sendable, Hashable {
         switch name {
         case "max-age": maxAge = joined(maxAge)
         case "s-maxage": sharedMaxAge = joined(sharedMaxAge)
-        // Of two, the one that asks for more.
+        // Of two numbers, the stricter one applies.
         case "min-fresh": minFresh = max(minFresh ?? 0, number)
         case "max-stale": maxStale = min(maxStale ?? .max, number)
         case "stale-while-revalidate": staleWhileRevalidate = joined(staleWhileRevalidate)
@@ -117,7 +118,7 @@ struct CacheDirectives: Sendable, Hashable {
         }
     }
 
-    /// A number of seconds, in quotes or not; too large ones are ``longest``, and what is none is 0.
+    /// A number of seconds. Too large numbers become ``longest``, and other text becomes 0.
     static func number(_ bytes: [UInt8]) -> Int64 { validNumber(bytes) ?? 0 }
 
     private static func validNumber(_ bytes: [UInt8]) -> Int64? {
@@ -133,7 +134,7 @@ struct CacheDirectives: Sendable, Hashable {
     }
 }
 
-/// Reads `name`, `name=token` and `name="text"`, with commas between.
+/// A parser for `name`, `name=token` and `name="text"`, separated by commas.
 private struct DirectiveReader {
     private var scanner: ByteScanner
 
@@ -144,7 +145,7 @@ private struct DirectiveReader {
             scanner.skip { $0.isBlank || $0 == .comma }
             let name = scanner.take(while: \.isTokenByte)
             guard !name.isEmpty else {
-                // Not a directive: on behind the next comma.
+                // Text that is not a directive is skipped up to the next comma.
                 skipRest()
                 continue
             }
@@ -153,7 +154,7 @@ private struct DirectiveReader {
                 argument = scanner.takeWholeQuotedString() ?? Array(scanner.take { $0 != .comma && !$0.isBlank })
             }
             scanner.skip(while: \.isBlank)
-            // What stands behind it makes an argument that is none.
+            // Further text makes the argument invalid.
             if let rest = scanner.next, rest != .comma {
                 skipRest()
                 argument = Array("?".utf8)

@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
 extension HTTPCache.Entry {
-    /// The most bytes that an encoded entry may have: 1 MiB.
+    /// The most bytes of an encoded entry: 1 MiB.
     public static let encodedLimit = 1 << 20
 
-    /// The entry as bytes, for stores that outlive the process. They begin with the number of the form, 1, and end with a CRC-32 of
-    /// what is before it.
+    /// The entry as bytes, for stores that outlive the process. The first byte is the version of the format, 1; the
+    /// last four are a CRC-32 of the others.
     public var encoded: [UInt8] {
         var writer = EntryWriter()
         writer.bytes = [Self.form]
@@ -32,8 +32,8 @@ extension HTTPCache.Entry {
         return writer.bytes + Checksum.bytes(of: writer.bytes[...])
     }
 
-    /// Reads what ``encoded`` has written.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/cacheFailed`` if it is anything else.
+    /// Decodes an entry that ``encoded`` has written.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/cacheFailed`` for other bytes.
     public init(encoded bytes: [UInt8]) throws {
         guard let entry = HTTPCache.Entry(decoding: bytes) else {
             throw CurlewError(.cacheFailed, "an entry of the cache cannot be read")
@@ -72,7 +72,7 @@ extension HTTPCache.Entry {
     }
 }
 
-/// Writes numbers in eight bytes, the lowest first, and texts behind their lengths.
+/// A writer for entries: numbers have eight bytes, the lowest first, and texts follow their lengths.
 private struct EntryWriter {
     var bytes: [UInt8] = []
 
@@ -101,7 +101,7 @@ private struct EntryWriter {
     }
 }
 
-/// Reads the same. Whatever does not fit is nil.
+/// A reader for entries. It returns nil for bytes that do not match the format.
 private struct EntryReader {
     struct Optional {
         let value: String?
@@ -132,7 +132,7 @@ private struct EntryReader {
         }
     }
 
-    /// The number of things that follow, each of them in 16 bytes at least.
+    /// The number of elements that follow, each of which has at least 16 bytes.
     private mutating func count() -> Int? {
         guard let count = number(), count >= 0, count <= Int64(rest.count / 16) else { return nil }
         return Int(count)

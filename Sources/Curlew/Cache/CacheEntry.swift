@@ -2,15 +2,16 @@ public import HTTPTypes
 internal import Synchronization
 
 extension HTTPCache {
-    /// A stored response without its body: the key that it is found under, the head, and what its age is counted from.
+    /// A stored response without its body: its key, its head, and the times for computing its age.
     ///
-    /// An entry is what a ``HTTPCache/Store`` keeps beside a body. It is a value of one reference, with its directives read once.
+    /// A ``HTTPCache/Store`` keeps entries together with bodies. An entry is a value with a single reference; its
+    /// directives are parsed once.
     public struct Entry: Sendable, Identifiable {
-        /// The name of an entry: 32 hexadecimal digits, drawn at random when it is made, so that two processes may share a store.
+        /// The identifier of an entry: 32 hexadecimal digits, random, so that two processes can share a store.
         public struct ID: Sendable, Hashable, CustomStringConvertible {
             public let description: String
 
-            /// Reads a name; nil unless it is 32 lower-case hexadecimal digits.
+            /// Parses an identifier; nil unless it has 32 lower-case hexadecimal digits.
             public init?(_ text: String) {
                 guard text.utf8.count == 32, text.utf8.allSatisfy({ $0.isDigit || (0x61...0x66).contains($0) }) else {
                     return nil
@@ -18,7 +19,8 @@ extension HTTPCache {
                 description = text
             }
 
-            /// Draws a name. The process draws 128 bits once, and counts on from there: the kernel's numbers are dear.
+            /// Makes a new identifier. The process draws 128 random bits once and counts up from them, because the
+            /// kernel's random numbers are slow.
             init() {
                 let number = Self.first.low &+ Self.count.wrappingAdd(1, ordering: .relaxed).newValue
                 description = String(unsafeUninitializedCapacity: 32) { digits in
@@ -39,14 +41,17 @@ extension HTTPCache {
             }
         }
 
-        /// The key that responses are stored under (RFC 9111 §2): the URI as it is requested, and whom the response is for. Keys are equal
-        /// if their bytes are.
+        /// The key of stored responses (RFC 9111 §2): the requested URI and the partition. Keys are compared byte by
+        /// byte.
         public struct Key: Sendable, Hashable {
-            /// Scheme, host in lower case, port, path and query as they are sent: no fragment and no user information.
+            /// Scheme, host in lower case, port, path and query in the form in which they are sent, without fragment
+            /// and user information.
             public let uri: String
-            /// The caller's ``RequestOptions/cachePartition``; nil if none was named. Where the request is connected in a way of its own, by
-            /// a route, a proxy, an address policy, a security policy or a Host field, or is a QUERY, `via:` and the SHA-256 of these, and of the
-            /// content of the QUERY, stand before it.
+            /// The caller's ``RequestOptions/cachePartition``; nil without one.
+            ///
+            /// A prefix is added for a QUERY, and for a connection that a route, a proxy, an address policy, a security
+            /// policy or a Host field determines. It consists of `via:` and the SHA-256 of these settings and of the
+            /// QUERY's content.
             public let partition: String?
 
             public init(uri: String, partition: String? = nil) {
@@ -64,11 +69,12 @@ extension HTTPCache {
             }
         }
 
-        /// A request field that the response was selected by: one that Vary names (RFC 9111 §4.1).
+        /// A request field in Vary, by which the response is selected (RFC 9111 §4.1).
         public struct Selector: Sendable, Hashable {
-            /// The field's name in lower case.
+            /// The name of the field in lower case.
             public let name: String
-            /// The field's value, normalized, and for a field with a secret its SHA-256; nil if the request did not have the field.
+            /// The normalized value of the field, or its SHA-256 if the field is secret; nil if the request did not
+            /// have the field.
             public let value: String?
 
             public init(name: String, value: String?) {
@@ -123,17 +129,17 @@ extension HTTPCache {
         private let storage: Storage
 
         /// - Parameters:
-        ///   - id: Its name.
-        ///   - key: The key that it is found under.
-        ///   - uri: The URI that answered.
-        ///   - head: Status and fields, without those that may not be stored.
-        ///   - trailers: The fields that came after the body.
-        ///   - version: The protocol that carried it.
-        ///   - selectors: The request fields that Vary names.
-        ///   - requestTime: When it was asked for, in seconds since 1970.
-        ///   - responseTime: When it came, or was last validated, in seconds since 1970.
-        ///   - range: The bytes of the representation that the body has; nil if it is whole.
-        ///   - bodySize: The number of bytes in the body.
+        ///   - id: The identifier.
+        ///   - key: The key of the entry.
+        ///   - uri: The URI that returned the response.
+        ///   - head: Status and fields, without those that must not be stored.
+        ///   - trailers: The fields that followed the body.
+        ///   - version: The protocol version of the response.
+        ///   - selectors: The request fields in Vary.
+        ///   - requestTime: The time of the request, in seconds since 1970.
+        ///   - responseTime: The time of the response or of its last validation, in seconds since 1970.
+        ///   - range: The bytes of the representation that the body contains; nil if it is complete.
+        ///   - bodySize: The number of bytes of the body.
         public init(
             id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields = HTTPFields(),
             version: HTTPProtocolVersion = .http11, selectors: [Selector] = [], requestTime: Int64, responseTime: Int64,
@@ -145,7 +151,7 @@ extension HTTPCache {
                 rules: CacheRules(head, responseTime: responseTime))
         }
 
-        /// - Parameter rules: What was read of the fields already.
+        /// - Parameter rules: The rules, if they have already been read from the fields.
         init(
             id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields = HTTPFields(),
             version: HTTPProtocolVersion, selectors: [Selector], requestTime: Int64, responseTime: Int64,
@@ -156,7 +162,7 @@ extension HTTPCache {
                 requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
         }
 
-        /// The same entry with the trailers and the number of bytes that its body had in the end.
+        /// The same entry with the trailers and the final number of bytes of its body.
         func completed(trailers: HTTPFields, bodySize: Int64) -> HTTPCache.Entry {
             if trailers.isEmpty, self.trailers.isEmpty, bodySize == self.bodySize { return self }
             return HTTPCache.Entry(
@@ -164,29 +170,29 @@ extension HTTPCache {
                 requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
         }
 
-        /// Its name.
+        /// The identifier.
         public var id: ID { storage.id }
-        /// The key that it is found under.
+        /// The key of the entry.
         public var key: Key { storage.key }
-        /// The URI that answered.
+        /// The URI that returned the response.
         public var uri: String { storage.uri }
-        /// Status and fields as they are stored.
+        /// Status and fields in their stored form.
         public var head: HTTPResponse { storage.head }
-        /// The fields that came after the body.
+        /// The fields that followed the body.
         public var trailers: HTTPFields { storage.trailers }
-        /// The protocol that carried it.
+        /// The protocol version of the response.
         public var version: HTTPProtocolVersion { storage.version }
-        /// The request fields that it was selected by, in the order of their names.
+        /// The request fields that select the response, sorted by their names.
         public var selectors: [Selector] { storage.selectors }
-        /// When it was asked for, in seconds since 1970.
+        /// The time of the request, in seconds since 1970.
         public var requestTime: Int64 { storage.requestTime }
-        /// When it came, or was last validated, in seconds since 1970.
+        /// The time of the response or of its last validation, in seconds since 1970.
         public var responseTime: Int64 { storage.responseTime }
-        /// The bytes of the representation that the body has; nil if it is whole.
+        /// The bytes of the representation that the body contains; nil if it is complete.
         public var range: Range<Int64>? { storage.range }
-        /// The number of bytes in the body.
+        /// The number of bytes of the body.
         public var bodySize: Int64 { storage.bodySize }
-        /// The rules for its use, as its fields have them.
+        /// The caching rules in the response's fields.
         var rules: CacheRules { storage.rules }
 
         /// The same entry with other fields, times, trailers or selectors, and the same body.
@@ -201,7 +207,7 @@ extension HTTPCache {
                 responseTime: responseTime ?? self.responseTime, range: range, bodySize: bodySize ?? self.bodySize)
         }
 
-        /// The same entry under another URI, as its key has it.
+        /// The same entry with another URI in its key.
         func moved(to uri: String) -> HTTPCache.Entry {
             HTTPCache.Entry(
                 id: id, key: Key(uri: uri, partition: key.partition), uri: self.uri, head: head, trailers: trailers,
@@ -210,7 +216,7 @@ extension HTTPCache {
                 bodySize: bodySize)
         }
 
-        /// The bytes that it takes in memory without its body, about.
+        /// The approximate number of bytes of the entry in memory, without its body.
         var overhead: Int {
             let fields = (head.headerFields + trailers).reduce(0) {
                 $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 96

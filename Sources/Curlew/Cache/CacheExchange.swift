@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// One request through a cache: looks up, decides, asks, stores.
+/// A request on its way through a cache: lookup, decision, forwarding and storing.
 ///
-/// One reference: the cache that it holds has half a dozen, which all requests share, and would be counted at each call.
+/// It is a class: copying the cache would retain half a dozen references, which all requests share, at each call.
 final class CacheExchange: Sendable {
     typealias Next = Curlew.Next<CurlewRequest, CurlewResponse>
 
     let cache: HTTPCache
     let request: CacheRequest
-    /// The number of the last invalidation when the request came.
+    /// The generation of invalidations at the time of the request.
     let generation: UInt64
 
     private let judge: CacheJudge
@@ -27,7 +27,8 @@ final class CacheExchange: Sendable {
 
     func perform(_ next: Next) async throws -> CurlewResponse {
         var (found, decision, body) = await lookup.decide(judge)
-        // Replaced between the two: what has taken its place is as good, and the server need not be asked.
+        // The entry was replaced between lookup and reading. The replacement may serve as well, without a request to
+        // the server.
         if body == nil, lookup.hasBody(decision) { (found, decision, body) = await lookup.decide(judge) }
         switch decision {
         case .serve(let entry, let status, let age):
@@ -49,7 +50,7 @@ final class CacheExchange: Sendable {
         }
     }
 
-    /// 504, as RFC 9111 §5.2.1.7 has it.
+    /// A 504, according to RFC 9111 §5.2.1.7.
     var unavailable: CurlewResponse {
         var response = CurlewResponse(.gatewayTimeout, fields: [.contentLength: "0"], uri: request.request.uri)
         response.cacheStatus = .miss
@@ -60,9 +61,9 @@ final class CacheExchange: Sendable {
         return response
     }
 
-    // MARK: Answering
+    // MARK: Answers
 
-    /// The response that an entry gives; nil if its body is no longer there.
+    /// The response from an entry; nil if its body no longer exists.
     private func answer(_ entry: HTTPCache.Entry, age: Int64) async -> CurlewResponse? {
         guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
         guard let range = plan.stored else { return answer(entry, age: age, nil) }
@@ -70,7 +71,7 @@ final class CacheExchange: Sendable {
         return answer(entry, age: age, stored ?? nil)
     }
 
-    /// - Parameter stored: The body; nil if there is none.
+    /// - Parameter stored: The body; nil without one.
     private func answer(_ entry: HTTPCache.Entry, age: Int64, _ stored: CurlewResponse.Body?) -> CurlewResponse? {
         guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
         var body = CurlewResponse.Body.bytes([])
@@ -83,7 +84,7 @@ final class CacheExchange: Sendable {
             head: plan.head, body: body, version: entry.version, uri: request.request.uri, interim: [], exchange: nil)
     }
 
-    /// Notes the part that the cache had.
+    /// Adds the part of the cache to the response and to its statistics.
     private func finished(_ response: CurlewResponse, entry: HTTPCache.Entry, _ status: HTTPCache.Status)
         -> CurlewResponse
     {
@@ -108,9 +109,9 @@ final class CacheExchange: Sendable {
         return response
     }
 
-    // MARK: Asking
+    // MARK: Forwarding
 
-    /// Sends the request, and stores what comes.
+    /// Sends the request, and stores the response.
     private func forward(_ found: CacheLookup.Found, _ reason: CacheStatusField.Reason, _ next: Next) async throws
         -> CurlewResponse
     {
@@ -125,10 +126,10 @@ final class CacheExchange: Sendable {
         return await taken(response, found, reason)
     }
 
-    /// The request with what the policy adds.
+    /// The request with the fields of its policy.
     ///
-    /// It is joined with equal ones if what is stored was fresh once, so that its successor will probably be: who waits for another's
-    /// response in vain has waited for nothing.
+    /// It is joined with equal requests if the stored response had been fresh, because its successor is then probably
+    /// fresh and can be shared. Waiting for a response that cannot be shared only adds latency.
     private func forwarded(_ original: CurlewRequest, _ stored: HTTPCache.Entry?) -> CurlewRequest {
         var forwarded = original
         if !forwarded.fields.contains(.cacheControl) {
@@ -144,7 +145,7 @@ final class CacheExchange: Sendable {
             judge.freshness(of: stored, at: request.time).lifetime > 0
         else { return forwarded }
         return core.coalescing.joining(forwarded) { [self] response in
-            // What would be a hit a moment later (RFC 9111 §4).
+            // A response can be shared if it would be a cache hit a moment later (RFC 9111 §4).
             let now = cache.now()
             let sent = request.credentials(asSentFor: response)
             if response.status == .notModified {
@@ -181,7 +182,7 @@ final class CacheExchange: Sendable {
         return finished(response, entry: entry, .stale)
     }
 
-    // MARK: Validating
+    // MARK: Validation
 
     private func conditional(_ entry: HTTPCache.Entry) -> CurlewRequest {
         var conditional = request.request
@@ -205,24 +206,24 @@ final class CacheExchange: Sendable {
         guard response.status == .notModified else { return await taken(response, found, .stale) }
         await response.discard()
         guard CacheJudge.isValidated(entry, by: response.fields) else {
-            // It says that nothing has changed of something that is not there: once more, without conditions.
+            // A 304 for a representation that is not stored: the request is repeated without conditions.
             await remove(entry)
             return try await forward(CacheLookup.Found(), .stale, next)
         }
         let refreshed = refreshed(entry, by: response, at: cache.now())
         let updated = refreshed.entry
         let age = judge.freshness(of: updated, at: cache.now()).age
-        // The body before the entry is removed, as it may be used this once.
+        // The body is read before the entry may be removed; it may still be used this once.
         let stored = await answer(updated, age: age)
         await settle(refreshed, of: entry)
         guard var answer = stored else { return try await forward(CacheLookup.Found(), .stale, next) }
-        // Cookies are not stored; those that come with the 304 are for the jar.
+        // Cookies are not stored. Those in the 304 are kept for the cookie jar.
         answer.fields.append(contentsOf: response.fields.filter { $0.name == .setCookie })
         answer.interim = response.interim
         return finished(answer, entry: updated, .revalidated)
     }
 
-    /// Gives an entry the fields of a 304, if that is about it.
+    /// Updates an entry with the fields of a 304 that applies to it.
     private func refresh(_ entry: HTTPCache.Entry, by response: CurlewResponse) async {
         guard CacheJudge.isValidated(entry, by: response.fields) else { return }
         await settle(refreshed(entry, by: response, at: cache.now()), of: entry)
@@ -234,7 +235,7 @@ final class CacheExchange: Sendable {
         return judge.refreshed(entry, by: response.fields, to: request, sent: sent, at: now)
     }
 
-    /// Stores a refreshed entry, or removes what may no longer be stored.
+    /// Stores a refreshed entry, or removes one that must not be stored any longer.
     private func settle(_ refreshed: CacheJudge.Refreshed, of entry: HTTPCache.Entry) async {
         guard core.isCurrent(key.uri, since: generation) else { return }
         switch refreshed.outcome {
@@ -252,13 +253,13 @@ final class CacheExchange: Sendable {
         _ = await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
     }
 
-    /// The longest time that a validation takes which nobody waits for.
+    /// The time limit of a validation in the background.
     private static let backgroundTimeout = Duration.seconds(60)
 
     private func validateBehind(_ entry: HTTPCache.Entry, _ found: CacheLookup.Found, _ next: Next) async {
         guard core.beginValidation(of: entry.id) else { return }
         let validation = BackgroundValidation(core: core, id: entry.id)
-        // Another one may have ended since the entry was looked up.
+        // Another validation may have ended since the lookup.
         let latest = await lookup.found()?.selected
         guard latest?.id == entry.id, latest?.responseTime == entry.responseTime else { return }
         var conditional = entry.hasValidator ? conditional(entry) : request.request
@@ -269,7 +270,7 @@ final class CacheExchange: Sendable {
         }
         let result: Result<CurlewResponse, any Error>
         do { result = .success(try await next(conditional)) } catch { result = .failure(error) }
-        // Where no session is at the end of the chain, this is the answer.
+        // Without a session at the end of the chain, the result is the response itself.
         if case .success(let response) = result, !response.isPlaceholder {
             await validation.finish(self, entry, found, result)
         }
@@ -286,14 +287,14 @@ final class CacheExchange: Sendable {
         } else {
             var stored = response
             guard await keep(&stored, found) else { return await response.discard() }
-            // Read to its end, so that it is stored.
+            // The body is read to its end, so that it is stored.
             do { for try await _ in stored.body {} } catch {}
         }
     }
 
     // MARK: Parts
 
-    /// Asks for the bytes behind those of a part, and gives the whole.
+    /// Requests the bytes after those of a stored part, and returns the complete response.
     private func complete(_ entry: HTTPCache.Entry, _ found: CacheLookup.Found, _ next: Next) async throws
         -> CurlewResponse
     {
@@ -334,7 +335,7 @@ final class CacheExchange: Sendable {
 
     // MARK: Storing
 
-    /// A response of the network, stored while it is read if it may be.
+    /// A response from the network. It is stored while it is read, if this is allowed.
     private func taken(_ response: CurlewResponse, _ found: CacheLookup.Found, _ reason: CacheStatusField.Reason) async
         -> CurlewResponse
     {
@@ -353,7 +354,7 @@ final class CacheExchange: Sendable {
         return response
     }
 
-    /// - Returns: Whether it is going to be stored.
+    /// - Returns: True if the response is going to be stored.
     private func keep(_ response: inout CurlewResponse, _ found: CacheLookup.Found) async -> Bool {
         let now = cache.now()
         if request.request.method == .head {
@@ -361,7 +362,7 @@ final class CacheExchange: Sendable {
             return false
         }
         if response.status == .notModified {
-            // To conditions of the caller's: it is about what is stored, if that has the validators.
+            // A 304 to the caller's own conditions updates the entries with the same validators.
             for entry in found.matching
             where response.fields.contains(entry.rules.hasEntityTag ? .eTag : .lastModified) {
                 if CacheJudge.isValidated(entry, by: response.fields) { await refresh(entry, by: response) }
@@ -382,7 +383,7 @@ final class CacheExchange: Sendable {
         if entry.range != nil {
             part = CachePart(entry, found.matching)
             if part?.isKnown == true {
-                // Nothing new but the fields.
+                // The part is already stored; only its fields are new.
                 if let known = part?.known { await refresh(known, by: response) }
                 return false
             }
@@ -398,7 +399,7 @@ final class CacheExchange: Sendable {
         return true
     }
 
-    /// What a response to HEAD says of the entry (RFC 9111 §4.3.5).
+    /// Compares a response to HEAD with the stored entry (RFC 9111 §4.3.5).
     private func compare(_ response: CurlewResponse, _ found: CacheLookup.Found, at now: Int64) async {
         guard response.status == .ok, let entry = found.selected, entry.head.status == .ok else { return }
         if CacheJudge.isSame(entry, as: response.fields) {

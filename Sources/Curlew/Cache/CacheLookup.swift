@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// The way from a request to what is stored for it.
+/// The search for stored responses to a request.
 struct CacheLookup: Sendable {
-    /// What is stored for the request.
+    /// The stored responses to a request.
     struct Found: Sendable {
-        /// The entry that the request selects; the latest, if it selects several.
+        /// The entry that the request selects; the latest of several.
         var selected: HTTPCache.Entry?
-        /// All that it selects: what a new response replaces.
+        /// All entries that the request selects. A new response replaces them.
         var matching: [HTTPCache.Entry] = []
-        /// True if there is something for the URI, but for requests with other fields.
+        /// True if the URI has entries for requests with other fields.
         var hasOthers = false
     }
 
@@ -24,7 +24,8 @@ struct CacheLookup: Sendable {
         honorsNoVarySearch = cache.honorsNoVarySearch
     }
 
-    /// What is stored, what to do, and if that is to answer, the body: in one call, as each costs a hop to the store's thread.
+    /// The stored entries, the decision, and the body if an entry answers. This takes one call, because each call costs
+    /// a change to the store's thread.
     func decide(_ judge: CacheJudge) async -> (Found, CacheDecision, CurlewResponse.Body?) {
         let looked = await ask { found in
             let decision = judge.decide(request, found.selected, at: request.time)
@@ -33,7 +34,7 @@ struct CacheLookup: Sendable {
         return looked ?? (Found(), judge.decide(request, nil, at: request.time), nil)
     }
 
-    /// What is stored; nil if the store cannot be asked, or not in time.
+    /// The stored entries; nil if the store fails or takes too long.
     func found() async -> Found? { await ask { $0 } }
 
     /// True if an entry is going to answer with bytes of its body.
@@ -50,7 +51,7 @@ struct CacheLookup: Sendable {
         }
     }
 
-    /// The body of the entry that is going to answer; nil if it has none, if the entry has gone, or if the store fails.
+    /// The body of the answering entry; nil if it has none, if the entry no longer exists, or if the store fails.
     private func body(for decision: CacheDecision) async -> CurlewResponse.Body? {
         guard let entry = decision.served, let range = CacheAnswer(request, entry, age: 0)?.stored else { return nil }
         do {
@@ -75,7 +76,7 @@ struct CacheLookup: Sendable {
         let matching = entries.filter {
             $0.selectors.isEmpty || CacheVariant.matches($0.selectors, request.request)
         }
-        // Whole ones go before parts, later ones before earlier ones (RFC 9111 §4).
+        // Complete entries precede parts, later entries precede earlier ones (RFC 9111 §4).
         let selected = matching.max { one, other in
             if (one.range == nil) != (other.range == nil) { return one.range != nil }
             return (one.rules.date, one.responseTime) < (other.rules.date, other.responseTime)

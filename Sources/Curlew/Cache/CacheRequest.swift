@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// A request as the cache sees it: its key, its directives, and whether it may be answered from a store at all.
+/// A request from the cache's point of view: its key, its directives, and its eligibility for a stored response.
 struct CacheRequest {
     let request: CurlewRequest
     let key: HTTPCache.Entry.Key
-    /// True if the options of the request leave no doubt of what answers it.
+    /// True if the options of the request determine the source of its response completely.
     let hasKnownSource: Bool
     let directives: CacheDirectives
     let policy: HTTPCache.Policy
-    /// When it came to the cache, in seconds since 1970.
+    /// The time of the request's arrival at the cache, in seconds since 1970.
     let time: Int64
     /// The content of a QUERY, if it could be read.
     private let content: QueryContent?
@@ -34,7 +34,7 @@ struct CacheRequest {
         if request.fields.contains(.cacheControl) {
             directives = CacheDirectives(request.fields)
         } else if request.fields.contains(.pragma) {
-            // Only without Cache-Control (RFC 9111 §5.4).
+            // Pragma applies only without Cache-Control (RFC 9111 §5.4).
             let values = request.fields[values: .pragma]
             if values.contains(where: { $0.lowercased().contains("no-cache") }) {
                 directives = CacheDirectives([.cacheControl: "no-cache"])
@@ -46,24 +46,25 @@ struct CacheRequest {
     /// The caller's partition.
     var partition: String? { request.options.isAnySet ? request.options.cachePartition : nil }
 
-    /// The request target, and with it the partition and the source of the response.
+    /// The key of the request: its target, its partition and the source of its response.
     ///
-    /// Two requests that a server may tell apart never have one key: paths and queries are compared as they are sent, dot segments
-    /// and escapes included. The source is part of the partition, so that a change of a resource removes its entries of all sources.
+    /// Requests that a server may distinguish never have the same key: paths and queries are compared in the form in
+    /// which they are sent, dot segments and escapes included. The source is a part of the partition, so a change of a
+    /// resource removes the entries of all sources.
     static func key(of request: CurlewRequest, _ source: ResponseSource) -> HTTPCache.Entry.Key {
         let partition = request.options.isAnySet ? request.options.cachePartition : nil
         return HTTPCache.Entry.Key(uri: key(of: request.uri), partition: source.partition(partition))
     }
 
-    /// The URI with its host in lower case, and without the port of its scheme, fragment and user information.
+    /// The URI with its host in lower case, without the default port of its scheme, fragment and user information.
     static func key(of uri: CurlewURI) -> String { uri.normalizedText }
 
-    /// The key that responses with No-Vary-Search are found under.
+    /// The key of responses with No-Vary-Search.
     var noVarySearchKey: HTTPCache.Entry.Key {
         HTTPCache.Entry.Key(uri: NoVarySearch.key(of: request.uri), partition: key.partition)
     }
 
-    /// True if the method is one that the cache answers, and nothing in the request makes another one of it.
+    /// True if the cache can answer the method, and no field overrides the method.
     var isCacheable: Bool {
         let isKnown =
             request.method == .query
@@ -71,10 +72,10 @@ struct CacheRequest {
         return isKnown && request.trailers.isEmpty && !overridesMethod
     }
 
-    /// True if a response to the method may be stored, and whole representations and parts of them make sense for it.
+    /// True if the response to the method can be stored, completely or in parts.
     var isRetrieval: Bool { request.method == .get || request.method == .query }
 
-    /// True if a server may take the method from a field.
+    /// True if a server may read the method from a field.
     private var overridesMethod: Bool {
         request.fields.contains { Self.overrides.contains($0.name) }
     }
@@ -82,7 +83,8 @@ struct CacheRequest {
     private static let overrides = Set(
         ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"].compactMap { HTTPField.Name($0) })
 
-    /// True unless the method is safe (RFC 9110 §9.2.1, RFC 10008 §2), or is another one in truth.
+    /// True unless the method is safe (RFC 9110 §9.2.1, RFC 10008 §2). A field that overrides the method makes a
+    /// request unsafe.
     var isUnsafe: Bool {
         switch request.method {
         case .get, .head, .query, .options, .trace: overridesMethod
@@ -90,7 +92,7 @@ struct CacheRequest {
         }
     }
 
-    /// The credentials that a request carries.
+    /// The credentials of a request.
     struct Credentials: OptionSet {
         let rawValue: Int
         static let authorization = Credentials(rawValue: 1)
@@ -105,8 +107,8 @@ struct CacheRequest {
         return found
     }
 
-    /// The credentials that the request had when it left; nil if links behind the cache have made another request of it, or one that Vary
-    /// selects otherwise.
+    /// The credentials of the request in the form in which it was sent. nil if links behind the cache have made another
+    /// request of it, or one with other values for Vary.
     func credentials(asSentFor response: CurlewResponse) -> Credentials? {
         var credentials = self.credentials
         guard let sent = response.exchange?.request ?? response.sentRequest else { return credentials }
@@ -133,7 +135,7 @@ struct CacheRequest {
         return credentials
     }
 
-    /// - Parameter marked: The names that the caller has marked as secret, beside those that are known.
+    /// - Parameter marked: The names that the caller has marked as secret, in addition to the known ones.
     static func credentials(of fields: HTTPFields, _ marked: Set<HTTPField.Name>) -> Credentials {
         var found: Credentials = []
         for field in fields where SecretFields.identifiesUser(field.name) || marked.contains(field.name) {
@@ -142,12 +144,12 @@ struct CacheRequest {
         return found
     }
 
-    /// True if the caller asks under conditions of its own.
+    /// True if the caller's request has conditions.
     var isConditional: Bool {
         request.fields.contains { Self.conditions.contains($0.name) }
     }
 
-    /// True if it is under conditions that only the origin can judge (RFC 9111 §4.3.2).
+    /// True if the request has conditions that only the origin can evaluate (RFC 9111 §4.3.2).
     var isForOrigin: Bool { request.fields.contains(.ifMatch) || request.fields.contains(.ifUnmodifiedSince) }
 
     private static let conditions: Set<HTTPField.Name> = [
@@ -155,15 +157,15 @@ struct CacheRequest {
     ]
 }
 
-/// The choice among responses of one URI by what Vary names (RFC 9111 §4.1).
+/// The choice among the responses of a URI by the fields in Vary (RFC 9111 §4.1).
 enum CacheVariant {
-    /// The most fields that Vary may name for a response to be stored.
+    /// The most fields in Vary for a response to be stored.
     static let nameLimit = 32
-    /// The most bytes of their values.
+    /// The most bytes of the values of these fields.
     static let valueLimit = 16 << 10
 
-    /// The selecting fields of a request for a response; nil if it cannot be selected again: by `*`, by too many names, by too
-    /// long values.
+    /// The selecting fields of a request for a response. nil if the response can never be selected again because of
+    /// `*`, too many names or too long values.
     static func selectors(of response: HTTPFields, _ request: CurlewRequest) -> [HTTPCache.Entry.Selector]? {
         guard response.contains(.vary) else { return [] }
         var names: Set<String> = []
@@ -201,9 +203,10 @@ enum CacheVariant {
         let text: String?
     }
 
-    /// The values as one, without the space that means nothing; in lower case where case means nothing. A secret is hashed.
+    /// The combined values of a field, without insignificant spaces, and in lower case where case is insignificant. A
+    /// secret is hashed.
     ///
-    /// nil if it cannot be hashed.
+    /// nil if hashing fails.
     private static func value(of name: HTTPField.Name, in request: CurlewRequest) -> Value? {
         let present = request.fields.filter { $0.name == name }
         guard !present.isEmpty else { return Value(text: nil) }
@@ -219,7 +222,7 @@ enum CacheVariant {
         return Value(text: text)
     }
 
-    /// The bytes as text, so that no two values have one text: bytes that are no UTF-8 in hexadecimal.
+    /// The bytes as text, with a different text for each value: bytes that are not UTF-8 are written in hexadecimal.
     private static func text(of bytes: [UInt8]) -> String {
         let mark = "bytes:"
         if let text = String(validating: bytes, as: UTF8.self), !bytes.starts(with: mark.utf8) { return text }

@@ -1,13 +1,13 @@
 internal import HTTPTypes
 
-/// What the fields of a response say of its use, read in one pass.
+/// The caching rules in the fields of a response, read in one pass.
 struct CacheRules: Sendable, Hashable {
     let directives: CacheDirectives
-    /// The directives of CDN-Cache-Control (RFC 9213 §3.1), if they can be read.
+    /// The directives of CDN-Cache-Control (RFC 9213 §3.1), if they are readable.
     let targeted: CacheDirectives?
-    /// Age, if it could be read.
+    /// The value of Age; 0 if it is missing or unreadable.
     let ageValue: Int64
-    /// Date, else when the response came.
+    /// Date, else the time of the response.
     let date: Int64
     let expires: Expiry
     let lastModified: Int64?
@@ -15,14 +15,14 @@ struct CacheRules: Sendable, Hashable {
     let isHeuristic: Bool
     let setsCookies: Bool
     let varies: Bool
-    /// True if there are fields that may not be stored, whatever the directives.
+    /// True if the response has fields that must not be stored, whatever the directives.
     let hasExcludedFields: Bool
 
-    /// The moment that Expires names.
+    /// The time in Expires.
     enum Expiry: Sendable, Hashable {
         case none
         case at(Int64)
-        /// There is no such moment, or there are two: long ago.
+        /// An invalid time, or several different ones; they count as long past.
         case past
     }
 
@@ -45,10 +45,10 @@ struct CacheRules: Sendable, Hashable {
             case "expires":
                 let text = field.value
                 if let known = expires {
-                    // Two that differ (RFC 9111 §4.2.1).
+                    // Two Expires fields with different values are invalid (RFC 9111 §4.2.1).
                     if !known.text.utf8.elementsEqual(text.utf8) { expires = (known.text, .past) }
                 } else {
-                    // A date that is none, `0` above all, is one in the past (§5.3).
+                    // An invalid date, such as `0`, counts as a time in the past (§5.3).
                     expires = (text, HTTPDate(text).map { .at($0.secondsSince1970) } ?? .past)
                 }
             case "last-modified": lastModified = lastModified ?? HTTPDate(field.value)?.secondsSince1970
@@ -76,8 +76,8 @@ struct CacheRules: Sendable, Hashable {
         hasExcludedFields = hasExcluded
     }
 
-    /// The first member of a list counts; a text that is not digits alone is ignored, as if the field were absent (RFC 9111 §5.1). The
-    /// age is then the one that Date says.
+    /// The first member of a list counts. Text with other characters than digits counts as 0, as if the field were
+    /// absent (RFC 9111 §5.1). The age then follows from Date.
     private static func age(_ text: String) -> Int64 {
         CacheDirectives.number(Array(Array(text.utf8.prefix { $0 != .comma })[...].trimmingBlanks))
     }
@@ -87,22 +87,22 @@ struct CacheRules: Sendable, Hashable {
         return Effective(directives: targeted, isTargeted: true)
     }
 
-    /// The directives that hold for a kind of cache: in a shared one those of the targeted field if there is one, else those of
-    /// Cache-Control.
+    /// The directives that apply to a kind of cache. For a shared cache these are the directives of the targeted field,
+    /// if there is one; otherwise those of Cache-Control.
     struct Effective {
         var directives: CacheDirectives
-        /// True if a targeted field is in force: then Expires does not count, either (RFC 9213 §2.2).
+        /// True if a targeted field applies: Expires is then ignored too (RFC 9213 §2.2).
         var isTargeted = false
     }
 }
 
 extension HTTPResponse.Status {
-    /// True if a response may be stored without a word on its freshness (RFC 9110 §15.1).
+    /// True if a response may be stored without explicit freshness (RFC 9110 §15.1).
     var isHeuristicallyCacheable: Bool {
         [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(code)
     }
 
-    /// True for the statuses of RFC 9110 §15, the ones that `must-understand` speaks of (RFC 9111 §5.2.2.3).
+    /// True for the statuses of RFC 9110 §15, to which `must-understand` refers (RFC 9111 §5.2.2.3).
     var isUnderstoodByCaches: Bool {
         switch code {
         case 200...206, 300...305, 307, 308, 400...417, 421, 422, 426, 500...505: true
@@ -111,7 +111,7 @@ extension HTTPResponse.Status {
     }
 }
 
-/// Seconds whose sum stays within what can be counted.
+/// Arithmetic with seconds, limited to the range of Int64.
 enum Seconds {
     static func sum(_ one: Int64, _ other: Int64) -> Int64 {
         let (sum, overflow) = one.addingReportingOverflow(other)
@@ -124,25 +124,25 @@ enum Seconds {
     }
 }
 
-/// How fresh an entry is at a moment, for a kind of cache (RFC 9111 §4.2).
+/// The freshness of an entry at a time, for a kind of cache (RFC 9111 §4.2).
 struct Freshness: Sendable, Hashable {
-    /// The seconds since the origin made or validated the response (§4.2.3).
+    /// The seconds since the origin generated or validated the response (§4.2.3).
     let age: Int64
-    /// The seconds for which it is fresh (§4.2.1, §4.2.2).
+    /// The seconds for which the response is fresh (§4.2.1, §4.2.2).
     let lifetime: Int64
-    /// True if the clock was set back since the response came: nobody knows how old it is.
+    /// True if the clock was set back since the response arrived: the age is then unknown.
     let isClockBehind: Bool
 
-    /// How far the clock may be behind: that much is a correction, and counts as no time at all.
+    /// The largest step back of the clock, in seconds, that is ignored as a correction.
     private static let tolerance: Int64 = 60
-    /// A tenth of the time since it was last modified, as §4.2.2 proposes.
+    /// The divisor of the time since the last modification: a tenth, as §4.2.2 proposes.
     private static let heuristicPart: Int64 = 10
 
     /// - Parameters:
     ///   - entry: The stored response.
-    ///   - now: In seconds since 1970.
+    ///   - now: The present time, in seconds since 1970.
     ///   - mode: The kind of cache.
-    ///   - heuristicLimit: The longest lifetime that is guessed.
+    ///   - heuristicLimit: The longest heuristic lifetime.
     init(of entry: HTTPCache.Entry, at now: Int64, mode: HTTPCache.Mode, heuristicLimit: Int64) {
         let rules = entry.rules
         let apparent = max(0, Seconds.difference(entry.responseTime, rules.date))
@@ -171,22 +171,19 @@ struct Freshness: Sendable, Hashable {
         return min(max(0, Seconds.difference(rules.date, modified)) / heuristicPart, heuristicLimit)
     }
 
-    /// The seconds since it ceased to be fresh; negative as long as it is.
+    /// The seconds since the end of freshness; negative while the response is fresh.
     var excess: Int64 { isClockBehind ? CacheDirectives.longest : age - lifetime }
 
     var isFresh: Bool { excess < 0 }
 }
 
 extension HTTPCache.Entry {
-    /// The directives that hold for a kind of cache.
+    /// The directives that apply to a kind of cache.
     func effective(in mode: HTTPCache.Mode) -> CacheRules.Effective { rules.effective(in: mode) }
 }
 
 extension HTTPField.Name {
-    /// RFC 9213 §3.1.
+    /// The targeted field for caches of content delivery networks (RFC 9213 §3.1).
     static let cdnCacheControl = HTTPField.Name("CDN-Cache-Control")!
-    /// RFC 9211.
-    static let cacheStatus = HTTPField.Name("Cache-Status")!
     static let noVarySearch = HTTPField.Name("No-Vary-Search")!
-    static let pragma = HTTPField.Name("Pragma")!
 }

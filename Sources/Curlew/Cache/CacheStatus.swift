@@ -7,18 +7,18 @@ extension HTTPCache {
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A stored response that was fresh, or that the request took as it was.
+        /// A stored response that was fresh, or that the request accepted regardless of its age.
         public static let hit = Status(rawValue: "hit")
-        /// The network's response, as nothing that is stored could serve.
+        /// A response from the network, because no stored response could serve.
         public static let miss = Status(rawValue: "miss")
         /// A stored response that the server has validated.
         public static let revalidated = Status(rawValue: "revalidated")
-        /// A stored response that is not fresh: the request or the response allows it (`max-stale`, `stale-while-revalidate`,
+        /// A stale stored response that the request or the response allows (`max-stale`, `stale-while-revalidate`,
         /// `stale-if-error`).
         public static let stale = Status(rawValue: "stale")
-        /// The network's response to a request that the cache has nothing to do with.
+        /// A response from the network to a request that does not use the cache.
         public static let bypass = Status(rawValue: "bypass")
-        /// The network's response to an equal request that was under way.
+        /// The response from the network to an equal request at the same time.
         public static let coalesced = Status(rawValue: "coalesced")
 
         public var description: String { rawValue }
@@ -28,7 +28,7 @@ extension HTTPCache {
 extension CurlewResponse {
     private enum CacheStatusKey: Key { static let defaultValue: HTTPCache.Status? = nil }
 
-    /// The part that an ``HTTPCache`` had in the response, or ``Coalescing``; nil where there is neither.
+    /// The part that an ``HTTPCache`` or ``Coalescing`` had in the response; nil without either.
     public internal(set) var cacheStatus: HTTPCache.Status? {
         get { self[CacheStatusKey.self] }
         set { self[CacheStatusKey.self] = newValue }
@@ -40,12 +40,12 @@ struct CacheStatusField {
     /// The name of the cache.
     let name: String
     let status: HTTPCache.Status
-    /// The status that the server validated with, or answered with.
+    /// The status with which the server validated or answered.
     var forwardStatus: Int?
-    /// Why the request was forwarded.
+    /// The reason for forwarding the request.
     var reason: Reason?
     var isStored = false
-    /// Seconds of freshness that are left.
+    /// The remaining seconds of freshness.
     var timeToLive: Int64?
 
     enum Reason: String {
@@ -55,7 +55,7 @@ struct CacheStatusField {
         case partial
     }
 
-    /// Adds the member behind those of caches nearer to the origin.
+    /// Adds the member after those of caches nearer to the origin.
     func add(to fields: inout HTTPFields) {
         var text = Self.item(name)
         switch status {
@@ -70,7 +70,7 @@ struct CacheStatusField {
         fields.append(HTTPField(name: .cacheStatus, value: text))
     }
 
-    /// A token if it can be one, else a string (RFC 8941 §3.3).
+    /// The name as a token if possible, else as a string (RFC 8941 §3.3).
     private static func item(_ name: String) -> String {
         let isToken = name.utf8.first?.isLetter == true && name.utf8.allSatisfy(\.isTokenByte)
         let escaped = name.utf8.filter { (0x20...0x7E).contains($0) }.reduce(into: [UInt8]()) { bytes, byte in

@@ -1,20 +1,20 @@
 internal import HTTPTypes
 
-/// What of a response may be stored, and how (RFC 9111 §3).
+/// The rules for storing a response (RFC 9111 §3).
 extension CacheJudge {
-    /// Fields that speak of one connection or one hop, and are not stored (§3.1).
+    /// Fields that apply to a single connection or hop, and are not stored (§3.1).
     static let connectionFields: Set<HTTPField.Name> = Set(
         [
             "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade", "Proxy-Authenticate",
             "Proxy-Authentication-Info", "Proxy-Authorization", "Set-Cookie", "Set-Cookie2", "Cache-Status",
         ].compactMap { HTTPField.Name($0) })
 
-    /// Makes the entry of a response to a GET or a QUERY; nil if it may not be stored.
+    /// Makes the entry of a response to a GET or a QUERY; nil if it must not be stored.
     /// - Parameters:
-    ///   - response: As it came.
-    ///   - request: As the cache has forwarded it.
-    ///   - sent: The credentials that it had when it left, those that links behind the cache have added among them.
-    ///   - now: When the response came.
+    ///   - response: The response from the network.
+    ///   - request: The request that the cache has forwarded.
+    ///   - sent: The credentials of the request as it was sent, including those of links behind the cache.
+    ///   - now: The time of the response.
     func entry(
         for response: CurlewResponse, to request: CacheRequest, sent: CacheRequest.Credentials, at now: Int64
     ) -> HTTPCache.Entry? {
@@ -43,7 +43,7 @@ extension CacheJudge {
             bodySize: range.map { $0.upperBound - $0.lowerBound } ?? response.body.length ?? -1, rules: rules)
     }
 
-    /// Statuses that are about the very request: its credentials, its conditions, its range, its pace, its size.
+    /// Statuses that concern only the single request: its credentials, conditions, range, duration or size.
     private static let ownStatuses: Set<Int> = [304, 401, 407, 408, 412, 416, 417, 431]
 
     private func isStorable(_ status: HTTPResponse.Status, _ rules: CacheRules) -> Bool {
@@ -75,7 +75,7 @@ extension CacheJudge {
         }
     }
 
-    /// The bytes of a part that can be put together with others: one range, and a validator that tells its representation.
+    /// The bytes of a part that can be combined with others: a single range with a strong validator.
     private func partialRange(_ fields: HTTPFields) -> Range<Int64>? {
         guard let content = try? ContentRange(fields), let range = content.range, content.total != nil,
             ResumeToken.Validator(fields) != nil
@@ -84,10 +84,11 @@ extension CacheJudge {
     }
 
     /// The fields that are stored.
-    /// - Parameter rules: What was read of them.
+    /// - Parameter rules: The rules, already read from the fields.
     func stored(_ fields: HTTPFields, _ rules: CacheRules) -> HTTPFields {
         let directives = rules.effective(in: mode).directives
-        // What is named by no-cache may not be used again without validation (§5.2.2.4); by private not by others (§5.2.2.7).
+        // Fields in no-cache must not be used without validation (§5.2.2.4); fields in private must not be stored by a
+        // shared cache (§5.2.2.7).
         let named = directives.noCache.names + (mode == .shared ? directives.isPrivate.names : [])
         guard rules.hasExcludedFields || !named.isEmpty else { return fields }
         var excluded = Self.connectionFields
@@ -102,32 +103,32 @@ extension CacheJudge {
     }
 }
 
-/// What a response to a validation, or to HEAD, changes of an entry (RFC 9111 §3.2, §4.3.4, §4.3.5).
+/// The effect of a response to a validation or to HEAD on an entry (RFC 9111 §3.2, §4.3.4, §4.3.5).
 extension CacheJudge {
-    /// Fields of the stored response that stay, as they speak of its body.
+    /// Fields of the stored response that are kept, because they describe its body.
     private static let keptFields: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
 
     /// The entry with the fields of a newer response.
     func updated(_ entry: HTTPCache.Entry, by fields: HTTPFields, requested: Int64, at now: Int64) -> HTTPCache.Entry {
         let newer = stored(fields, CacheRules(fields)).filter { !Self.keptFields.contains($0.name) }
-        // Without a Date of its own the newer response is from now on.
+        // Without its own Date, the newer response dates from the present time.
         let names = Set(newer.map(\.name)).union([.date, .age])
         var head = entry.head
         head.headerFields = head.headerFields.filter { !names.contains($0.name) } + newer
-        // Fields that came before may be restricted now.
+        // The new fields may restrict the storing of older ones.
         head.headerFields = stored(head.headerFields, CacheRules(head, responseTime: now))
         return entry.updating(head: head, requestTime: requested, responseTime: now)
     }
 
-    /// An entry with the fields of a newer response, and the use that may be made of it after this one.
+    /// An entry with the fields of a newer response, and the further use of the stored one.
     struct Refreshed {
-        /// The future of the stored entry.
+        /// The further use of the stored entry.
         enum Outcome {
-            /// The entry takes the place of the stored one.
+            /// The new entry replaces the stored one.
             case replaces
-            /// The stored entry stays as it is: the newer response is for credentials that the cache does not store for.
+            /// The stored entry is unchanged: the cache does not store for the credentials of the newer response.
             case leaves
-            /// The stored entry goes: no such response may be stored, or it cannot be selected again.
+            /// The stored entry is removed: such a response must not be stored, or it can never be selected again.
             case removes
         }
 
@@ -135,10 +136,10 @@ extension CacheJudge {
         var outcome: Outcome
     }
 
-    /// Refreshes an entry by a 304, or by a response to HEAD, under the rules that hold for a new response (§3, §4.1).
+    /// Updates an entry by a 304 or a response to HEAD. The rules for a new response apply (§3, §4.1).
     ///
-    /// The entry is then selected by the request that was answered now, as that is the one that its content was confirmed for.
-    /// - Parameter sent: The credentials that the request had when it left; nil if another request was made of it.
+    /// From now on the present request selects the entry, because the content was confirmed for it.
+    /// - Parameter sent: The credentials of the request as it was sent; nil if links have made another request of it.
     func refreshed(
         _ entry: HTTPCache.Entry, by fields: HTTPFields, to request: CacheRequest, sent: CacheRequest.Credentials?,
         at now: Int64
@@ -154,7 +155,7 @@ extension CacheJudge {
         return Refreshed(entry: merged.updating(selectors: selectors), outcome: .replaces)
     }
 
-    /// True if a 304 is about an entry: its validators are the entry's, or it has none (§4.3.4).
+    /// True if a 304 applies to an entry: its validators are those of the entry, or it has none (§4.3.4).
     static func isValidated(_ entry: HTTPCache.Entry, by fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
         if let tag = fields[.eTag] {
@@ -167,7 +168,7 @@ extension CacheJudge {
         return true
     }
 
-    /// True if a response to HEAD is about an entry: what it says of the representation is what is stored (§4.3.5).
+    /// True if a response to HEAD describes the stored representation (§4.3.5).
     static func isSame(_ entry: HTTPCache.Entry, as fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
         for name in [HTTPField.Name.eTag, .lastModified] {
@@ -182,7 +183,7 @@ extension CacheJudge {
 
 /// Entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// The weak comparison (§8.8.3.2).
+    /// True if both tags are equal by the weak comparison (§8.8.3.2).
     static func isSame(_ one: String, _ other: String) -> Bool {
         opaque(one).elementsEqual(opaque(other))
     }
@@ -191,7 +192,7 @@ enum EntityTag {
         tag.hasPrefix("W/") ? tag.dropFirst(2).utf8 : tag[...].utf8
     }
 
-    /// The tags of If-None-Match; nil for `*`.
+    /// The entity tags in If-None-Match; nil for `*`.
     static func list(_ values: [String]) -> [String]? {
         var tags: [String] = []
         for value in values {

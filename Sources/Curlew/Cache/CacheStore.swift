@@ -1,48 +1,49 @@
 extension HTTPCache {
-    /// The place where a cache keeps its responses. ``HTTPCache/MemoryStore`` is in memory, `DiskCacheStore` of the product CurlewStorage on a disk.
+    /// The storage of a cache's responses. ``HTTPCache/MemoryStore`` keeps them in memory; `DiskCacheStore` of the
+    /// product CurlewStorage keeps them on a disk.
     ///
-    /// A store does not know HTTP: it keeps entries with their bodies under keys, several under each, within bounds of its own. It
-    /// may forget an entry at any time, but never hands out a body that is not the whole of what was committed with its entry. Whatever
-    /// it throws costs a request no more than the cache: ``HTTPCache`` goes on without it, and reports the error once.
+    /// A store has no knowledge of HTTP. It keeps entries with their bodies under keys, several for each key, within
+    /// its own limits. It may evict an entry at any time, but never returns an incomplete body. An error of a store
+    /// never fails a request: ``HTTPCache`` continues without the store, and reports the error once.
     ///
-    /// It is used from many tasks at once, and so may be used by several caches.
+    /// Many tasks use a store concurrently, and several caches may share it.
     public protocol Store: Sendable {
-        /// The most bytes that the body of one entry may have; larger ones are not written.
+        /// The most bytes of an entry's body; larger bodies are not stored.
         var entryLimit: ByteSize { get }
 
-        /// True if calls are answered from memory, so that they need no time limit. False unless said otherwise.
+        /// True if calls are answered from memory, so they need no time limit. False by default.
         var isImmediate: Bool { get }
 
-        /// The entries under a key, the one that was used last first.
+        /// The entries under a key, the most recently used first.
         func entries(for key: HTTPCache.Entry.Key) async throws -> [HTTPCache.Entry]
 
-        /// The body of an entry, and a use of it.
+        /// The body of an entry. The call counts as a use of the entry.
         ///
-        /// A body that was handed out can be read to its end after its entry was removed.
+        /// The returned body remains readable to its end after its entry was removed.
         /// - Parameters:
-        ///   - entry: The entry, as it was found.
-        ///   - range: The bytes of the body that are wanted, within ``HTTPCache/Entry/bodySize``.
-        /// - Returns: The body; nil if the entry is there no longer.
+        ///   - entry: The entry that was found.
+        ///   - range: The requested bytes of the body, within ``HTTPCache/Entry/bodySize``.
+        /// - Returns: The body; nil if the entry no longer exists.
         func body(of entry: HTTPCache.Entry, range: Range<Int64>) async throws -> CurlewResponse.Body?
 
-        /// Begins to store an entry. It is found by nobody before it is committed.
-        /// - Parameter entry: The entry; its ``HTTPCache/Entry/bodySize`` is what is expected, and -1 if nobody knows.
+        /// Begins to store an entry. The entry is invisible until it is committed.
+        /// - Parameter entry: The entry; its ``HTTPCache/Entry/bodySize`` is the expected size, or -1 if it is unknown.
         func write(_ entry: HTTPCache.Entry) async throws -> any HTTPCache.Writer
 
-        /// Replaces fields and times of an entry, whose body stays.
-        /// - Returns: Whether it was still there.
+        /// Replaces the fields and times of an entry. Its body is unchanged.
+        /// - Returns: True if the entry still existed.
         func update(_ entry: HTTPCache.Entry) async throws -> Bool
 
         /// Removes entries.
         func remove(_ selection: HTTPCache.Selection) async throws
 
-        /// Lists entries in the order of their names.
+        /// Lists entries in the order of their identifiers.
         /// - Parameters:
-        ///   - id: The entry to begin behind; nil begins at the first.
-        ///   - count: The most entries that are wanted.
+        ///   - id: The entry before the first listed one; nil begins with the first.
+        ///   - count: The most entries to return.
         func list(after id: HTTPCache.Entry.ID?, count: Int) async throws -> [HTTPCache.Entry]
 
-        /// The contents of the store, and its losses.
+        /// The contents of the store, and the number of evictions.
         var contents: HTTPCache.Contents { get async throws }
     }
 }
@@ -52,25 +53,25 @@ extension HTTPCache.Store {
 }
 
 extension HTTPCache {
-    /// The writing end of an entry. One task at a time uses it; one that is dropped before it was committed leaves nothing.
+    /// The writing end of an entry. One task at a time uses it. Releasing it before the commit discards the entry.
     public protocol Writer: Sendable {
         /// Adds bytes to the body.
         func append(_ bytes: [UInt8]) async throws
 
-        /// Makes the entry one that is found.
+        /// Makes the entry visible.
         /// - Parameters:
-        ///   - entry: The entry as it is in the end: ``HTTPCache/Entry/bodySize`` is the number of bytes that were added, and a store that
-        ///     counts others throws.
-        ///   - replaced: The entries that it replaces, in the same step.
+        ///   - entry: The final entry. Its ``HTTPCache/Entry/bodySize`` is the number of added bytes; a store that has
+        ///     counted another number throws.
+        ///   - replaced: The entries that it replaces in the same step.
         func commit(_ entry: HTTPCache.Entry, replacing replaced: [HTTPCache.Entry.ID]) async throws
 
-        /// Leaves nothing of it.
+        /// Discards the entry and its bytes.
         func discard() async
     }
 }
 
 extension HTTPCache {
-    /// The entries that are to be removed from a ``HTTPCache/Store``.
+    /// The entries to remove from a ``HTTPCache/Store``.
     public struct Selection: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case all
@@ -81,20 +82,20 @@ extension HTTPCache {
 
         let kind: Kind
 
-        /// All there are.
+        /// All entries.
         public static let all = HTTPCache.Selection(kind: .all)
-        /// Those of some names.
+        /// The entries with some identifiers.
         public static func entries(_ ids: [HTTPCache.Entry.ID]) -> HTTPCache.Selection {
             HTTPCache.Selection(kind: .entries(ids))
         }
-        /// Those of some URIs, each as in ``HTTPCache/Entry/Key/uri``, in every partition.
+        /// The entries of some URIs, in the form of ``HTTPCache/Entry/Key/uri``, in all partitions.
         public static func uris(_ uris: [String]) -> HTTPCache.Selection { HTTPCache.Selection(kind: .uris(uris)) }
-        /// Those that came, or were validated, at a time or later; in seconds since 1970.
+        /// The entries that arrived or were validated at a time or later; in seconds since 1970.
         public static func since(_ seconds: Int64) -> HTTPCache.Selection { HTTPCache.Selection(kind: .since(seconds)) }
 
-        /// True for all; the other properties are then nil.
+        /// True for all entries; the other properties are then nil.
         public var isAll: Bool { kind == .all }
-        /// The names.
+        /// The identifiers.
         public var ids: [HTTPCache.Entry.ID]? { if case .entries(let ids) = kind { ids } else { nil } }
         /// The URIs.
         public var uris: [String]? { if case .uris(let uris) = kind { uris } else { nil } }
@@ -108,11 +109,11 @@ extension HTTPCache {
     public struct Contents: Sendable, Hashable {
         /// The number of entries.
         public var entries: Int
-        /// The bytes that they take, bodies and fields.
+        /// The size of the entries, with their bodies and fields.
         public var size: ByteSize
-        /// The most bytes that they may take.
+        /// The largest size of the entries.
         public var capacity: ByteSize
-        /// The number of entries that were evicted for room or age since the store was opened.
+        /// The number of entries that were evicted for space or age since the store was opened.
         public var evictions: Int
 
         public init(entries: Int, size: ByteSize, capacity: ByteSize, evictions: Int = 0) {

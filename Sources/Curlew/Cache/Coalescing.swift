@@ -1,34 +1,39 @@
 internal import HTTPTypes
 
-/// Sends one request for several that are equal and under way at a time, and gives each the response.
+/// A link that sends one request for several equal ones at the same time, and gives each caller the response.
 ///
-/// Equal are GET and HEAD requests without a body (a QUERY goes alone) whose URI, fields and time limits are the same byte by byte, Authorization and
-/// Cookie among the fields: users with credentials of their own never share a response. Requests that have connection options of their own, or
-/// options of links whose ``RequestOptions/Key/affectsResponse`` is true, go alone. A request joins another one until that one's
-/// response begins, for 30 seconds at most: a server that leaves one of them without an answer does not hold up all that come later.
+/// Equal requests are GET or HEAD requests without a body whose URI, fields and time limits have the same bytes. The
+/// fields include Authorization and Cookie, so users with different credentials never share a response. A QUERY is sent
+/// alone. So is a request with its own connection options, or with options of links whose
+/// ``RequestOptions/Key/affectsResponse`` is true. A request can join another one until the response of that one
+/// begins, and for at most 30 seconds: a server that never answers one request does not delay all later ones.
 ///
-/// The response that several wait for is read ahead, up to ``bodyLimit``, and given to each as a whole. If it is larger, is a
-/// stream of events, sets a cookie, is `no-store`, has not ended ``patience`` after its head, or breaks off, the first request keeps it and each of the others is
-/// sent by itself. An error before the head goes to all, but for timeouts: who came later has time left, and is sent by itself.
+/// A shared response is read ahead, up to ``bodyLimit``, and every caller gets it completely. A response is not shared
+/// if it is larger, is a stream of events, sets a cookie, is `no-store`, has not ended ``patience`` after its head, or
+/// breaks off. In these cases the first request keeps it, and each other request is sent by itself.
 ///
-/// Cancelling one of them ends its part alone. The exchange ends with the last.
+/// An error before the head goes to all callers, with some exceptions. After a cancellation, an error that is not a
+/// ``CurlewError``, a ``ErrorCode/totalTimeout``, a ``ErrorCode/headTimeout`` or a
+/// ``ErrorCode/connectionWaitTimeout``, each later request is sent by itself, because it may have time left.
+///
+/// Cancelling a request only ends its own part. The exchange ends with the last request.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") { Coalescing() }
 /// ```
 ///
-/// It is ``HTTPSession`` that joins the requests, behind all links: those after this one see each of them.
+/// ``HTTPSession`` joins the requests behind all links, so the links after this one process each of them.
 public struct Coalescing: CurlewMiddleware {
-    /// The most bytes of a body that is shared. 1 MiB by default.
+    /// The most bytes of a shared body. 1 MiB by default.
     public let bodyLimit: ByteSize
-    /// The longest time after the head of a response for which others wait for its end. 1 second by default.
+    /// The longest time after the head of a response for which other callers wait for its end. 1 second by default.
     public let patience: Duration
     private let flights: FlightTable
 
     /// - Parameters:
-    ///   - bodyLimit: The most bytes of a body that is shared.
-    ///   - patience: The longest time after the head of a response for which others wait for its end.
-    ///   - clock: What measures it.
+    ///   - bodyLimit: The most bytes of a shared body.
+    ///   - patience: The longest time after the head of a response for which other callers wait for its end.
+    ///   - clock: The clock for this time.
     public init(
         upTo bodyLimit: ByteSize = .mebibytes(1), patience: Duration = .seconds(1),
         clock: any Clock<Duration> = ContinuousClock()
@@ -38,7 +43,7 @@ public struct Coalescing: CurlewMiddleware {
         flights = FlightTable(bodyLimit: bodyLimit.bytes, patience: patience, timekeeper: Timekeeper(clock))
     }
 
-    /// The number of requests that wait for a response together with others, or alone.
+    /// The number of requests that wait for a response, together or alone.
     var memberCount: Int { flights.memberCount }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -47,8 +52,8 @@ public struct Coalescing: CurlewMiddleware {
         try await next(joining(request) { _ in true })
     }
 
-    /// The request, to be joined with others that are equal.
-    /// - Parameter isShareable: True for a response that others than the first may have.
+    /// The request, marked for joining with equal ones.
+    /// - Parameter isShareable: True for a response that other callers may get.
     func joining(_ request: CurlewRequest, isShareable: @escaping @Sendable (CurlewResponse) -> Bool) -> CurlewRequest {
         guard request.options.dispatch == nil else { return request }
         var request = request
@@ -71,7 +76,7 @@ private struct CoalescedDispatch: RequestDispatch {
     }
 }
 
-/// What makes two requests equal.
+/// The properties in which equal requests agree.
 struct FlightKey: Hashable, Sendable {
     private let transport: ObjectIdentifier?
     private let method: HTTPRequest.Method
@@ -80,7 +85,7 @@ struct FlightKey: Hashable, Sendable {
     private let fields: ExactFields
     private let timeouts: [Duration?]
 
-    /// nil for a request that goes alone.
+    /// nil for a request that is sent alone.
     init?(_ request: CurlewRequest, over transport: ObjectIdentifier?) {
         guard request.method == .get || request.method == .head, request.body.isNone, request.trailers.isEmpty,
             !request.options.hasOwnConnection
@@ -103,7 +108,7 @@ struct FlightKey: Hashable, Sendable {
 }
 
 extension FlightKey {
-    /// The total timeout; of calls within one deadline it is the moment at which that ends.
+    /// The total timeout. For calls within one deadline it is the time of the deadline.
     private static func total(_ options: RequestOptions) -> Duration? {
         guard let deadline = options.deadline, deadline.setsTotal else { return options.totalTimeout }
         return .nanoseconds(deadline.end.nanoseconds)
@@ -111,7 +116,8 @@ extension FlightKey {
 }
 
 extension RequestOptions {
-    /// True if the request is carried otherwise than equal ones, or its very exchange is observed; ``ResponseSource`` has the table.
+    /// True if the request's connection differs from that of equal requests, or its own exchange is observed;
+    /// ``ResponseSource`` has the table.
     fileprivate var hasOwnConnection: Bool {
         guard isAnySet else { return false }
         return isResponseAffected || route != nil || addressPolicy != nil || proxy != nil || versionPolicy != nil
@@ -120,7 +126,7 @@ extension RequestOptions {
     }
 }
 
-/// The exchanges that others can join.
+/// The exchanges that other requests can join.
 final class FlightTable: Sendable {
     let bodyLimit: Int
     let patience: Duration
@@ -136,7 +142,7 @@ final class FlightTable: Sendable {
     var memberCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.memberCount } } }
 
     /// Joins the flight of a key, or begins one.
-    /// - Returns: The flight, and the number of the member.
+    /// - Returns: The flight, and the number of the new member.
     fileprivate func join(
         _ key: FlightKey, _ request: CurlewRequest, isShareable: @escaping @Sendable (CurlewResponse) -> Bool,
         by send: @escaping RequestDispatch.Send
@@ -160,21 +166,22 @@ final class FlightTable: Sendable {
     }
 }
 
-/// One exchange and those who wait for it.
+/// An exchange and the requests that wait for its response.
 ///
-/// Its response goes to the first of them, whose body is fed by a task that reads ahead; the others get the whole once it is there.
+/// The first member gets the response, with a body that a task reads ahead. The other members get the complete response
+/// once it has arrived.
 private final class Flight: Sendable {
     private typealias Waiter = CheckedContinuation<CurlewResponse?, any Error>
 
     private struct State {
-        /// Those who wait, and those who have not begun to. In the order in which they came.
+        /// The members that wait, and those that have not begun to wait, in the order of joining.
         var members: [Int: Waiter?] = [:]
         var next = 0
         var isOpen = true
-        /// True while the first of them reads the body.
+        /// True while the first member reads the body.
         var hasReader = false
         var task: Task<Void, Never>?
-        /// What a member gets that comes to wait after the end.
+        /// The outcome for a member that begins to wait after the end.
         var outcome: [Int: Result<CurlewResponse?, any Error>] = [:]
 
         var isAbandoned: Bool { members.isEmpty && !hasReader }
@@ -184,9 +191,9 @@ private final class Flight: Sendable {
     private let bodyLimit: Int
     private let patience: Duration
     private let timekeeper: Timekeeper
-    /// In nanoseconds.
+    /// The time of the beginning, in nanoseconds.
     private let start: Int64
-    /// The longest time for which others may join, in nanoseconds: 30 seconds.
+    /// The longest time in which requests may join, in nanoseconds: 30 seconds.
     private static let joinLimit: Int64 = 30_000_000_000
 
     init(table: FlightTable) {
@@ -198,7 +205,7 @@ private final class Flight: Sendable {
 
     var memberCount: Int { state.withLock { $0.members.count } }
 
-    /// - Returns: The number of a new member; nil if it is too late.
+    /// - Returns: The number of a new member; nil if joining is no longer possible.
     func add() -> Int? {
         let age = timekeeper.nanoseconds() - start
         return state.withLock { state in
@@ -230,8 +237,8 @@ private final class Flight: Sendable {
         if isAbandoned { task.cancel() }
     }
 
-    /// Lets nobody join any more.
-    /// - Returns: The first of those who are left.
+    /// Closes the flight for further members.
+    /// - Returns: The first of the remaining members.
     private func close(_ close: () -> Void) -> Int? {
         close()
         return state.withLock { state in
@@ -241,7 +248,7 @@ private final class Flight: Sendable {
     }
 
     /// Waits for the response.
-    /// - Returns: The response; nil if the member is to send its request by itself.
+    /// - Returns: The response; nil if the member has to send its request by itself.
     func response(for member: Int) async throws -> CurlewResponse? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -265,7 +272,7 @@ private final class Flight: Sendable {
     private func leave(_ member: Int) {
         let (waiter, task) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
             guard let waiter = state.members.removeValue(forKey: member) else { return (nil, nil) }
-            // It is going to be cancelled: nobody may join any more.
+            // The exchange is about to be cancelled, so further members are refused.
             if state.isAbandoned { state.isOpen = false }
             return (waiter, state.isAbandoned ? state.task : nil)
         }
@@ -321,7 +328,8 @@ private final class Flight: Sendable {
         timer.cancel()
     }
 
-    /// Gives the first member its response. Not inlined: what is left of the body here would keep it from being dropped.
+    /// Gives the first member its response. Not inlined: a remaining reference here would keep the body from being
+    /// released.
     @inline(never)
     private func handOver(_ response: CurlewResponse, _ channel: SharedBody, to first: Int) {
         var own = response
@@ -330,14 +338,14 @@ private final class Flight: Sendable {
     }
 
     private func mayShare(_ response: CurlewResponse) -> Bool {
-        // A cookie is for one caller, and so is a response that may not be stored.
+        // A response with a cookie, or one that must not be stored, belongs to a single caller.
         guard !response.fields.contains(.setCookie), !CacheDirectives(response.fields).noStore else { return false }
         if let length = response.body.length { return length <= Int64(bodyLimit) }
         let type = response.mediaType
         return type?.type != "multipart" && !(type?.type == "text" && type?.subtype == "event-stream")
     }
 
-    /// Reads the body for its reader, and for the others as far as they can have it.
+    /// Reads the body for its reader, and collects it for the other members up to the limit.
     private func pump(_ response: CurlewResponse, into channel: SharedBody) async {
         var whole: [UInt8]? = []
         do {

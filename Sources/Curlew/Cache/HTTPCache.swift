@@ -1,9 +1,10 @@
 internal import HTTPTypes
 
-/// Answers requests from a store where RFC 9111 allows it, and keeps there what may be used again.
+/// A link that answers requests from a store where RFC 9111 allows it, and stores reusable responses.
 ///
-/// It is part of ``StandardChain`` by option, and may stand in any chain: behind what changes requests, such as cookies and
-/// authentication, and before the network, so that it sees requests and responses as they are on the wire.
+/// It is an option of ``StandardChain``, and can be used in any chain. Its place is after links that change requests,
+/// such as cookies and authentication, and before the network: it has to process requests and responses in the form in
+/// which they are sent.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .caching())
@@ -11,49 +12,53 @@ internal import HTTPTypes
 /// print(response.cacheStatus)
 /// ```
 ///
-/// - GET is stored, and answers GET and HEAD. QUERY is stored by its content, too, up to 1 MiB that can be read again, and answers QUERY with the
-///   same content (RFC 10008). Other requests with a body, and those with a field that overrides the method, bypass the cache.
-/// - ``Mode-swift.struct`` says whose responses it holds. By default requests with credentials bypass it, unless
-///   ``RequestOptions/cachePartition`` says whose they are.
-/// - A body is stored while its reader reads it. One that was cut short is never stored, and one that is not read to its end only
-///   by ``finishesAbandonedBodies``.
-/// - A store that fails, or takes longer than ``storeTimeout``, is done without, and reported once in ``events``.
-/// - Responses to unsafe methods remove what is stored for their URI, and for those of Location and Content-Location.
+/// - A response to GET is stored, and answers GET and HEAD. A response to QUERY is stored by the request's content, and
+///   answers QUERY with the same content (RFC 10008). The content must be replayable and have at most 1 MiB. Other
+///   requests with a body, and those with a field that overrides the method, bypass the cache.
+/// - ``Mode-swift.struct`` determines the users whose responses are stored. By default, requests with credentials
+///   bypass the cache, unless ``RequestOptions/cachePartition`` names their user.
+/// - A body is stored while it is read. A body that breaks off is never stored. A body that is not read to its end is
+///   stored only with ``finishesAbandonedBodies``.
+/// - A store that fails, or takes longer than ``storeTimeout``, is ignored and reported once in ``events``.
+/// - Responses to unsafe methods remove the stored responses of their URI, and those of Location and Content-Location.
 ///
-/// The article "Caching" has the rules in tables. Copies of the link share store, figures and events.
+/// The article "Caching" has the rules in tables. Copies of the link share the store, the statistics and the events.
 public struct HTTPCache: CurlewMiddleware {
-    /// Whose responses the cache holds.
+    /// The users whose responses the cache holds.
     public let mode: Mode
-    /// What it keeps them in.
+    /// The store of the cache.
     public let store: any HTTPCache.Store
-    /// The longest time for which a response without a word on its freshness is taken for fresh: a tenth of the time since it was last
-    /// modified (RFC 9111 §4.2.2), and not more than this. One day by default; zero never guesses.
+    /// The longest heuristic lifetime of a response without explicit freshness. One day by default; zero disables
+    /// heuristics.
+    ///
+    /// The heuristic lifetime is a tenth of the time since the last modification (RFC 9111 §4.2.2).
     public var heuristicLimit: Duration = .seconds(86_400)
-    /// True if a stored response that is not fresh is used where the server cannot be reached, or answers 500, 502, 503 or 504, unless
-    /// the response forbids it. False by default: only where `stale-if-error` allows it.
+    /// True if a stale response is used where the server cannot be reached or answers 500, 502, 503 or 504, unless the
+    /// response forbids it. False by default: only `stale-if-error` allows it.
     public var servesStaleOnFailure = false
-    /// True if a body that its reader leaves is read on, and stored. False by default: it is not stored.
+    /// True if a body that its reader abandons is read to its end and stored. False by default: it is not stored.
     public var finishesAbandonedBodies = false
-    /// The most bytes of a body that is stored; nil is the store's ``HTTPCache/Store/entryLimit``.
+    /// The most bytes of a stored body; nil means the store's ``HTTPCache/Store/entryLimit``.
     public var entryLimit: ByteSize?
-    /// True if No-Vary-Search is heeded: responses then also answer requests whose queries differ in what it names.
+    /// True if the cache obeys No-Vary-Search: a response then also answers requests whose queries differ only in the
+    /// ignored parameters.
     public var honorsNoVarySearch = false
-    /// True if equal requests for something that was stored, and is no longer fresh, are joined while one of them is under way, as
-    /// ``Coalescing`` does; they share a response that is fresh. True by default. For what was never stored there is ``Coalescing``.
+    /// True if concurrent equal requests for a stored response that has become stale are joined, as by ``Coalescing``.
+    /// They share a response that is fresh. True by default. For responses that were never stored, use ``Coalescing``.
     public var coalesces = true
-    /// The name of the cache in the Cache-Status field (RFC 9211) that it then adds to responses; nil, the default, adds none.
+    /// The name of the cache for a Cache-Status field (RFC 9211) in responses; nil, the default, adds no field.
     public var statusName: String?
-    /// The longest time that a request waits for a store that is not in memory. 250 milliseconds by default.
+    /// The longest time that a request waits for a store outside memory. 250 milliseconds by default.
     public var storeTimeout: Duration = .milliseconds(250)
-    /// The hook that sees what is going to be stored, and the request that it answers. It may change the fields, or refuse by nil. It
-    /// runs before the body is read.
+    /// A hook that gets an entry before it is stored, and its request. It may change the fields, or return nil to
+    /// refuse the storing. It runs before the body is read.
     public var willStore: (@Sendable (HTTPCache.Entry, CurlewRequest) async -> HTTPCache.Entry?)?
     let core: CacheCore
     private let clock: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - store: What responses are kept in.
-    ///   - mode: Whose responses they are.
+    ///   - store: The store of the responses.
+    ///   - mode: The users whose responses the cache holds.
     ///   - clock: The time, in seconds since the beginning of 1970, UTC.
     public init(
         store: any HTTPCache.Store = HTTPCache.MemoryStore(), mode: Mode = .private,
@@ -75,7 +80,7 @@ public struct HTTPCache: CurlewMiddleware {
         return try await answer(await query(request), next)
     }
 
-    /// A QUERY with its content, which is read here, as its bytes are in the key; only if the cache may be used at all.
+    /// A QUERY with its content. The body is read here, because the key contains it; but only if the cache may be used.
     private func query(_ original: CurlewRequest) async -> CacheRequest {
         guard original.options.cachePolicy != .noStore, let content = await QueryContent(reading: original) else {
             return CacheRequest(original, at: clock())
@@ -95,7 +100,7 @@ public struct HTTPCache: CurlewMiddleware {
         return try await exchange.perform(next)
     }
 
-    /// True if the request is one of those that the cache is for.
+    /// True if the mode of the cache admits the credentials of the request.
     private func admits(_ request: CacheRequest) -> Bool {
         if mode == .singleUser || request.partition != nil { return true }
         let credentials = request.credentials
@@ -121,7 +126,7 @@ public struct HTTPCache: CurlewMiddleware {
         return response
     }
 
-    /// The URIs whose stored responses an unsafe request makes worthless (RFC 9111 §4.4).
+    /// The URIs whose stored responses an unsafe request invalidates (RFC 9111 §4.4).
     private static func invalidated(by response: CurlewResponse, to request: CacheRequest) -> [String] {
         var uris = [request.key.uri, NoVarySearch.key(of: request.request.uri)]
         for name in [HTTPField.Name.location, .contentLocation] {
@@ -141,93 +146,94 @@ public struct HTTPCache: CurlewMiddleware {
             servesStaleOnFailure: servesStaleOnFailure)
     }
 
-    // MARK: What there is
+    // MARK: Inspection and removal
 
-    /// The longest time that a call which removes responses waits for the store: 30 seconds.
+    /// The longest time that a removing call waits for the store: 30 seconds.
     public static let removalTimeout = Duration.seconds(30)
 
-    /// Removes all that is stored, in every partition.
-    /// - Throws: What the store throws, and ``ErrorCode/cacheFailed`` after ``removalTimeout``; the store may go on removing then.
+    /// Removes all stored responses, in all partitions.
+    /// - Throws: The error of the store, or ``ErrorCode/cacheFailed`` after ``removalTimeout``; the store may then
+    ///   still be removing.
     public func removeAll() async throws { try await core.remove(.all) }
 
-    /// Removes what came, or was validated, at a time or later.
+    /// Removes the responses that arrived or were validated at a time or later.
     /// - Parameter seconds: The time, in seconds since 1970.
-    /// - Throws: As ``removeAll()``.
+    /// - Throws: The errors of ``removeAll()``.
     public func removeAll(since seconds: Int64) async throws { try await core.remove(.since(seconds)) }
 
-    /// Removes what is stored for a URI, in every partition.
-    /// - Throws: As ``removeAll()``.
+    /// Removes the stored responses of a URI, in all partitions.
+    /// - Throws: The errors of ``removeAll()``.
     public func remove(_ uri: CurlewURI) async throws {
         try await core.remove(.uris([CacheRequest.key(of: uri), NoVarySearch.key(of: uri)]))
     }
 
-    /// Waits until the store has taken what was read to its end.
+    /// Waits until the store has taken all bodies that were read to their end.
     public func flush() async { await core.flush() }
 
-    /// What the cache has done since it was made.
+    /// The statistics of the cache since it was made.
     public var figures: Figures { core.figures }
 
-    /// What happens from now on. A listener that is behind by more than 1,000 loses the oldest.
+    /// The events from now on. A listener that is more than 1,000 events behind loses the oldest.
     public var events: AsyncStream<Event> { core.events.listen() }
 }
 
 extension HTTPCache {
-    /// What a cache has done.
+    /// The statistics of a cache.
     public struct Figures: Sendable, Hashable {
-        /// The responses from the store that were fresh, or taken as they were.
+        /// Responses from the store that were fresh, or accepted regardless of their age.
         public internal(set) var hits = 0
-        /// The responses from the network to requests that nothing in the store could serve.
+        /// Responses from the network, because no stored response could serve.
         public internal(set) var misses = 0
-        /// The responses from the store that the server validated.
+        /// Responses from the store that the server validated.
         public internal(set) var revalidations = 0
-        /// The responses from the store that were not fresh.
+        /// Responses from the store that were stale.
         public internal(set) var staleHits = 0
-        /// The requests that the cache had nothing to do with.
+        /// Requests that did not use the cache.
         public internal(set) var bypasses = 0
-        /// The responses that were shared with an equal request under way.
+        /// Responses that were shared with an equal request at the same time.
         public internal(set) var coalesced = 0
-        /// The responses that were stored.
+        /// Responses that were stored.
         public internal(set) var stored = 0
-        /// The bytes of bodies that came from the store.
+        /// Bytes of bodies that came from the store.
         public internal(set) var servedBytes: Int64 = 0
-        /// The bytes of bodies that were stored.
+        /// Bytes of bodies that were stored.
         public internal(set) var storedBytes: Int64 = 0
-        /// The failures of the store, each counted.
+        /// Failures of the store, each counted.
         public internal(set) var storeFailures = 0
     }
 
-    /// Something that happened in a cache.
+    /// An event in a cache.
     public enum Event: Sendable {
-        /// A request was answered, and the part that the cache had in it.
+        /// A request was answered; the status is the cache's part in the response.
         case answered(HTTPCache.Entry.Key, Status)
         /// A response was stored.
         case stored(HTTPCache.Entry)
-        /// URIs lost what was stored for them, as something was changed there.
+        /// The stored responses of some URIs were removed, because the resources were changed.
         case invalidated([String])
-        /// Calls of the store fail, and the cache goes on without it: once for finding, reading, writing, updating and removing each, until such a call
-        /// has succeeded.
+        /// Calls of the store fail, and the cache continues without it. Each kind of call (finding, reading, writing,
+        /// updating and removing) is reported once, until such a call has succeeded.
         case storeFailed(CurlewError)
     }
 }
 
-/// What the copies of a cache share: its figures, its listeners, and what is under way.
+/// The state that copies of a cache share: statistics, listeners, and running work.
 final class CacheCore: Sendable {
     private struct State {
         var figures = HTTPCache.Figures()
         var failing: Set<StoreCall> = []
-        /// Entries that are validated behind their callers' backs.
+        /// Entries that are being validated in the background.
         var validating: Set<HTTPCache.Entry.ID> = []
-        /// What is being stored by tasks of its own, so that who comes next finds it.
+        /// The tasks that are storing responses. Later requests for the same key wait for them.
         var pending: [HTTPCache.Entry.Key: [Int: Task<Void, Never>]] = [:]
         var nextPending = 0
-        /// The invalidations of late, by their numbers: what was asked for before is not stored.
+        /// Recent invalidations with their generations: responses to older requests are not stored.
         var invalidations: [String: UInt64] = [:]
         var generation: UInt64 = 0
         var floor: UInt64 = 0
-        /// URIs that the store failed to forget.
+        /// URIs whose removal failed in the store.
         var unforgotten: Set<String> = []
         var ignoresStore = false
-        /// The calls of the store that take longer than they may.
+        /// The number of running store calls that exceed their time limit.
         var stalled = 0
     }
 
@@ -235,10 +241,10 @@ final class CacheCore: Sendable {
     let events = Broadcaster<HTTPCache.Event>(bufferSize: 1000)
     let coalescing = Coalescing()
     private let deadlines = Deadlines()
-    /// Apart from the calls of a request, which have less time.
+    /// Removing calls have a longer time limit than the calls of a request.
     private let removalDeadlines = Deadlines()
     private let state = Guarded(State())
-    /// So many invalidations are remembered.
+    /// The most invalidations that are remembered.
     private static let memory = 1024
 
     private let removalTimeout: Duration
@@ -254,14 +260,14 @@ final class CacheCore: Sendable {
 
     func count(_ change: (inout HTTPCache.Figures) -> Void) { state.withLock { change(&$0.figures) } }
 
-    // MARK: The store
+    // MARK: Store
 
-    /// The kinds of calls of a store. One kind may fail while others work, as on a disk that is full.
+    /// The kinds of store calls. One kind may fail while others work, for example on a full disk.
     enum StoreCall: Sendable, Hashable {
         case finding, reading, writing, updating, removing
     }
 
-    /// Notes that calls of a kind fail. Listeners are notified once, until such a call has succeeded.
+    /// Records a failure of a kind of call. Listeners are notified once, until such a call has succeeded.
     func report(_ error: any Error, of call: StoreCall) {
         let isFirst = state.withLock { state in
             state.figures.storeFailures += 1
@@ -272,7 +278,7 @@ final class CacheCore: Sendable {
         events.publish(.storeFailed(failure))
     }
 
-    /// Notes that a call of a kind has succeeded.
+    /// Records a success of a kind of call.
     func succeeded(_ call: StoreCall) {
         state.withLock { if !$0.failing.isEmpty { $0.failing.remove(call) } }
     }
@@ -291,8 +297,8 @@ final class CacheCore: Sendable {
         guard isDone != nil else { throw CurlewError(.cacheFailed, "the cache's store takes too long to remove") }
     }
 
-    /// Calls the store, and waits for it no longer than it may take. As long as a call that took longer has not ended, the store is not
-    /// called. Failures are reported.
+    /// Calls the store with a time limit, and reports failures. While an earlier call exceeds its limit, the store is
+    /// not called.
     /// - Returns: nil if the call fails, takes too long, or is not made.
     @discardableResult
     func ask<Value: Sendable>(
@@ -335,7 +341,7 @@ final class CacheCore: Sendable {
         }
         if await ask(.removing, within: limit, { try await $0.remove(.uris(uris)) }) == nil {
             state.withLock { state in
-                // What may not be used is then not looked for, until all is removed.
+                // Responses that must not be used are not looked up until all are removed.
                 if state.unforgotten.count + uris.count > Self.memory { state.ignoresStore = true }
                 if !state.ignoresStore { state.unforgotten.formUnion(uris) }
             }
@@ -346,29 +352,29 @@ final class CacheCore: Sendable {
     /// The number of the last invalidation.
     var generation: UInt64 { state.withLock { $0.generation } }
 
-    /// True if what was asked for at a generation is still to be stored.
+    /// True if a response to a request of a generation may still be stored.
     func isCurrent(_ uri: String, since generation: UInt64) -> Bool {
         state.withLock { generation >= $0.floor && generation >= ($0.invalidations[uri] ?? 0) }
     }
 
-    /// True if the store may hold what was invalidated.
+    /// True if the store may still hold an invalidated response.
     func mustIgnore(_ uri: String) -> Bool {
         state.withLock { $0.ignoresStore || $0.unforgotten.contains(uri) }
     }
 
-    /// What was stored anew is no longer what was invalidated.
+    /// Clears the mark of a failed removal, as a new response is stored.
     func remembers(_ uri: String) { state.withLock { _ = $0.unforgotten.remove(uri) } }
 
-    // MARK: What is under way
+    // MARK: Running work
 
-    /// - Returns: Whether the entry is now validated by the caller, and was by nobody.
+    /// - Returns: True if the caller may validate the entry, as it is not being validated yet.
     func beginValidation(of id: HTTPCache.Entry.ID) -> Bool { state.withLock { $0.validating.insert(id).inserted } }
 
     func endValidation(of id: HTTPCache.Entry.ID) { state.withLock { _ = $0.validating.remove(id) } }
 
-    /// Has those who look for the key wait for a task that stores there.
+    /// Starts a task that stores under a key. Later lookups of the key wait for it.
     func begin(_ key: HTTPCache.Entry.Key, _ work: @escaping @Sendable () async -> Void) {
-        // Under the lock, so that the end does not come before it is noted.
+        // The lock is held, so that the task cannot end before it is recorded.
         state.withLock { state in
             let number = state.nextPending
             state.nextPending += 1
@@ -387,7 +393,7 @@ final class CacheCore: Sendable {
         }
     }
 
-    /// What is being stored under a key.
+    /// The tasks that are storing under a key.
     func pending(_ key: HTTPCache.Entry.Key) -> [Task<Void, Never>] {
         state.withLock { $0.pending.isEmpty ? [] : $0.pending[key].map { Array($0.values) } ?? [] }
     }

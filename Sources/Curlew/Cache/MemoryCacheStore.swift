@@ -1,27 +1,27 @@
 internal import HTTPTypes
 
 extension HTTPCache {
-    /// A ``HTTPCache/Store`` in memory, bounded by bytes. What was not used for longest is evicted first.
+    /// A ``HTTPCache/Store`` in memory with a limit in bytes. It evicts the least recently used entries first.
     ///
-    /// Bodies, fields and keys are counted, and so is what is being written. An entry's body may have a twentieth of the capacity, as in
-    /// NSURLCache, unless another limit is given.
+    /// Bodies, fields and keys count, and so do bodies that are being written. By default the body of an entry may have
+    /// a twentieth of the capacity, as in NSURLCache.
     ///
     /// ```swift
     /// let store = HTTPCache.MemoryStore(capacity: .mebibytes(64))
     /// let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .caching(HTTPCache(store: store)))
     /// ```
     public final class MemoryStore: HTTPCache.Store {
-        /// The most bytes that the entries take.
+        /// The largest size of all entries.
         public let capacity: ByteSize
         public let entryLimit: ByteSize
-        /// The most entries under one key; the one that was not used for longest makes room.
+        /// The most entries under one key. Beyond it, the least recently used one is evicted.
         public let variantLimit: Int
         public var isImmediate: Bool { true }
         private let table: Guarded<MemoryCacheTable>
 
         /// - Parameters:
-        ///   - capacity: The most bytes that the entries take.
-        ///   - entryLimit: The most bytes that the body of one may have; nil is a twentieth of the capacity.
+        ///   - capacity: The largest size of all entries.
+        ///   - entryLimit: The largest size of an entry's body; nil means a twentieth of the capacity.
         ///   - variantLimit: The most entries under one key.
         public init(capacity: ByteSize = .mebibytes(32), entryLimit: ByteSize? = nil, variantLimit: Int = 32) {
             self.capacity = capacity
@@ -48,7 +48,7 @@ extension HTTPCache {
         public func update(_ entry: HTTPCache.Entry) async throws -> Bool { table.withLock { $0.update(entry) } }
 
         public func remove(_ selection: HTTPCache.Selection) async throws {
-            // The bodies are freed outside the lock.
+            // The bodies are released outside the lock.
             let removed = table.withLock { $0.remove(selection) }
             withExtendedLifetime(removed) {}
         }
@@ -66,7 +66,7 @@ extension HTTPCache {
             }
         }
 
-        // MARK: The writer's side
+        // MARK: Writing
 
         fileprivate func reserve(_ count: Int) throws {
             guard table.withLock({ $0.reserve(count) }) else {
@@ -83,11 +83,11 @@ extension HTTPCache {
     }
 }
 
-/// The body of an entry on its way into memory. One task at a time uses it.
+/// The body of an entry that is being written. One task at a time uses it.
 private final class MemoryCacheWriter: HTTPCache.Writer {
     private let store: HTTPCache.MemoryStore
     private let bytes: Guarded<[UInt8]>
-    /// So much is reserved because a field promises it; the rest when it has come.
+    /// The most memory that is reserved for a declared size. Received bytes extend it.
     private static let reservedSize: Int64 = 1 << 20
 
     init(store: HTTPCache.MemoryStore, expected: Int64) {
@@ -109,7 +109,7 @@ private final class MemoryCacheWriter: HTTPCache.Writer {
         guard Int64(whole.count) == entry.bodySize else {
             throw CurlewError(.cacheFailed, "the body of an entry has \(whole.count) bytes, and not \(entry.bodySize)")
         }
-        // A copy has no more room than it needs.
+        // A copy has no excess capacity.
         if whole.capacity > 2 * whole.count + 64 { whole = whole.withUnsafeBytes { Array($0) } }
         store.insert(entry, whole, replacing: replaced)
     }
@@ -126,7 +126,8 @@ private final class MemoryCacheWriter: HTTPCache.Writer {
     }
 }
 
-/// The entries, their bodies, and the order of their use. Every operation takes the same time, however many there are.
+/// The entries, their bodies, and the order of their use. Finding, using, inserting and evicting an entry takes
+/// constant time.
 struct MemoryCacheTable {
     private struct Record {
         var entry: HTTPCache.Entry
@@ -163,7 +164,7 @@ struct MemoryCacheTable {
         return ids.compactMap { records[$0]?.entry }
     }
 
-    /// The body of an entry, which is now the one that was used last.
+    /// The body of an entry, which becomes the most recently used one.
     mutating func use(_ id: HTTPCache.Entry.ID) -> [UInt8]? {
         guard let record = records[id] else { return nil }
         if newest != id {
@@ -194,7 +195,7 @@ struct MemoryCacheTable {
         return true
     }
 
-    /// - Returns: What has to be freed.
+    /// - Returns: The bodies to release.
     mutating func insert(_ entry: HTTPCache.Entry, _ body: [UInt8], replacing replaced: [HTTPCache.Entry.ID])
         -> [[UInt8]]
     {
@@ -214,7 +215,7 @@ struct MemoryCacheTable {
         return freed + evict(sparing: entry.id)
     }
 
-    /// - Returns: What has to be freed.
+    /// - Returns: The bodies to release.
     mutating func remove(_ selection: HTTPCache.Selection) -> [[UInt8]] {
         switch selection.kind {
         case .all:

@@ -1,7 +1,8 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// What of a query does not choose the response (No-Vary-Search, draft-ietf-httpbis-no-vary-search).
+/// The rule about the parts of a query that do not affect the response (No-Vary-Search,
+/// draft-ietf-httpbis-no-vary-search).
 struct NoVarySearch: Sendable, Hashable {
     private var ignoresOrder = false
     private var ignored = Names.some([])
@@ -18,7 +19,7 @@ struct NoVarySearch: Sendable, Hashable {
         }
     }
 
-    /// nil without the field, and for one that cannot be read or says nothing.
+    /// nil without the field, and for a value that is unreadable or has no effect.
     init?(_ fields: HTTPFields) {
         guard fields.contains(.noVarySearch) else { return nil }
         let values = fields.filter { $0.name == .noVarySearch }.map { $0.withUnsafeBytesOfValue { Array($0) } }
@@ -55,10 +56,10 @@ struct NoVarySearch: Sendable, Hashable {
         return names
     }
 
-    /// The key that responses with the field are found under: the URI without its query.
+    /// The key of responses with the field: the URI without its query.
     static func key(of uri: CurlewURI) -> String { "\(uri.origin)\(uri.path) no-vary-search" }
 
-    /// True if an entry that is found under a path answers requests with a query.
+    /// True if an entry under the key without a query answers requests with a query.
     static func isFound(_ entry: HTTPCache.Entry, by query: String?) -> Bool {
         guard let rule = NoVarySearch(entry.head.headerFields), let uri = try? CurlewURI(entry.uri) else {
             return false
@@ -66,20 +67,20 @@ struct NoVarySearch: Sendable, Hashable {
         return rule.matches(query, uri.query)
     }
 
-    /// True if two queries choose the same response.
+    /// True if both queries select the same response.
     func matches(_ one: String?, _ other: String?) -> Bool {
         if one.hasSameBytes(as: other) { return true }
         var left = parameters(one)
         var right = parameters(other)
         if ignoresOrder {
-            // Values of one name keep their order.
+            // Values with the same name keep their order.
             left = Self.sorted(left)
             right = Self.sorted(right)
         }
         return left == right
     }
 
-    /// By bytes: two values that are no UTF-8 differ, too.
+    /// A parameter of a query, as bytes: values that are not UTF-8 are distinguished too.
     private struct Parameter: Hashable {
         let name: [UInt8]
         let value: [UInt8]

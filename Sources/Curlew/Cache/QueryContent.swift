@@ -1,12 +1,12 @@
 internal import HTTPTypes
 
-/// The content of a QUERY with its metadata: a part of the key that its responses are stored under (RFC 10008 §2.7).
+/// The content of a QUERY with its metadata. It is a part of the key of the response (RFC 10008 §2.7).
 ///
-/// Contents are not normalized: two contents that differ by a byte, or by a byte of a field such as Content-Type, have keys of their own. The body
-/// is read before it is sent, and the bytes that were read are the ones that are sent, so that a file that changes meanwhile or a stream that
-/// yields something else cannot be stored under the key of another content.
+/// Contents are not normalized: a difference of one byte in the content, or in a field such as Content-Type, makes
+/// another key. The body is read before it is sent, and exactly the bytes that were read are sent. A file that changes
+/// meanwhile, or a stream that yields other bytes, can therefore not be stored under a wrong key.
 struct QueryContent: Sendable {
-    /// The most bytes that are read for a key. A request with more bypasses the cache.
+    /// The most bytes that are read for a key. A request with a larger body bypasses the cache.
     static let limit = 1 << 20
 
     /// The body that is sent.
@@ -15,7 +15,7 @@ struct QueryContent: Sendable {
     private let metadata: [HTTPField]
 
     /// Reads the body.
-    /// - Returns: nil if the body can be read only once, is too long, or cannot be read.
+    /// - Returns: nil if the body can be read only once, is too long, or is unreadable.
     init?(reading request: CurlewRequest) async {
         if let content = QueryContent(of: request) {
             self = content
@@ -27,7 +27,7 @@ struct QueryContent: Sendable {
         self.init(bytes, .bytes(bytes), request.fields)
     }
 
-    /// The content of a request whose body is in memory; nil for others, and for another method.
+    /// The content of a QUERY with its body in memory; nil for other requests.
     init?(of request: CurlewRequest) {
         guard request.method == .query else { return nil }
         switch request.body.source {
@@ -44,7 +44,7 @@ struct QueryContent: Sendable {
             .sorted { $0.name.canonicalName < $1.name.canonicalName }
     }
 
-    /// The content in words: names and values that no other content has.
+    /// The content as text: names and values that differ for different contents.
     func words() throws -> [(name: String, value: String)] {
         let digest = try MessageDigest(.sha256)
         try digest.update(bytes)
@@ -54,7 +54,7 @@ struct QueryContent: Sendable {
         return [("method", "QUERY"), ("content", try digest.finish())] + fields
     }
 
-    /// True if the bytes and fields are the same.
+    /// True if the bytes and the fields are the same.
     func isSame(as other: QueryContent) -> Bool {
         bytes == other.bytes && metadata.count == other.metadata.count
             && zip(metadata, other.metadata).allSatisfy { $0.hasSameBytes(as: $1) }

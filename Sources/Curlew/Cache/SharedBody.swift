@@ -1,4 +1,4 @@
-/// A body on its way from the task that reads it ahead to its reader. At most `limit` bytes wait.
+/// A body between the task that reads it ahead and its reader. The task waits while more than `limit` bytes are unread.
 final class SharedBody: Sendable {
     private struct State {
         var chunks: [[UInt8]] = []
@@ -13,7 +13,7 @@ final class SharedBody: Sendable {
     private let limit: Int
     private let onDrop: @Sendable () -> Void
 
-    /// - Parameter onDrop: Called once nobody reads any more.
+    /// - Parameter onDrop: Called once the reader has released the body.
     init(limit: Int, onDrop: @escaping @Sendable () -> Void) {
         self.limit = limit
         self.onDrop = onDrop
@@ -56,7 +56,7 @@ final class SharedBody: Sendable {
     private func drop() {
         let writer = state.withLock { state in
             state.isDropped = true
-            // What was not read is not the end of the body.
+            // Unread chunks remain, so a later read must fail instead of reporting the end.
             if state.end == nil || !state.chunks.isEmpty {
                 state.end = .failure(CurlewError(.cancelled, "the task was cancelled"))
             }
@@ -99,7 +99,7 @@ final class SharedBody: Sendable {
         }
     }
 
-    /// Ends the reading when the last reference goes.
+    /// Ends the reading when its last reference is released.
     fileprivate final class ReadingEnd: Sendable {
         let body: SharedBody
 

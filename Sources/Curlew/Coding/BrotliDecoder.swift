@@ -1,16 +1,16 @@
 #if Brotli
 internal import CBrotli
 
-/// Brotli (RFC 7932). Memory: a window of at most 16 MiB, which the data asks for, and tables.
+/// A decoder for Brotli (RFC 7932). Memory: tables, and a window whose size the data determines, at most 16 MiB.
 ///
-/// The decoder's state is the library's; it is freed with the object.
+/// The library owns the decoder's state, which is freed with the object.
 final class BrotliDecoder: ContentDecoder {
     private let state: OpaquePointer
     private(set) var isComplete = false
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if there is no memory.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` without memory.
     init() throws {
-        // Windows beyond 16 MiB are an extension, which is off unless asked for.
+        // Windows beyond 16 MiB are an extension, which is off by default.
         guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else {
             throw CurlewError(.resourcesExhausted, "brotli could not be started")
         }
@@ -37,7 +37,7 @@ final class BrotliDecoder: ContentDecoder {
         var used = 0
         let output = [UInt8](unsafeUninitializedCapacity: count) { target, filled in
             input.withUnsafeBufferPointer { source in
-                // All four end with this call: the library keeps none of the pointers.
+                // The pointers are valid during this call only: the library keeps none of them.
                 var available = source.count
                 var position = source.baseAddress
                 var room = target.count
@@ -55,7 +55,7 @@ final class BrotliDecoder: ContentDecoder {
 
     private func failure() -> CurlewError {
         let code = BrotliDecoderGetErrorCode(state).rawValue
-        // The codes of failed allocations are in one row.
+        // The codes of failed allocations are consecutive.
         let first = BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES.rawValue
         let last = BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES.rawValue
         guard !(first...last).contains(code) else { return CurlewError(.resourcesExhausted, "brotli has no memory") }

@@ -1,19 +1,19 @@
-/// Undoes one coding of a body. It holds memory of a C library, which is freed with it.
+/// A decoder for one coding of a body. It owns memory of a C library, which is freed with it.
 protocol ContentDecoder: AnyObject {
-    /// True if what has come so far can be the whole.
+    /// True if the input so far can be the complete body.
     var isComplete: Bool { get }
 
-    /// Decodes some of the input.
+    /// Decodes a part of the input.
     /// - Parameters:
-    ///   - input: Bytes; what is used up is taken off.
-    ///   - count: The most bytes to bring.
-    /// - Returns: Bytes; none only if the input is used up and nothing more can be made of what came before.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/contentDecodingFailed`` for what is no such coding or follows its end,
+    ///   - input: The bytes; consumed ones are removed.
+    ///   - count: The most bytes to return.
+    /// - Returns: Decoded bytes; none only if the input is consumed and no further output is pending.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/contentDecodingFailed`` for invalid data and for bytes after its end,
     ///   ``ErrorCode/resourcesExhausted`` without memory.
     func decode(_ input: inout ArraySlice<UInt8>, upTo count: Int) throws -> [UInt8]
 }
 
-/// The codings that can be undone, in the order in which they are announced.
+/// The supported codings, in the order in which they are announced.
 enum ContentDecoderKind: CaseIterable, Sendable {
     case gzip, deflate
     #if Brotli
@@ -52,7 +52,7 @@ enum ContentDecoderKind: CaseIterable, Sendable {
         }
     }
 
-    /// The codings of a list; nil if one of them is not known: then the body can only be passed on as it is.
+    /// The codings of a list; nil if one of them is unknown, so the body has to be passed on unchanged.
     static func all(of list: ContentCodingList) -> [ContentDecoderKind]? {
         let kinds = list.names.compactMap { ContentDecoderKind(name: $0) }
         return kinds.count == list.names.count ? kinds : nil

@@ -1,29 +1,29 @@
 internal import HTTPTypes
 
-/// Announces the content codings that it knows, and decodes the bodies that come back (RFC 9110 §8.4).
+/// A link that announces the supported content codings, and decodes the bodies of responses (RFC 9110 §8.4).
 ///
-/// - A request without Accept-Encoding and without Range gets `Accept-Encoding: gzip, deflate, br, zstd`. What is set by
-///   the caller stays as it is.
-/// - A body is decoded as it is read, at most 64 KiB ahead of its reader, on the reader's executor: `gzip` and `x-gzip`
-///   with all their members, `deflate` with and without zlib's frame, `br`, `zstd` with all its frames, and several of them
-///   one upon the other.
-/// - The response then has neither Content-Encoding nor Content-Length; ``CurlewResponse/contentCodings`` and
-///   ``CurlewResponse/encodedFields`` have what was there.
-/// - Nothing is decoded in answers to HEAD, in 204, 206 and 304, in empty bodies, and if one of the codings is not known:
-///   these pass as they came, with their fields.
-/// - `br` needs the package's trait `Brotli`, `zstd` the trait `Zstandard`; both are on by default. Without it the coding is
-///   not announced and is not known.
-/// - ``RequestOptions/decodesContent`` set to false neither announces nor decodes.
+/// - A request without Accept-Encoding and without Range gets `Accept-Encoding: gzip, deflate, br, zstd`. The caller's
+///   own field is unchanged.
+/// - A body is decoded as it is read, at most 64 KiB ahead of its reader, on the reader's executor. Supported are
+///   `gzip` and `x-gzip` with all members, `deflate` with and without zlib's frame, `br`, `zstd` with all frames, and
+///   combinations of them.
+/// - The decoded response has neither Content-Encoding nor Content-Length; ``CurlewResponse/contentCodings`` and
+///   ``CurlewResponse/encodedFields`` have the original values.
+/// - Some responses are passed on unchanged, with their fields: responses to HEAD, 204, 206, 304, empty bodies, and
+///   bodies with an unknown coding.
+/// - `br` needs the package's trait `Brotli`, `zstd` the trait `Zstandard`; both are on by default. Without its trait,
+///   a coding is unknown and is not announced.
+/// - With ``RequestOptions/decodesContent`` set to false, codings are neither announced nor decoded.
 ///
-/// Reading the body throws ``CurlewError`` with ``ErrorCode/contentDecodingFailed`` if it is corrupt or something follows its
-/// end, with ``ErrorCode/responseTruncated`` if it is cut short, and with ``ErrorCode/responseTooLarge`` beyond ``limits``.
-/// What came before was handed out.
+/// Reading the body throws ``CurlewError`` with ``ErrorCode/contentDecodingFailed`` if it is corrupt or bytes follow
+/// its end, with ``ErrorCode/responseTruncated`` if it ends too early, and with ``ErrorCode/responseTooLarge`` beyond
+/// ``limits``. The bytes before the error were returned.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") { ContentDecoding() }
 /// ```
 public struct ContentDecoding: CurlewMiddleware {
-    /// Bounds on what a body may become.
+    /// The limits of decoded bodies.
     public var limits: ContentDecoding.Limits
 
     public init(limits: ContentDecoding.Limits = ContentDecoding.Limits()) { self.limits = limits }
@@ -39,7 +39,7 @@ public struct ContentDecoding: CurlewMiddleware {
         return try decoded(response, to: request.method)
     }
 
-    /// Announces the codings that are known, unless the request has a word on them, or wants a part of the coded bytes.
+    /// Announces the supported codings, unless the request has its own field or requests a range of the coded bytes.
     static func announce(in request: inout CurlewRequest) {
         guard !request.fields.isEmpty else { return request.fields = announcements }
         if request.fields.contains(.acceptEncoding) || request.fields.contains(.range) { return }
@@ -50,7 +50,7 @@ public struct ContentDecoding: CurlewMiddleware {
     private static let announcement = HTTPField(
         name: .acceptEncoding, value: ContentDecoderKind.allCases.map(\.name).joined(separator: ", "))
 
-    /// The response with its body decoded, if it can be.
+    /// The response with its body decoded, if possible.
     func decoded(_ response: CurlewResponse, to method: HTTPRequest.Method) throws -> CurlewResponse {
         let isBodiless = method == .head || [204, 206, 304].contains(response.status.code)
         guard !isBodiless, response.body.length != 0 else { return response }
@@ -78,9 +78,11 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// True if content codings are undone. nil, the default, is true where a value is wanted of the body, which ``ContentDecoding`` then
-    /// decodes after it has announced what it knows; and false where a file is: a download, and the serializer `.file`, ask for `identity`, and store
-    /// what the server sends as it comes.
+    /// True if content codings are decoded. nil, the default, depends on the use of the body.
+    ///
+    /// For a value, nil means true: ``ContentDecoding`` announces the supported codings and decodes the body. For a
+    /// file, nil means false: a download and the serializer `.file` request `identity`, and store the bytes as the
+    /// server sends them.
     public var decodesContent: Bool? {
         get { self[DecodesContentKey.self] }
         set { self[DecodesContentKey.self] = newValue }
@@ -88,18 +90,19 @@ extension RequestOptions {
 }
 
 extension ContentDecoding {
-    /// Bounds on what ``ContentDecoding`` makes of a body, against small ones that become very large.
+    /// The limits of ``ContentDecoding``, against small bodies that become very large.
     public struct Limits: Sendable, Hashable, Codable {
-        /// The most codings that may lie one upon the other. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
+        /// The most codings of a body. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
         public var codings: Int
-        /// The factor by which a body may become larger than what was received of it so far, once it is larger than
-        /// ``ratioFreeSize``. 100 by default; nil for no such bound. Beyond it is ``ErrorCode/responseTooLarge``. It also holds
-        /// for what lies between two codings.
+        /// The largest ratio of decoded to received bytes, once a body is larger than ``ratioFreeSize``. 100 by
+        /// default; nil is no limit. Beyond it, decoding fails with ``ErrorCode/responseTooLarge``. The limit also
+        /// applies between two codings.
         public var ratio: Int?
-        /// Up to this size a body may grow as it likes. 64 MiB by default: logs and tables often shrink by more than a hundred.
+        /// The size up to which the ratio is unlimited. 64 MiB by default, because logs and tables often have ratios
+        /// above a hundred.
         public var ratioFreeSize: ByteSize
-        /// The most bytes that a decoded body may have. nil, the default, leaves this to whoever reads it. Beyond it is
-        /// ``ErrorCode/responseTooLarge``.
+        /// The most bytes of a decoded body. nil, the default, leaves the limit to the reader. Beyond it, decoding
+        /// fails with ``ErrorCode/responseTooLarge``.
         public var size: ByteSize?
 
         public init(
@@ -114,7 +117,7 @@ extension ContentDecoding {
 }
 
 extension ContentDecoding.Limits {
-    /// The most bytes that may be made of so many, at any place between the codings.
+    /// The most decoded bytes for a number of received bytes, after each of the codings.
     func growth(of received: Int) -> Int {
         guard let ratio else { return .max }
         let (product, overflow) = max(0, ratio).multipliedReportingOverflow(by: received)

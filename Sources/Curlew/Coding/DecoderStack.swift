@@ -1,14 +1,14 @@
-/// Decoders, one after the other, and the bounds on what comes out of each.
+/// A sequence of decoders, with limits for the output of each.
 struct DecoderStack {
     /// The outcome of one step.
     enum Step {
         case piece([UInt8])
-        /// More of the body is needed.
+        /// The decoder needs more of the body.
         case hungry
         case end
     }
 
-    /// A decoder, what waits to go into it, and how much has come out of it.
+    /// A decoder, its pending input, and the number of bytes of its output.
     private struct Layer {
         let decoder: any ContentDecoder
         var input: ArraySlice<UInt8> = []
@@ -18,18 +18,18 @@ struct DecoderStack {
 
     private let kinds: [ContentDecoderKind]
     private let limits: ContentDecoding.Limits
-    /// The one next to the network first. Empty until the first byte comes.
+    /// The layers; the first is next to the network. Empty until the first byte.
     private var layers: [Layer] = []
     private var received = 0
     private var isAtEnd = false
 
-    /// - Parameter codings: In the order in which they were applied.
+    /// - Parameter codings: The codings in the order in which they were applied.
     init(codings: [ContentDecoderKind], limits: ContentDecoding.Limits) {
         kinds = codings.reversed()
         self.limits = limits
     }
 
-    /// Takes a chunk of the body; nil is its end. Only after ``Step/hungry``.
+    /// Takes a chunk of the body; nil is its end. It is called only after ``Step/hungry``.
     mutating func feed(_ chunk: [UInt8]?) throws {
         guard let chunk else {
             isAtEnd = true
@@ -42,7 +42,7 @@ struct DecoderStack {
     }
 
     mutating func next() throws -> Step {
-        // No byte at all is an empty body, whatever it is called.
+        // A body without any byte is empty, whatever its coding.
         if layers.isEmpty { return isAtEnd ? .end : .hungry }
         var index = layers.count - 1
         while true {
@@ -54,7 +54,7 @@ struct DecoderStack {
             } else if index > 0, !layers[index - 1].isAtEnd {
                 index -= 1
             } else if index == 0, !isAtEnd {
-                // So that the memory of the chunk can be filled again.
+                // The reference is released, so that the memory of the chunk can be reused.
                 layers[0].input = []
                 return .hungry
             } else if try isLast(ending: index) {
@@ -81,7 +81,7 @@ struct DecoderStack {
         return piece
     }
 
-    /// Ends a decoder that gets nothing more. Says whether it was the last one.
+    /// Ends a decoder that gets no further input. Returns true if it is the last one.
     private mutating func isLast(ending index: Int) throws -> Bool {
         guard layers[index].decoder.isComplete else {
             throw CurlewError(.responseTruncated, "the coded body ends too early")
@@ -97,18 +97,18 @@ struct DecodedChunks: AsyncSequence, Sendable {
     typealias Failure = any Error
 
     let body: CurlewResponse.Body
-    /// In the order in which they were applied.
+    /// The codings in the order in which they were applied.
     let codings: [ContentDecoderKind]
     let limits: ContentDecoding.Limits
     let context: CurlewError.Context
 
-    /// The size of a piece at most.
+    /// The largest size of a piece.
     static let pieceSize = 64 << 10
 
     func makeAsyncIterator() -> Iterator { Iterator(decoding: BodyDecoding(self)) }
 
     struct Iterator: AsyncIteratorProtocol {
-        // A reference: what the libraries keep cannot be copied.
+        // A reference, because the state of the libraries cannot be copied.
         let decoding: BodyDecoding
 
         mutating func next() async throws -> [UInt8]? { try await decoding.next() }
@@ -119,8 +119,8 @@ struct DecodedChunks: AsyncSequence, Sendable {
     }
 }
 
-/// The decoding of one body: a stack of decoders that the bytes go through, and what was counted. It holds one chunk of the
-/// body and one piece behind each decoder.
+/// The decoding of a body: a stack of decoders with its counters. It holds one chunk of the body, and one piece of
+/// output of each decoder.
 final class BodyDecoding {
     private var chunks: CurlewResponse.Body.AsyncIterator
     private var stack: DecoderStack?
@@ -132,7 +132,7 @@ final class BodyDecoding {
         stack = DecoderStack(codings: sequence.codings, limits: sequence.limits)
     }
 
-    /// The next piece; nil at the end, and after an error, which leaves nothing to continue with.
+    /// The next piece; nil at the end, and after an error.
     func next() async throws -> [UInt8]? {
         guard var stack = stack.take() else { return nil }
         do {

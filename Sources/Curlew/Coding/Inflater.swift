@@ -1,8 +1,8 @@
 internal import CZlib
 
-/// zlib's decompression: one stream, or all the members of a gzip file. Memory: 32 KiB of window and some 8 KiB.
+/// zlib's decompression of a stream, or of all members of a gzip file. Memory: a window of 32 KiB, and about 8 KiB.
 ///
-/// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
+/// The stream has memory of its own because zlib stores its address. It is freed with the object.
 final class Inflater: ContentDecoder {
     /// The frame around the compressed data.
     enum Format: Int32 {
@@ -10,16 +10,17 @@ final class Inflater: ContentDecoder {
         case gzip = 31
         /// zlib's frame (RFC 1950).
         case zlib = 15
-        /// Nothing (RFC 1951).
+        /// Data without a frame (RFC 1951).
         case raw = -15
     }
 
     private let stream: UnsafeMutablePointer<z_stream>
     private let format: Format
     private(set) var isComplete = false
-    /// True if the last output was all that there was.
+    /// True if zlib has no further output without input.
     private var isDrained = true
-    /// True if zeros have come behind the end. Tapes and blocks of a fixed size are filled up with them, and gzip(1) skips them.
+    /// True if zeros have followed the end. Tapes and blocks of a fixed size are padded with zeros, and gzip(1) skips
+    /// them.
     private var isPadded = false
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if zlib has no memory.
@@ -33,7 +34,7 @@ final class Inflater: ContentDecoder {
     }
 
     deinit {
-        // Harmless on a stream that was never started: its state is null.
+        // `inflateEnd` accepts a stream that was never started: its state is null.
         inflateEnd(stream)
         stream.deallocate()
     }
@@ -58,7 +59,7 @@ final class Inflater: ContentDecoder {
         input = rest
     }
 
-    /// After the end only gzip goes on, with another member; behind zeros nothing does.
+    /// Begins a further member of a gzip file. Other formats, and data after padding, are errors.
     private func beginMember(_ input: ArraySlice<UInt8>) throws {
         guard format == .gzip, !isPadded, input.first == 0x1F else { throw CurlewError.trailingContent }
         guard inflateReset(stream) == Z_OK else { throw CurlewError(.resourcesExhausted, "zlib failed") }
@@ -70,7 +71,8 @@ final class Inflater: ContentDecoder {
         var used = 0
         let output = [UInt8](unsafeUninitializedCapacity: count) { target, filled in
             input.withUnsafeBufferPointer { source in
-                // zlib does not write to its input, though it takes a pointer that could. Both pointers end with this call.
+                // zlib does not write to its input, although the pointer allows it. Both pointers are valid during this
+                // call only.
                 let given = UInt32(min(source.count, Int(UInt32.max)))
                 stream.pointee.next_in = UnsafeMutablePointer(mutating: source.baseAddress)
                 stream.pointee.avail_in = given
@@ -90,7 +92,7 @@ final class Inflater: ContentDecoder {
         return output
     }
 
-    /// No progress is no error where there is no input: it asks for more.
+    /// Missing progress is an error only if there is input.
     private func check(_ status: Int32, isProgress: Bool) throws {
         switch status {
         case Z_OK, Z_STREAM_END: if isProgress { return }
@@ -108,14 +110,14 @@ extension CurlewError {
     }
 }
 
-/// The coding that HTTP calls deflate: zlib's format (RFC 1950), and the data without a frame (RFC 1951) that some
-/// servers send instead.
+/// The coding that HTTP calls deflate: zlib's format (RFC 1950), or the data without a frame (RFC 1951) that some
+/// servers send.
 ///
-/// The first two bytes distinguish them. Data without a frame could begin as zlib's does only with a stored block whose
+/// The first two bytes distinguish them. Data without a frame can only begin like zlib's with a stored block whose
 /// padding is not zero, which no compressor writes.
 final class DeflateDecoder: ContentDecoder {
     private var inflater: Inflater?
-    /// The first byte, while it is the only one.
+    /// The first byte, until the second arrives.
     private var first: UInt8?
 
     var isComplete: Bool { inflater?.isComplete ?? false }
@@ -136,7 +138,7 @@ final class DeflateDecoder: ContentDecoder {
         return try inflater.decode(&input, upTo: count)
     }
 
-    /// Method 8, a window of at most 32 KiB, and the check bits (RFC 1950 §2.2).
+    /// True for method 8, a window of at most 32 KiB, and valid check bits (RFC 1950 §2.2).
     private static func isZlib(_ first: UInt8, _ second: UInt8) -> Bool {
         first & 0x0F == 8 && first >> 4 <= 7 && (UInt16(first) << 8 | UInt16(second)) % 31 == 0
     }

@@ -1,16 +1,17 @@
 internal import CZlib
 internal import HTTPTypes
 
-/// Compresses the bodies of requests and says so in Content-Encoding (RFC 9110 §8.4).
+/// A link that compresses the bodies of requests, and sets Content-Encoding (RFC 9110 §8.4).
 ///
-/// - Bytes of up to ``wholeLimit`` are compressed before the request goes on, so that their length is known and sent. They
-///   go as they are if they would not become shorter.
-/// - Everything else is compressed as it is read, a piece at a time, and goes out without Content-Length: chunked over
-///   HTTP/1.1. It can be sent again if the body beneath can.
-/// - A body of known length below ``minimumSize`` goes as it is; so does one whose request has a Content-Encoding, a
-///   Content-Range or a digest of its content already.
+/// - Bytes of up to ``wholeLimit`` are compressed before the request is sent, so that their compressed length is known.
+///   If they would not become shorter, they are sent uncompressed.
+/// - Other bodies are compressed piece by piece as they are read, and sent without Content-Length: chunked over
+///   HTTP/1.1. Such a body is replayable if the original one is.
+/// - A body with a known length below ``minimumSize`` is sent unchanged. So is the body of a request with
+///   Content-Encoding, Content-Range or a digest of its content.
 ///
-/// A server must be known to take compressed requests; there is no negotiation, only a 415 (Unsupported Media Type).
+/// Use the link only for servers that accept compressed requests. HTTP has no negotiation for it, only the status 415
+/// (Unsupported Media Type).
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -24,19 +25,19 @@ public struct RequestCompression: CurlewMiddleware {
         public let name: String
         let windowBits: Int32
 
-        /// RFC 1952.
+        /// The gzip format (RFC 1952).
         public static let gzip = Format(name: "gzip", windowBits: 15 + 16)
-        /// The zlib format (RFC 1950), which is what HTTP calls deflate.
+        /// The zlib format (RFC 1950), which HTTP calls deflate.
         public static let deflate = Format(name: "deflate", windowBits: 15)
     }
 
     /// The coding.
     public var format: Format
-    /// From 1, quick, to 9, small. 6 by default, as in zlib.
+    /// The level, from 1, the fastest, to 9, the smallest. 6 by default, as in zlib.
     public var level = 6
-    /// Bodies that are known to be shorter are not compressed. 1 KiB by default.
+    /// The smallest known length for compression. 1 KiB by default.
     public var minimumSize: ByteSize = .kibibytes(1)
-    /// Bytes in memory up to this size are compressed at once. 1 MiB by default.
+    /// The largest size of bytes in memory that are compressed at once. 1 MiB by default.
     public var wholeLimit: ByteSize = .mebibytes(1)
 
     public init(_ format: Format = .gzip) { self.format = format }
@@ -68,22 +69,22 @@ public struct RequestCompression: CurlewMiddleware {
         return body.isReplayable ? .stream { compressed } : .once(compressed)
     }
 
-    /// Off the caller's executor, which may be the event loop.
+    /// Compresses off the caller's executor, which may be the event loop.
     @concurrent
     private static func compressApart(_ bytes: [UInt8], _ format: Format, _ level: Int) async throws -> [UInt8] {
         try format.compress(bytes, level: level)
     }
 
-    /// Fields that speak of the body as it is, or say that it is coded.
+    /// Fields that describe the uncompressed body, or declare a coding.
     private static let excluding: [HTTPField.Name] =
         [.contentEncoding, .contentRange] + ["Content-Digest", "Content-MD5", "Digest"].compactMap { .init($0) }
 }
 
 extension RequestCompression.Format {
-    /// The bytes in this coding: for a serializer that packs a part of its parameters.
+    /// The compressed bytes, for a serializer that compresses a part of its parameters.
     /// - Parameters:
-    ///   - bytes: The bytes to code.
-    ///   - level: From 1, quick, to 9, small.
+    ///   - bytes: The bytes to compress.
+    ///   - level: The level, from 1, the fastest, to 9, the smallest.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if zlib has no memory.
     public func compress(_ bytes: [UInt8], level: Int = 6) throws -> [UInt8] {
         let deflater = try Deflater(format: self, level: level)
@@ -108,7 +109,7 @@ struct CompressedChunks: AsyncSequence, Sendable {
     let format: RequestCompression.Format
     let level: Int
 
-    /// The size of a piece at most.
+    /// The largest size of a piece.
     static let partSize = 64 << 10
 
     func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
@@ -146,7 +147,7 @@ struct CompressedChunks: AsyncSequence, Sendable {
                     base: stream.makeAsyncIterator(),
                     deflater: try Deflater(format: sequence.format, level: sequence.level))
             }
-            // An error leaves nothing to continue with.
+            // After an error the sequence has ended.
             state = .ended
             while true {
                 if run.input.isEmpty, !run.isLast {
@@ -168,9 +169,9 @@ struct CompressedChunks: AsyncSequence, Sendable {
     }
 }
 
-/// One run of zlib's compression. Memory: zlib's 256 KiB, whatever goes through.
+/// A run of zlib's compression. Memory: zlib's 256 KiB, whatever the size of the data.
 ///
-/// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
+/// The stream has memory of its own because zlib stores its address. It is freed with the object.
 final class Deflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
@@ -185,23 +186,24 @@ final class Deflater {
     }
 
     deinit {
-        // Harmless on a stream that was never started: its state is null.
+        // `deflateEnd` accepts a stream that was never started: its state is null.
         deflateEnd(stream)
         stream.deallocate()
     }
 
-    /// Compresses some of the input.
+    /// Compresses a part of the input.
     /// - Parameters:
-    ///   - input: Bytes; what is used up is taken off.
-    ///   - isLast: Whether nothing comes after the input.
-    ///   - count: The most bytes to bring.
-    /// - Returns: The bytes, and whether they end the stream.
+    ///   - input: The bytes; consumed ones are removed.
+    ///   - isLast: True if no further input follows.
+    ///   - count: The most bytes to return.
+    /// - Returns: The bytes, and true if they end the stream.
     func compress(_ input: inout ArraySlice<UInt8>, isLast: Bool, upTo count: Int) throws -> ([UInt8], Bool) {
         var status = Z_OK
         var used = 0
         let output = [UInt8](unsafeUninitializedCapacity: count) { target, filled in
             input.withUnsafeBufferPointer { source in
-                // zlib does not write to its input, though it takes a pointer that could. Both pointers end with this call.
+                // zlib does not write to its input, although the pointer allows it. Both pointers are valid during this
+                // call only.
                 stream.pointee.next_in = UnsafeMutablePointer(mutating: source.baseAddress)
                 stream.pointee.avail_in = UInt32(min(source.count, Int(UInt32.max)))
                 let given = stream.pointee.avail_in
@@ -215,7 +217,7 @@ final class Deflater {
                 stream.pointee.next_out = nil
             }
         }
-        // No progress is no error: it asks for more input or more room.
+        // Missing progress is not an error: zlib needs more input or more space.
         guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else {
             throw CurlewError(.encodingFailed, "zlib failed with \(status)")
         }

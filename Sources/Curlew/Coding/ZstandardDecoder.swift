@@ -1,24 +1,25 @@
 #if Zstandard
 internal import CZstd
 
-/// Zstandard (RFC 8878), frame after frame. Memory: a window of at most 8 MiB (RFC 9659) and some 300 KiB.
+/// A decoder for Zstandard (RFC 8878), including several frames. Memory: a window of at most 8 MiB (RFC 9659), and
+/// about 300 KiB.
 ///
-/// The context is the library's; it is freed with the object.
+/// The library owns the context, which is freed with the object.
 final class ZstandardDecoder: ContentDecoder {
     private let context: OpaquePointer
-    /// The beginning of a frame: the first bytes of its magic number, until they are four.
+    /// The first bytes of a frame's magic number, until all four have arrived.
     private var magic: [UInt8] = []
     private var isInFrame = false
     private var hasFrame = false
-    /// True if the last output was all that there was.
+    /// True if zstd has no further output without input.
     private var isDrained = true
 
-    /// The logarithm of the largest window.
+    /// The logarithm of the largest window size.
     private static let windowLog: Int32 = 23
 
     var isComplete: Bool { hasFrame && !isInFrame && magic.isEmpty }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if there is no memory.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` without memory.
     init() throws {
         guard let context = ZSTD_createDCtx() else {
             throw CurlewError(.resourcesExhausted, "zstd could not be started")
@@ -41,8 +42,8 @@ final class ZstandardDecoder: ContentDecoder {
         return []
     }
 
-    /// Reads the magic number: libzstd would also take the formats before 1.0, and these know no bound on the window.
-    /// - Returns: Whether it was there.
+    /// Reads the magic number. libzstd would also accept the formats before 1.0, which have no limit for the window.
+    /// - Returns: True if the number is complete.
     private func beginFrame(_ input: inout ArraySlice<UInt8>) throws -> Bool {
         while magic.count < 4, let byte = input.popFirst() { magic.append(byte) }
         guard Self.isMagic(magic) else {
@@ -57,7 +58,7 @@ final class ZstandardDecoder: ContentDecoder {
         return true
     }
 
-    /// True if the bytes begin a frame: one of data, or one to be skipped (RFC 8878 §3.1).
+    /// True if the bytes begin a data frame or a skippable frame (RFC 8878 §3.1).
     private static func isMagic(_ bytes: [UInt8]) -> Bool {
         let skippable = bytes.first.map { $0 & 0xF0 == 0x50 } ?? true
         return [0x28, 0xB5, 0x2F, 0xFD].starts(with: bytes)
@@ -69,7 +70,7 @@ final class ZstandardDecoder: ContentDecoder {
         var used = 0
         let output = [UInt8](unsafeUninitializedCapacity: count) { target, filled in
             input.withUnsafeBufferPointer { source in
-                // Both buffers end with this call.
+                // Both buffers are valid during this call only.
                 var into = ZSTD_outBuffer(dst: target.baseAddress, size: target.count, pos: 0)
                 var from = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)
                 status = ZSTD_decompressStream(context, &into, &from)

@@ -1,43 +1,45 @@
 extension CookieJar {
-    /// A cookie as a ``CookieJar`` keeps it (RFC 6265bis §5.7).
+    /// A cookie in the form in which a ``CookieJar`` stores it (RFC 6265bis §5.7).
     ///
-    /// Every value of this type may be sent as it stands: its name and value hold no control characters, together they have at
-    /// most 4,096 bytes, and its prefix, `__Host-` or `__Secure-`, is obeyed. Its description has no value in it.
+    /// Every value of this type can be sent unchanged: its name and value contain no control characters and have at
+    /// most 4,096 bytes together, and it obeys the prefix of its name, `__Host-` or `__Secure-`. Its description does
+    /// not contain the value.
     public struct Cookie: Sendable, Hashable {
-        /// The rule for sending a cookie with requests that another site caused. Curlew has no sites and sends all; this is
-        /// what the server said, for whoever has.
+        /// The rule for sending a cookie with requests that another site has caused. Curlew does not distinguish sites
+        /// and ignores the rule; it stores the server's value for programs that do.
         public enum SameSite: String, Sendable, Hashable, Codable {
-            /// Never.
+            /// The cookie is never sent with requests from another site.
             case strict
-            /// With navigation by a safe method.
+            /// The cookie is sent with requests from another site only for navigation by a safe method.
             case lax
-            /// Always. Such a cookie is for secure connections alone.
+            /// The cookie is sent with all requests. Such a cookie requires a secure connection.
             case none
         }
 
-        /// The bytes of the name; empty for a cookie that has none.
+        /// The bytes of the name; empty for a cookie without a name.
         public let nameBytes: [UInt8]
         /// The bytes of the value.
         public let valueBytes: [UInt8]
-        /// The host that it goes to, in lower case, with `xn--` for what is not ASCII; without a leading dot.
+        /// The host that receives the cookie, in lower case, without a leading dot; names outside ASCII are in their
+        /// `xn--` form.
         public let domain: String
-        /// True if it goes to that host alone and not to those beneath it.
+        /// True if only that host receives the cookie, and none of its subdomains.
         public let isHostOnly: Bool
-        /// The path that it goes to, and to all beneath; it begins with a slash.
+        /// The path for which the cookie is sent, with its subpaths; it begins with a slash.
         public let path: String
-        /// The moment at which it expires, in seconds since the beginning of 1970, UTC; nil for a cookie that ends with the
+        /// The time of expiry, in seconds since the beginning of 1970, UTC; nil for a cookie that ends with the
         /// session.
         public let expirySeconds: Int64?
-        /// True if it goes over https alone.
+        /// True if the cookie is sent over https only.
         public let isSecure: Bool
-        /// True if it is kept from scripts. Curlew has none; this is what the server said.
+        /// True if scripts cannot read the cookie. Curlew runs no scripts; it stores the server's value.
         public let isHTTPOnly: Bool
-        /// The rule for other sites, as the server stated it; nil if it stated none, which browsers take for `lax`.
+        /// The server's rule for requests from other sites; nil without one, which browsers treat as `lax`.
         public let sameSite: SameSite?
 
-        /// The name; what is not UTF-8 is repaired.
+        /// The name; invalid UTF-8 is repaired.
         public var name: String { String(decoding: nameBytes, as: UTF8.self) }
-        /// The value; what is not UTF-8 is repaired.
+        /// The value; invalid UTF-8 is repaired.
         public var value: String { String(decoding: valueBytes, as: UTF8.self) }
 
         /// Makes a cookie.
@@ -45,16 +47,18 @@ extension CookieJar {
         ///   - name: The name.
         ///   - value: The value.
         ///   - domain: The host. A leading dot is ignored.
-        ///   - isHostOnly: Whether it goes to that host alone.
+        ///   - isHostOnly: True if only that host receives the cookie.
         ///   - path: The path.
-        ///   - expirySeconds: When it expires, in seconds since 1970.
-        ///   - isSecure: Whether it goes over https alone.
-        ///   - isHTTPOnly: Whether it is kept from scripts.
-        ///   - sameSite: What holds for other sites.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if it could not have come from a server: a control character
-        ///   or a semicolon, `=` in the name, blanks around name or value, more than 4,096 bytes of both, a path that does not
-        ///   begin with a slash or has more than 1,024 bytes, a domain that is no host, a prefix that is not obeyed, or
-        ///   ``SameSite/none`` without `isSecure`.
+        ///   - expirySeconds: The time of expiry, in seconds since 1970.
+        ///   - isSecure: True if the cookie is sent over https only.
+        ///   - isHTTPOnly: True if scripts cannot read the cookie.
+        ///   - sameSite: The rule for requests from other sites.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a cookie that a server could not set:
+        ///   - a control character or a semicolon, `=` in the name, or blanks around name or value;
+        ///   - more than 4,096 bytes of name and value;
+        ///   - a path that does not begin with a slash or has more than 1,024 bytes;
+        ///   - a domain that is not a host;
+        ///   - a prefix that is not obeyed, or ``SameSite/none`` without `isSecure`.
         public init(
             name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",
             expirySeconds: Int64? = nil, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite? = nil
@@ -64,7 +68,7 @@ extension CookieJar {
                 expirySeconds: expirySeconds, isSecure: isSecure, isHTTPOnly: isHTTPOnly, sameSite: sameSite)
         }
 
-        /// Checks what comes from elsewhere than a server.
+        /// Makes a cookie from another source than a server, and checks it.
         init(
             name: [UInt8], value: [UInt8], domain: String, isHostOnly: Bool, path: String, expirySeconds: Int64?,
             isSecure: Bool, isHTTPOnly: Bool, sameSite: SameSite?
@@ -96,7 +100,7 @@ extension CookieJar {
 }
 
 extension CookieJar.Cookie: CustomStringConvertible {
-    /// Name, domain and path; never the value, so that it may be logged.
+    /// Name, domain and path. The value is omitted, so the text is safe to log.
     public var description: String { "\(name) for \(isHostOnly ? "" : ".")\(domain)\(path)" }
 }
 
@@ -106,7 +110,7 @@ extension CookieJar.Cookie {
     /// The most bytes of an attribute, and so of a path.
     static let attributeLimit = 1024
 
-    /// Checks what a server's cookie has been checked for by the time that it is one.
+    /// Applies the checks that a server's cookie has already passed.
     func check() throws {
         guard Self.isSound(nameBytes), Self.isSound(valueBytes), !nameBytes.contains(.equals) else {
             throw CurlewError(.invalidRequest, "the name or value of a cookie cannot be sent as it stands")
@@ -128,8 +132,9 @@ extension CookieJar.Cookie {
             && bytes.first?.isBlank != true && bytes.last?.isBlank != true
     }
 
-    /// True if the cookie is what its name promises (RFC 6265bis §5.7, steps 20 to 22). Browsers read the prefix in any
-    /// case of letters, so that servers which do so too cannot be deceived; a value without a name could pass for one.
+    /// True if the cookie obeys the prefix of its name (RFC 6265bis §5.7, steps 20 to 22). As in browsers, the case of
+    /// the prefix is ignored, because some servers ignore it too. A value without a name must not begin with a prefix
+    /// either.
     private var obeysPrefix: Bool {
         let start = nameBytes.isEmpty ? valueBytes[...] : nameBytes[...]
         if start.hasPrefix(ignoringCase: "__secure-") { return isSecure && !nameBytes.isEmpty }
@@ -137,7 +142,7 @@ extension CookieJar.Cookie {
         return isSecure && isHostOnly && path == "/" && !nameBytes.isEmpty
     }
 
-    /// True if one takes the other's place in a jar.
+    /// True if one cookie replaces the other in a jar.
     func isSame(as other: CookieJar.Cookie) -> Bool {
         nameBytes == other.nameBytes && path.hasSameBytes(as: other.path) && isHostOnly == other.isHostOnly
             && domain == other.domain
@@ -148,13 +153,13 @@ extension CookieJar.Cookie {
 }
 
 extension CookieJar.Cookie {
-    /// No cookie lasts longer from now on: 400 days in seconds (RFC 6265bis §5.5).
+    /// The longest lifetime of a cookie from now on: 400 days in seconds (RFC 6265bis §5.5).
     private static let lifetimeLimit: Int64 = 400 * 86_400
 
-    /// The cookie that a server sets (RFC 6265bis §5.7); nil if it may not.
+    /// The cookie that a server sets (RFC 6265bis §5.7); nil if the server must not set it.
     /// - Parameters:
-    ///   - field: What it sent.
-    ///   - origin: Where it came from.
+    ///   - field: The parsed Set-Cookie field.
+    ///   - origin: The origin of the response.
     ///   - now: Seconds since 1970.
     init?(_ field: SetCookie, from origin: CookieOrigin, now: Int64) {
         guard let domain = Self.domain(field.domain, of: origin.host) else { return nil }
@@ -170,11 +175,11 @@ extension CookieJar.Cookie {
             path: path, expirySeconds: Self.expiry(of: field, now: now), isSecure: field.isSecure,
             isHTTPOnly: field.isHTTPOnly, sameSite: field.sameSite)
         guard origin.isSecure || !isSecure, sameSite != SameSite.none || isSecure else { return nil }
-        // `__Host-` wants the path said, not only meant.
+        // `__Host-` requires an explicit path.
         guard obeysPrefix, field.path != nil || !field.name[...].hasPrefix(ignoringCase: "__host-") else { return nil }
     }
 
-    /// The domain that is asked for: within is nil for the host alone, and nil altogether means no cookie.
+    /// The domain of the cookie: the inner nil means the host alone, the outer nil means that the cookie is refused.
     private static func domain(_ asked: [UInt8]?, of host: CookieHost) -> String?? {
         guard let asked, !asked.isEmpty else { return .some(nil) }
         guard asked.allSatisfy({ $0 < 0x80 }) else { return nil }
@@ -196,7 +201,7 @@ extension CookieJar.Cookie: Codable {
         case name, value, domain, isHostOnly, path, expirySeconds, isSecure, isHTTPOnly, sameSite
     }
 
-    /// Text where it is UTF-8, else the bytes.
+    /// A value that is encoded as text if it is UTF-8, else as bytes.
     private struct Bytes: Codable {
         let bytes: [UInt8]
 
@@ -221,8 +226,9 @@ extension CookieJar.Cookie: Codable {
         }
     }
 
-    /// Reads a cookie that was encoded before.
-    /// - Throws: Also ``CurlewError`` with ``ErrorCode/invalidRequest``, as the initializer does.
+    /// Decodes a cookie.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``, as the other initializer does, and the errors of
+    ///   the decoder.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         try self.init(

@@ -1,12 +1,12 @@
-/// The file format of Netscape's browser, which curl, wget and many others read: a line a cookie, seven fields with tabs
-/// between them. It has no place for SameSite, nor for tabs in names and paths.
+/// The cookie file format of Netscape, which curl, wget and many others read: a line for each cookie, with seven fields
+/// separated by tabs. It cannot store SameSite, nor tabs in names and paths.
 enum CookieFile {
     private static let beginning = "# Netscape HTTP Cookie File\n"
     private static let httpOnlyMark = Array("#HttpOnly_".utf8)
 
     // MARK: Writing
 
-    /// The bytes of a file. What the format has no place for is left out.
+    /// The bytes of a file. Data that the format cannot store is left out.
     static func bytes(of cookies: [CookieJar.Cookie]) -> [UInt8] {
         var bytes = Array(beginning.utf8)
         for cookie in cookies where !cookie.nameBytes.contains(.tab) && !cookie.path.utf8.contains(.tab) {
@@ -18,7 +18,7 @@ enum CookieFile {
     private static func append(_ cookie: CookieJar.Cookie, to bytes: inout [UInt8]) {
         if cookie.isHTTPOnly { bytes += httpOnlyMark }
         let domain = cookie.isHostOnly ? "\(cookie.domain)\tFALSE" : ".\(cookie.domain)\tTRUE"
-        // Zero says that there is no date.
+        // Zero means that there is no date.
         let expiry = cookie.expirySeconds.map { max(1, $0) } ?? 0
         bytes += "\(domain)\t\(cookie.path)\t\(cookie.isSecure ? "TRUE" : "FALSE")\t\(expiry)\t".utf8
         bytes += cookie.nameBytes
@@ -29,10 +29,10 @@ enum CookieFile {
 
     // MARK: Reading
 
-    /// The most lines that are no cookies in one report.
+    /// The most lines without a cookie in a report.
     private static let skippedLimit = 100
 
-    /// The cookies of a file, and the numbers of the first lines that are none.
+    /// The cookies of a file, and the numbers of the first lines that are not cookies.
     static func read(_ bytes: [UInt8]) -> (cookies: [CookieJar.Cookie], skipped: [Int]) {
         var cookies: [CookieJar.Cookie] = []
         var skipped: [Int] = []
@@ -56,7 +56,8 @@ enum CookieFile {
         return (cookies, skipped)
     }
 
-    /// The last field has the rest of the line. Editors take a tab off the end of it, and so an empty value with its tab.
+    /// The last field contains the rest of the line. Some editors remove a tab at the end of a line, and so an empty
+    /// value with its tab.
     private static func cookie(_ line: ArraySlice<UInt8>, isHTTPOnly: Bool) -> CookieJar.Cookie? {
         let fields = line.split(separator: .tab, maxSplits: 6, omittingEmptySubsequences: false)
         guard fields.count >= 6, let includesHosts = flag(fields[1]), let isSecure = flag(fields[3]),

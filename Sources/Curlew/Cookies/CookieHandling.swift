@@ -1,16 +1,17 @@
 internal import HTTPTypes
 
-/// Sends the cookies of a jar, and keeps there what responses set.
+/// A link that sends the cookies of a jar, and stores those in responses.
 ///
-/// - A request carries one Cookie field: what the caller has set in it, and behind that the jar's cookies for the URI, but
-///   for names that the caller has set. The jar adds no more than ``CookieJar/Limits/fieldSize``.
-/// - Every Set-Cookie field of a final response is taken from the URI that answered, whatever its status. Those of interim
-///   responses are not.
-/// - ``RequestOptions/usesCookies`` set to false neither sends nor stores.
+/// - A request carries a single Cookie field: the caller's cookies, followed by the jar's cookies for the URI. Cookies
+///   of the jar with a name that the caller has set are omitted. The jar adds no more than
+///   ``CookieJar/Limits/fieldSize``.
+/// - All Set-Cookie fields of a final response are stored for the URI that returned it, whatever the status. Those of
+///   interim responses are ignored.
+/// - With ``RequestOptions/usesCookies`` set to false, cookies are neither sent nor stored.
 ///
-/// A jar is shared by all who use its session: it is for a program that acts as one user, not for a server that sends the
-/// requests of many over one session. It belongs to one session unless it is given to the links of several. Behind a link
-/// that follows redirects it sees each request and each response, and so each sets its cookies and gets its own.
+/// All callers of a session share its jar. A jar therefore suits a program that acts for a single user, and not a
+/// server that sends the requests of many users over one session. To share a jar between sessions, pass it to the link
+/// of each. A link behind ``Redirects`` processes every request and response of a chain of redirects.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://example.com/") { CookieHandling() }
@@ -19,7 +20,7 @@ public struct CookieHandling: CurlewMiddleware {
     /// The jar that holds the cookies.
     public let jar: CookieJar
 
-    /// - Parameter jar: Where the cookies are: a new jar, unless one is to be shared or looked into.
+    /// - Parameter jar: The jar with the cookies: a new jar, unless it is to be shared or inspected.
     public init(_ jar: CookieJar = CookieJar()) { self.jar = jar }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -56,14 +57,15 @@ extension RequestOptions {
     }
 }
 
-/// The Cookie field of a request (RFC 6265bis §5.8.3): one, made of the caller's and of the jar's cookies.
+/// The Cookie field of a request (RFC 6265bis §5.8.3), made of the caller's and the jar's cookies.
 struct CookieField {
     private var bytes: [UInt8]
     private let limit: Int
-    /// The number of Cookie fields that the caller has set. Setting one by name makes a field of every cookie in it.
+    /// The number of Cookie fields in the caller's request. Setting the field by its name would split it into one field
+    /// for each cookie.
     private let given: Int
 
-    /// Begins with what the caller has set, which stays as it is.
+    /// Begins with the caller's cookies, which are unchanged.
     init(_ fields: HTTPFields, limit: ByteSize) {
         self.limit = limit.bytes
         let values = fields.filter { $0.name == .cookie }.map { $0.withUnsafeBytesOfValue { Array($0) } }
@@ -71,7 +73,7 @@ struct CookieField {
         bytes = Array(values.joined(separator: Self.separator))
     }
 
-    /// Adds what fits, up to the first that does not. A name that the caller has set is the caller's.
+    /// Adds cookies up to the first that exceeds the limit. Cookies with a name that the caller has set are omitted.
     mutating func append(_ cookies: [CookieJar.Cookie]) {
         let names = given > 0 ? Self.names(in: bytes) : []
         for cookie in cookies where !names.contains(cookie.nameBytes) {
@@ -85,10 +87,10 @@ struct CookieField {
         }
     }
 
-    /// Puts the field into a request.
+    /// Sets the field in a request.
     func set(in fields: inout HTTPFields) {
         guard !bytes.isEmpty else { return }
-        // What is in the jar has been checked; what the caller has set is checked before it leaves.
+        // The jar's cookies have been checked; the caller's are checked before the request is sent.
         let field = HTTPField(name: .cookie, lenientValue: bytes)
         if given == 0 { fields.append(field) } else { fields[fields: .cookie] = [field] }
     }

@@ -1,11 +1,11 @@
-/// A host in the form that hosts are compared in (RFC 6265bis §5.1.2): lower case, other scripts as `xn--`.
+/// A host in the form for comparing (RFC 6265bis §5.1.2): in lower case, with names outside ASCII in their `xn--` form.
 struct CookieHost {
     let name: String
 
-    /// Nil for what is no host.
+    /// Nil for an invalid host.
     init?(_ host: String) {
         guard let name = Self.canonical(host) else { return nil }
-        // The dot makes no other host of a name of this machine.
+        // A name of this machine with a final dot equals the name without it.
         self.name = LocalName.withoutDot(name)
     }
 
@@ -27,8 +27,8 @@ struct CookieHost {
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
     }
 
-    /// True if it is an address, which has nothing beneath it. As browsers have it, a last label that is a number makes
-    /// one: that is how odd spellings of IPv4 addresses end, too.
+    /// True for an address, which has no subdomains. As in browsers, a last label that is a number makes the host an
+    /// address, because unusual spellings of IPv4 addresses end in a number too.
     var isAddress: Bool {
         if name.utf8.first == .openBracket { return true }
         guard let last = name.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
@@ -36,8 +36,8 @@ struct CookieHost {
         return last.allSatisfy(\.isDigit)
     }
 
-    /// RFC 6265bis §5.1.3: the same name, or one beneath it.
-    /// - Parameter domain: In the same form.
+    /// True if the host is the domain or a subdomain of it (RFC 6265bis §5.1.3).
+    /// - Parameter domain: A domain in the same form.
     func matches(_ domain: String) -> Bool {
         name == domain || Self.isBeneath(name, domain) && !isAddress
     }
@@ -48,15 +48,15 @@ struct CookieHost {
     }
 }
 
-/// The parts of a URI that decide about cookies. The port does not.
+/// The parts of a URI that determine its cookies. The port is not one of them.
 struct CookieOrigin {
     let host: CookieHost
-    /// Percent-encoded, as it is sent.
+    /// The path, percent-encoded as it is sent.
     let path: String
-    /// True if it is https; plain connections are not secure, to `localhost` neither.
+    /// True for https. Other connections are not secure, not even to `localhost`.
     let isSecure: Bool
 
-    /// Nil if the host has no form to compare.
+    /// Nil if the host is invalid.
     init?(_ uri: CurlewURI) {
         guard let host = CookieHost(uri.host) else { return nil }
         self.host = host
@@ -64,13 +64,13 @@ struct CookieOrigin {
         isSecure = uri.scheme == "https"
     }
 
-    /// The path of a cookie that names none: up to the last slash (RFC 6265bis §5.1.4).
+    /// The default path of a cookie: the URI's path up to the last slash (RFC 6265bis §5.1.4).
     var defaultPath: String {
         guard let slash = path.utf8.lastIndex(of: .slash), slash > path.utf8.startIndex else { return "/" }
         return String(path[..<slash])
     }
 
-    /// True if a path is that of a cookie or beneath it (RFC 6265bis §5.1.4).
+    /// True if a path is the cookie's path or a subpath of it (RFC 6265bis §5.1.4).
     static func isPath(_ path: String, within cookiePath: String) -> Bool {
         let path = path.utf8
         let prefix = cookiePath.utf8
@@ -79,7 +79,7 @@ struct CookieOrigin {
         return prefix.last == .slash || path.dropFirst(prefix.count).first == .slash
     }
 
-    /// True if the cookie goes to it (RFC 6265bis §5.8.3).
+    /// True if the cookie is sent to the origin (RFC 6265bis §5.8.3).
     func receives(_ cookie: CookieJar.Cookie) -> Bool {
         (cookie.isHostOnly ? host.name == cookie.domain : host.matches(cookie.domain))
             && (isSecure || !cookie.isSecure)

@@ -2,12 +2,14 @@ internal import Glibc
 internal import HTTPTypes
 internal import Synchronization
 
-/// Cookies, as RFC 6265bis keeps them: what servers set, what a request carries, and what the caller adds and deletes.
+/// A jar of cookies according to RFC 6265bis: servers set them, requests carry them, and the caller can add and remove
+/// them.
 ///
-/// It is a reference: give it to the ``CookieHandling`` link of one session, or of several that are to share their cookies. It may
-/// be used from anywhere at once. Which names are public suffixes is libpsl's to say; without
-/// the package's trait `PublicSuffixList`, which is on by default, every name is one, and a cookie for more hosts than the
-/// one that sets it is refused. ``CookieJar/Limits`` has its bounds; an empty jar costs a request next to nothing.
+/// A jar is a reference type and safe for concurrent use. Pass it to the ``CookieHandling`` link of a session, or of
+/// several that share their cookies. An empty jar costs a request very little. ``CookieJar/Limits`` has its limits.
+///
+/// libpsl determines which names are public suffixes. Without the package's trait `PublicSuffixList`, which is on by
+/// default, every name counts as one: a cookie for other hosts than the one that sets it is then refused.
 ///
 /// ```swift
 /// let jar = CookieJar()
@@ -16,17 +18,17 @@ internal import Synchronization
 /// print(jar.cookies)
 /// ```
 public final class CookieJar: Sendable {
-    /// Its bounds.
+    /// The limits of the jar.
     public let limits: CookieJar.Limits
     private let store: Guarded<CookieStore>
-    /// True if there is anything to look for: asked for every request, without the lock.
+    /// True if the jar has cookies. Every request reads it, without the lock.
     private let isFilled = Atomic(false)
     private let broadcaster: Broadcaster<CookieJar.Change>
     private let clock: @Sendable () -> Int64
 
     /// Makes an empty jar.
     /// - Parameters:
-    ///   - limits: Its bounds.
+    ///   - limits: The limits of the jar.
     ///   - clock: The time, in seconds since the beginning of 1970, UTC.
     public init(
         limits: CookieJar.Limits = CookieJar.Limits(),
@@ -43,12 +45,12 @@ public final class CookieJar: Sendable {
     /// The time of the system, in seconds since 1970.
     @Sendable public static func systemTime() -> Int64 { Int64(time(nil)) }
 
-    // MARK: What there is
+    // MARK: Inspection
 
     /// All cookies that have not expired, the oldest first.
     public var cookies: [CookieJar.Cookie] { change { $0.all(now: $1) } }
 
-    /// The cookies that a request to a URI would carry, in the order of sending. Asking does not count as use.
+    /// The cookies that a request to a URI would carry, in the order of sending. This does not count as a use.
     public func cookies(for uri: CurlewURI) -> [CookieJar.Cookie] {
         guard let origin = CookieOrigin(uri) else { return [] }
         return change { $0.cookies(for: origin, now: $1, isUse: false) }
@@ -57,28 +59,28 @@ public final class CookieJar: Sendable {
     /// The changes from now on.
     public var changes: CookieJar.Changes { CookieJar.Changes(broadcaster: broadcaster) }
 
-    // MARK: What comes in
+    // MARK: Insertion
 
-    /// Puts a cookie in, as one that the caller is sure of: no server has to be allowed to set it.
+    /// Adds a cookie of the caller's. It needs no permission of a server.
     ///
-    /// One that has expired takes the one with the same name, domain and path out.
-    /// - Returns: Whether it is there now. Not if it has expired, or is for all hosts of a public suffix.
+    /// An expired cookie removes the one with the same name, domain and path.
+    /// - Returns: True if the jar now has the cookie. False if it has expired, or is for all hosts of a public suffix.
     @discardableResult
     public func set(_ cookie: CookieJar.Cookie) -> Bool { change { $0.put(cookie, now: $1) } }
 
-    /// Puts cookies in.
-    /// - Returns: How many there were that have not expired.
+    /// Adds cookies.
+    /// - Returns: The number of cookies that had not expired.
     func set(_ cookies: [CookieJar.Cookie]) -> Int { change { $0.put(cookies, now: $1) } }
 
-    /// Takes the value of a Set-Cookie field as a response from a URI would bring it.
-    /// - Returns: Whether a cookie is there now because of it.
+    /// Stores the value of a Set-Cookie field as if a response from a URI contained it.
+    /// - Returns: True if the jar now has a cookie because of it.
     @discardableResult
     public func store(_ setCookie: String, from uri: CurlewURI) -> Bool {
         guard let origin = CookieOrigin(uri) else { return false }
         return store([Array(setCookie.utf8)], from: origin) == 1
     }
 
-    /// Takes the cookies of a response.
+    /// Stores the cookies of a response.
     func store(_ fields: HTTPFields, from uri: CurlewURI) {
         guard let origin = CookieOrigin(uri) else { return }
         let values = fields.lazy.filter { $0.name == .setCookie }.map { $0.withUnsafeBytesOfValue { Array($0) } }
@@ -96,14 +98,14 @@ public final class CookieJar: Sendable {
         }
     }
 
-    // MARK: What goes
+    // MARK: Removal
 
-    /// Deletes cookies by name.
+    /// Removes cookies by their name.
     /// - Parameters:
-    ///   - name: Their name; empty for those without one.
-    ///   - domain: Their domain, exactly; nil for any.
-    ///   - path: Their path, exactly; nil for any.
-    /// - Returns: How many there were.
+    ///   - name: The name; empty for cookies without one.
+    ///   - domain: The exact domain; nil for any.
+    ///   - path: The exact path; nil for any.
+    /// - Returns: The number of removed cookies.
     @discardableResult
     public func remove(name: String, domain: String? = nil, path: String? = nil) -> Int {
         let name = Array(name.utf8)
@@ -114,32 +116,32 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Deletes a cookie: the one with the same name, domain and path.
-    /// - Returns: Whether there was one.
+    /// Removes the cookie with the same name, domain and path.
+    /// - Returns: True if there was one.
     @discardableResult
     public func remove(_ cookie: CookieJar.Cookie) -> Bool { remove { $0.isSame(as: cookie) } > 0 }
 
-    /// Deletes the cookies that end with the session: those that have no date.
-    /// - Returns: How many there were.
+    /// Removes the cookies without a time of expiry, which end with the session.
+    /// - Returns: The number of removed cookies.
     @discardableResult
     public func removeSessionCookies() -> Int { remove { $0.expirySeconds == nil } }
 
-    /// Deletes all cookies.
+    /// Removes all cookies.
     public func removeAll() { _ = remove { _ in true } }
 
     private func remove(where condition: (CookieJar.Cookie) -> Bool) -> Int {
         change { store, _ in store.remove(.removed, where: condition) }
     }
 
-    // MARK: The lock
+    // MARK: Locking
 
-    /// The cookies to send, without waiting for the lock of an empty jar.
+    /// The cookies to send. An empty jar is recognized without the lock.
     func cookiesToSend(to uri: CurlewURI) -> [CookieJar.Cookie] {
         guard isFilled.load(ordering: .acquiring), let origin = CookieOrigin(uri) else { return [] }
         return change { $0.cookies(for: origin, now: $1, isUse: true) }
     }
 
-    /// Works on the cookies, and publishes what has changed, in the order in which it did.
+    /// Changes the cookies, and publishes the changes in their order.
     private func change<Result>(_ body: (inout CookieStore, Int64) -> Result) -> Result {
         let now = clock()
         return store.withLock { store in
@@ -155,22 +157,22 @@ public final class CookieJar: Sendable {
 extension CookieJar {
     /// The outcome of reading a file of cookies.
     public struct FileReport: Sendable, Hashable {
-        /// The number of cookies that were put into the jar. Its bounds may have evicted some of them since.
+        /// The number of cookies that were added to the jar. Its limits may have evicted some of them since.
         public let stored: Int
-        /// The numbers of the lines that are no cookies, from 1 on; the first hundred.
+        /// The numbers of the lines without a valid cookie, from 1; the first hundred.
         public let skippedLines: [Int]
     }
 }
 
 extension CookieJar {
-    /// Writes the cookies into a file in the format of Netscape's browser, which curl reads.
+    /// Writes the cookies into a file in the format of Netscape, which curl reads.
     ///
-    /// The file takes its name when it is whole, so that a reader sees the old one or the new; only its owner may read it
-    /// (mode 0600). Left out is what the format has no place for: cookies with a tab in name or path, and what a server
-    /// said of other sites. `JSONEncoder` writes ``cookies`` whole.
+    /// The file is replaced in one step: a reader gets the complete old or the complete new file. Only its owner may
+    /// read it (mode 0600). The format cannot store cookies with a tab in name or path, nor the rules for other sites.
+    /// To store ``cookies`` completely, use `JSONEncoder`.
     /// - Parameters:
-    ///   - path: The file. What is there is replaced if it is a regular file.
-    ///   - includesSessionCookies: Whether those are written too that end with the session, as curl does.
+    ///   - path: The path of the file. An existing file is replaced if it is a regular file.
+    ///   - includesSessionCookies: True if cookies that end with the session are written too, as by curl.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cookieFileFailed``.
     public func save(to path: String, includesSessionCookies: Bool = true) async throws {
         let bytes = CookieFile.bytes(of: cookies.filter { includesSessionCookies || $0.expirySeconds != nil })
@@ -181,10 +183,10 @@ extension CookieJar {
         }
     }
 
-    /// Puts the cookies of a file into the jar, beside those that are there; the same name, domain and path replaces. What
-    /// has expired is skipped. Lines that are no cookies are skipped, and the report lists them.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/cookieFileFailed`` for a file that cannot be read, and for one larger than
-    ///   ``CookieJar/Limits/fileSize``; the jar is then as it was.
+    /// Adds the cookies of a file to the jar. They replace cookies with the same name, domain and path. Expired cookies
+    /// and invalid lines are skipped; the report lists the invalid lines.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/cookieFileFailed`` for a file that is unreadable or larger than
+    ///   ``CookieJar/Limits/fileSize``; the jar is then unchanged.
     @discardableResult
     public func load(from path: String) async throws -> CookieJar.FileReport {
         let (cookies, skipped) = CookieFile.read(try await bytes(of: path))
@@ -201,19 +203,19 @@ extension CookieJar {
 }
 
 extension CookieJar {
-    /// Bounds of a ``CookieJar``. Each cookie has at most 4,096 bytes of name and value, a path of at most 1,024 bytes and
-    /// a host of at most 1,024.
+    /// The limits of a ``CookieJar``. Fixed limits of each cookie are 4,096 bytes of name and value, 1,024 bytes of
+    /// path and 1,024 bytes of host.
     public struct Limits: Sendable, Hashable, Codable {
-        /// The most cookies of one domain. 50 by default, the least that RFC 6265bis §6.1 asks for.
+        /// The most cookies of one domain. 50 by default, the minimum of RFC 6265bis §6.1.
         public var perDomain: Int
         /// The most cookies in the jar. 3,000 by default.
         public var total: Int
-        /// The size of the Cookie field that a request may have from the jar; what does not fit is left out, beginning with the
-        /// cookie that would come first beyond it. 8 KiB by default, which servers take as a rule.
+        /// The largest size of a request's Cookie field with the jar's cookies. Cookies from the first that exceeds it
+        /// on are omitted. 8 KiB by default, which servers usually accept.
         public var fieldSize: ByteSize
-        /// The size of a file that is loaded. 16 MiB by default.
+        /// The largest size of a file that is loaded. 16 MiB by default.
         public var fileSize: ByteSize
-        /// The most changes that wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
+        /// The most changes that wait for a slow listener; beyond it, the oldest are dropped. 1,000 by default.
         public var changeBufferSize: Int
 
         public init(
@@ -232,28 +234,28 @@ extension CookieJar {
 extension CookieJar {
     /// A change to a cookie in a jar.
     public struct Change: Sendable, Hashable {
-        /// A kind of change. New ones may be added; keep a `default`.
+        /// A kind of change. Later versions may add kinds, so a `switch` needs a `default`.
         public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
-            /// The kind in a word.
+            /// The name of the kind.
             public let rawValue: String
 
             public init(rawValue: String) { self.rawValue = rawValue }
 
             /// A new cookie.
             public static let added = Kind(rawValue: "added")
-            /// A cookie that took the place of the one with the same name, domain and path.
+            /// A cookie that replaced the one with the same name, domain and path.
             public static let updated = Kind(rawValue: "updated")
-            /// A cookie that was deleted, by the caller or by a server that set it with a date in the past.
+            /// A cookie that was removed, by the caller or by a server that set it with a date in the past.
             public static let removed = Kind(rawValue: "removed")
-            /// Its time was over when somebody looked.
+            /// A cookie that was found to have expired.
             public static let expired = Kind(rawValue: "expired")
-            /// A cookie that had to make room (``CookieJar/Limits``).
+            /// A cookie that was evicted because of the limits (``CookieJar/Limits``).
             public static let evicted = Kind(rawValue: "evicted")
         }
 
         /// The kind of change.
         public let kind: Kind
-        /// The cookie: the new one if there is one, else the one that has gone.
+        /// The new cookie if there is one, else the removed one.
         public let cookie: CookieJar.Cookie
 
         init(_ kind: Kind, _ cookie: CookieJar.Cookie) {
@@ -264,15 +266,16 @@ extension CookieJar {
 }
 
 extension CookieJar {
-    /// The changes of a jar, for any number of listeners. Each gets those that happen after it began to listen; of those that it
-    /// has not taken yet the newest ``CookieJar/Limits/changeBufferSize`` are kept. It ends with the jar.
+    /// The changes of a jar, for any number of listeners. A listener gets the changes after its beginning. Of the
+    /// changes that it has not read yet, the newest ``CookieJar/Limits/changeBufferSize`` are kept. The sequence ends
+    /// with the jar.
     public struct Changes: AsyncSequence, Sendable {
         public typealias Element = CookieJar.Change
         public typealias Failure = Never
 
         let broadcaster: Broadcaster<CookieJar.Change>
 
-        /// Begins to listen: at once, not with the first `next`.
+        /// Begins to listen at once, before the first `next`.
         public func makeAsyncIterator() -> AsyncStream<CookieJar.Change>.AsyncIterator {
             broadcaster.listen().makeAsyncIterator()
         }

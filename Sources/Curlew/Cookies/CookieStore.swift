@@ -1,6 +1,7 @@
-/// The cookies of a jar, by domain, and the rules for what comes in and goes out. A value, without clock or lock.
+/// The cookies of a jar by domain, and the rules for adding and sending them. The store is a value without a clock or a
+/// lock.
 struct CookieStore {
-    /// A cookie, and when it came and was last used, counted and not timed.
+    /// A cookie with its order of creation and of last use, as counters instead of times.
     struct Entry {
         var cookie: CookieJar.Cookie
         let order: UInt64
@@ -11,7 +12,7 @@ struct CookieStore {
     private var domains: [String: [Entry]] = [:]
     private(set) var count = 0
     private var turn: UInt64 = 0
-    /// The changes since somebody asked, if anybody wants to know.
+    /// The changes since the last call of ``takeChanges()``, if the jar is observed.
     private var changes: [CookieJar.Change] = []
     var isObserved = false
 
@@ -31,11 +32,11 @@ struct CookieStore {
         return turn
     }
 
-    // MARK: In
+    // MARK: Insertion
 
-    /// Puts a cookie in, in the place of one with the same name, domain and path, whose age it keeps. One that has expired
-    /// only takes that one out. What is too much has to go.
-    /// - Returns: Whether it is there now.
+    /// Adds a cookie. It replaces the one with the same name, domain and path, and keeps its order of creation. An
+    /// expired cookie only removes that one. Excess cookies are evicted.
+    /// - Returns: True if the store now has the cookie.
     mutating func put(_ cookie: CookieJar.Cookie, now: Int64) -> Bool {
         guard insert(cookie, now: now) else { return false }
         evict(cookie.domain, now: now)
@@ -43,8 +44,8 @@ struct CookieStore {
         return domains[cookie.domain]?.contains { $0.cookie.isSame(as: cookie) } ?? false
     }
 
-    /// Puts many cookies in; what is too much goes at the end.
-    /// - Returns: How many there were that have not expired.
+    /// Adds many cookies, and evicts excess ones at the end.
+    /// - Returns: The number of cookies that had not expired.
     mutating func put(_ cookies: [CookieJar.Cookie], now: Int64) -> Int {
         defer { evict(now: now) }
         return cookies.count { cookie in
@@ -55,7 +56,7 @@ struct CookieStore {
     }
 
     private mutating func insert(_ cookie: CookieJar.Cookie, now: Int64) -> Bool {
-        // A list that is newer than the cookie, or a cookie from elsewhere.
+        // The domain may be a public suffix according to a newer list, or the cookie may not come from a server.
         guard cookie.isHostOnly || !PublicSuffixes.contains(cookie.domain) else { return false }
         removeExpired(of: cookie.domain, now: now)
         let turn = nextTurn()
@@ -80,8 +81,8 @@ struct CookieStore {
         return true
     }
 
-    /// True if a cookie from a connection that is not secure would take the place of a secure one, or be sent before it
-    /// (RFC 6265bis §5.7, step 16).
+    /// True if a cookie from an insecure connection would replace a secure one, or be sent before it (RFC 6265bis §5.7,
+    /// step 16).
     func overlaysSecure(_ cookie: CookieJar.Cookie, now: Int64) -> Bool {
         domains.contains { domain, entries in
             guard
@@ -95,10 +96,10 @@ struct CookieStore {
         }
     }
 
-    // MARK: Out
+    // MARK: Selection
 
-    /// The cookies for a URI in the order of sending: longer paths first, then those that have been there longer.
-    /// - Parameter isUse: Whether they are sent now, which keeps them from being evicted.
+    /// The cookies for a URI in the order of sending: longer paths first, then older cookies.
+    /// - Parameter isUse: True if the cookies are sent now, which protects them from eviction.
     mutating func cookies(for origin: CookieOrigin, now: Int64, isUse: Bool) -> [CookieJar.Cookie] {
         var found: [Entry] = []
         let use = isUse ? nextTurn() : 0
@@ -134,8 +135,8 @@ struct CookieStore {
 }
 
 extension CookieStore {
-    /// Takes out what satisfies a condition.
-    /// - Returns: How many there were.
+    /// Removes the cookies that satisfy a condition.
+    /// - Returns: The number of removed cookies.
     @discardableResult
     mutating func remove(_ kind: CookieJar.Change.Kind, where condition: (CookieJar.Cookie) -> Bool) -> Int {
         var removed = 0
@@ -158,10 +159,10 @@ extension CookieStore {
         return entries.count - kept.count
     }
 
-    // What is too much goes in the order of RFC 6265bis §5.7: what has expired, what is not secure in a domain that has
-    // too many, anything in it, anything at all; each time what was used longest ago.
+    // Eviction follows the order of RFC 6265bis §5.7: expired cookies, insecure cookies of a domain with too many, any
+    // cookies of such a domain, any cookies; in each group the least recently used first.
 
-    /// Keeps a domain within its bound.
+    /// Evicts cookies of a domain beyond its limit.
     private mutating func evict(_ domain: String, now: Int64) {
         let limit = max(1, limits.perDomain)
         guard domains[domain, default: []].count > limit else { return }
@@ -174,7 +175,7 @@ extension CookieStore {
         }
     }
 
-    /// Keeps the jar within its bound.
+    /// Evicts cookies beyond the limit of the jar.
     private mutating func evict(now: Int64) {
         let limit = max(1, limits.total)
         guard count > limit else { return }
@@ -183,7 +184,8 @@ extension CookieStore {
         let uses = domains.values.joined().map(\.use)
         guard let oldest = uses.min() else { return }
         let last = count - limit == 1 ? oldest : uses.sorted()[count - limit - 1]
-        // Cookies that were sent together have the same age: of the youngest that go, only as many as must.
+        // Cookies that were sent together have the same order of use. Of the last such group, only as many as needed
+        // are evicted.
         evict(downTo: 0) { $0 < last }
         evict(downTo: limit) { $0 == last }
     }

@@ -1,26 +1,26 @@
-/// A Set-Cookie field, read as RFC 6265bis §5.6 says: bytes, and the attributes that a cookie is made of.
+/// A Set-Cookie field, parsed by RFC 6265bis §5.6: the bytes of the cookie, and its attributes.
 struct SetCookie {
     /// A Path attribute.
     enum Path: Equatable {
         case given([UInt8])
-        /// It was not one: the path follows from the URI.
+        /// The value is not a path: the path follows from the URI.
         case fallback
     }
 
     private(set) var name: [UInt8] = []
     private(set) var value: [UInt8]
-    /// Seconds since 1970.
+    /// The time of expiry, in seconds since 1970.
     private(set) var expires: Int64?
-    /// Seconds from now; 0 also stands for less.
+    /// The age in seconds from now; 0 also represents negative values.
     private(set) var maxAge: Int64?
-    /// In lower case and without a leading dot; empty if it was given so.
+    /// The domain in lower case and without a leading dot; empty if its value was empty.
     private(set) var domain: [UInt8]?
     private(set) var path: Path?
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
     private(set) var sameSite: CookieJar.Cookie.SameSite?
 
-    /// Nil for what is no cookie: with control characters, empty, or too large.
+    /// Nil for an invalid field: with control characters, empty, or too large.
     init?(_ bytes: [UInt8]) {
         guard bytes.allSatisfy(Self.isAllowed) else { return nil }
         let end = bytes.firstIndex(of: .semicolon) ?? bytes.endIndex
@@ -42,10 +42,10 @@ struct SetCookie {
         }
     }
 
-    /// Everything but control characters; a tab is none here.
+    /// True for all bytes except control characters; tabs are allowed.
     static func isAllowed(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == .tab }
 
-    /// Of several attributes with a name, the last that can be read counts.
+    /// Of several attributes with the same name, the last readable one counts.
     private mutating func take(_ attribute: ArraySlice<UInt8>) {
         let equals = attribute.firstIndex(of: .equals)
         let name = attribute[..<(equals ?? attribute.endIndex)].trimmingBlanks
@@ -68,7 +68,8 @@ struct SetCookie {
         }
     }
 
-    /// §5.6.2: digits, perhaps with a minus sign before them. What is too large for a number is as large as one can be.
+    /// The value of Max-Age (§5.6.2): digits, optionally with a minus sign. Too large numbers become the largest
+    /// number.
     private static func age(_ value: ArraySlice<UInt8>) -> Int64? {
         let isNegative = value.first == UInt8(ascii: "-")
         let digits = isNegative ? value.dropFirst() : value
@@ -83,10 +84,10 @@ struct SetCookie {
     }
 }
 
-/// The dates of Expires, as RFC 6265bis §5.1.1 reads them: the first token that looks like a time, a day, a month and a year
-/// is each of these, in whatever order they come.
+/// The parser for dates in Expires (RFC 6265bis §5.1.1). The first token in the form of a time, a day, a month or a
+/// year is taken as such, in any order.
 enum CookieDate {
-    /// Seconds since 1970; nil for what is no date.
+    /// The seconds since 1970; nil for an invalid date.
     static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
         var time: (Int, Int, Int)?
         var day: Int?
@@ -119,14 +120,14 @@ enum CookieDate {
         }
     }
 
-    /// The digits that the token begins with; nil if they are more or fewer.
+    /// The digits at the beginning of the token; nil if their number is outside the range.
     private static func number(_ token: ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int? {
         let prefix = token.prefix(while: \.isDigit)
         guard digits.contains(prefix.count) else { return nil }
         return prefix.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Three numbers of one or two digits with colons between them; anything but a digit may follow.
+    /// Three numbers of one or two digits, separated by colons; other characters than digits may follow.
     private static func readTime(_ token: ArraySlice<UInt8>) -> (Int, Int, Int)? {
         let fields = token.split(separator: .colon, maxSplits: 2, omittingEmptySubsequences: false)
         guard fields.count == 3, fields[0].count <= 2, fields[1].count <= 2,

@@ -1,15 +1,15 @@
 internal import HTTPTypes
 
-/// The body of a response on its way from the loop to its reader, who may be on any thread.
+/// The body of a response between the loop and its reader, which may be on any thread.
 ///
-/// Bounded: when `capacity` is reached the loop pauses the transfer, and the reader wakes it once half is free.
-/// `@unchecked Sendable`: everything is under `lock`.
+/// The channel is bounded: at `capacity` the loop pauses the transfer, and the reader wakes it once half of the
+/// capacity is free. `@unchecked Sendable`: all state is under `lock`.
 final class BodyChannel: @unchecked Sendable {
     typealias Waiter = UnsafeContinuation<[UInt8]?, any Error>
 
-    /// What a reader finds.
+    /// The result of a read.
     enum Taken {
-        /// A chunk, and whether the transfer should be woken.
+        /// A chunk; `resumes` is true if the transfer should be woken.
         case chunk([UInt8], resumes: Bool)
         case end
         case failure(CurlewError)
@@ -25,29 +25,30 @@ final class BodyChannel: @unchecked Sendable {
     private var isPaused = false
     @exclusivity(unchecked) private var end: Result<HTTPFields, CurlewError>?
     private var waiter: Waiter?
-    /// Empty chunks whose memory may be filled again, as many as a body has under way at most.
+    /// Empty chunks whose memory is reused. The limit is the greatest number of chunks of a body in use at a time.
     private var spares: [[UInt8]] = []
     private static let spareLimit = 8
 
-    /// Memory of smaller chunks is left to malloc, which keeps it well by itself; that of large ones it gives back to the
-    /// kernel, to be asked for new pages at once.
+    /// The smallest chunk whose memory is recycled. malloc keeps smaller blocks itself; it returns large blocks to the
+    /// kernel, and new pages would be requested at once.
     static let smallestRecycled = CurlewResponse.Body.smallestRecycled
 
-    /// A chunk that waits for its reader is joined to one before it, if both are smaller than this.
+    /// Two adjacent waiting chunks are joined if both are smaller than this.
     private static let smallestKept = 16 << 10
 
-    /// So much more room than twice its bytes a chunk that waits may have.
+    /// The capacity of a waiting chunk may exceed twice its bytes by this number.
     private static let slack = 64
 
-    /// So many slots that were read stay before the others move up.
+    /// The number of read slots that stay before the others move up.
     private static let compactionLimit = 64
 
-    /// - Parameter capacity: The most bytes that wait for their reader. They take up twice as much memory at most.
+    /// - Parameter capacity: The greatest number of bytes that wait for their reader. Their memory is at most twice as
+    ///   large.
     init(capacity: Int) { self.capacity = capacity }
 
-    // MARK: The loop's side
+    // MARK: Loop
 
-    /// True if `count` more bytes may be buffered; if not, the transfer pauses and the reader will wake it.
+    /// True if `count` more bytes may be buffered. Otherwise the transfer pauses, and the reader will wake it.
     func admits(_ count: Int, pending: Int) -> Bool {
         lock.withLock {
             let total = buffered + pending
@@ -57,7 +58,7 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
-    /// Memory for the next chunk: what a reader is done with, if it is not much too small.
+    /// Memory for the next chunk: a chunk that a reader has finished with, unless it is much too small.
     func takeSpare(for count: Int) -> [UInt8] {
         lock.withLock {
             guard let spare = spares.popLast(), spare.capacity >= count / 2 else { return [] }
@@ -65,7 +66,7 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
-    /// - Returns: Whether the transfer should be woken: it was paused, and a reader took the chunk at once.
+    /// - Returns: True if the transfer should be woken: it was paused, and a reader took the chunk at once.
     func append(_ chunk: consuming [UInt8]) -> Bool {
         var chunk = chunk
         let (waiting, resumes) = lock.withLock { () -> (Waiter?, Bool) in
@@ -78,27 +79,28 @@ final class BodyChannel: @unchecked Sendable {
             return (waiter, isPaused)
         }
         guard let waiting else { return false }
-        // Not kept here for a moment longer: the reader may be done with it before this returns, and wants its memory.
+        // The chunk is released here before the reader resumes: the reader may finish with it before this returns, and
+        // recycles its memory.
         waiting.resume(returning: exchange(&chunk, with: []))
         return resumes
     }
 
-    /// Keeps a chunk until it is read, in hardly more memory than it has bytes: a peer that sends a few at a time to a slow
-    /// reader must not fill memory with the room beside them.
+    /// Keeps a chunk until it is read, in little more memory than its bytes. Otherwise a peer that sends few bytes at a
+    /// time to a slow reader would fill memory with unused capacity.
     private func keepLocked(_ chunk: [UInt8]) {
         buffered += chunk.count
         let last = chunks.count - 1
         if first <= last, chunk.count < Self.smallestKept, chunks[last].count < Self.smallestKept {
             chunks[last].append(contentsOf: chunk)
         } else if chunk.capacity > 2 * chunk.count + Self.slack {
-            // A copy has no more room than it needs.
+            // A copy has no unused capacity.
             chunks.append(chunk.withUnsafeBytes { Array($0) })
         } else {
             chunks.append(chunk)
         }
     }
 
-    /// Ends the body once; what was buffered can still be read.
+    /// Ends the body once; buffered chunks can still be read.
     func finish(_ result: Result<HTTPFields, CurlewError>) {
         let waiting: Waiter? = lock.withLock {
             guard end == nil else { return nil }
@@ -113,10 +115,10 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
-    // MARK: The reader's side
+    // MARK: Reader
 
-    /// Takes the memory of a chunk that its reader asked beyond. If the reader has kept the chunk, this makes new memory,
-    /// which serves as well.
+    /// Accepts the memory of a chunk after its reader has asked for the next one. If the reader has kept the chunk,
+    /// this makes new memory, which is also usable.
     func recycle(_ chunk: inout [UInt8]) {
         chunk.removeAll(keepingCapacity: true)
         lock.withLock {
@@ -125,7 +127,7 @@ final class BodyChannel: @unchecked Sendable {
         chunk = []
     }
 
-    /// The next chunk, if there is one without waiting.
+    /// The next chunk, if it is available without waiting.
     func take() -> Taken { lock.withLock { takeLocked() } }
 
     private func takeLocked() -> Taken {
@@ -149,8 +151,8 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next chunk with `waiter`, unless there is something at once.
-    /// - Returns: What there was; `nothing` if the waiter was kept.
+    /// Waits for the next chunk with `waiter`, unless a result is available at once.
+    /// - Returns: The available result; `nothing` if the waiter was stored.
     func wait(_ waiter: Waiter) -> Taken {
         lock.withLock {
             let taken = takeLocked()
@@ -163,7 +165,7 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
-    /// The trailers, once the body has ended well.
+    /// The trailers, once the body has ended without an error.
     var trailers: HTTPFields? {
         lock.withLock {
             if case .success(let trailers) = end { trailers } else { nil }

@@ -1,21 +1,21 @@
 internal import HTTPTypes
 
-/// What a response's fields say about where its body ends (RFC 9112 §6), read by us because libcurl takes much for a
-/// length or a coding that is none, and whether its connection ends as well.
+/// The end of a response's body (RFC 9112 §6) and of its connection, as the fields declare them. Curlew parses the
+/// fields itself, because libcurl accepts invalid lengths and codings.
 struct BodyFraming {
     private var length: Int64?
     private var isClosing = false
     private var isKeepAlive = false
     private(set) var isChunked = false
 
-    /// The length of the body, if a field says it. A transfer coding has the last word (RFC 9112 §6.3).
+    /// The length of the body, if a field declares it. A transfer coding overrides it (RFC 9112 §6.3).
     var contentLength: Int64? { isChunked ? nil : length }
 
-    /// True if length and coding are both there, as where somebody smuggles responses in: what follows on the
-    /// connection cannot be trusted.
+    /// True if both a length and a transfer coding are present, as in response smuggling. Later bytes on the connection
+    /// cannot be trusted.
     var isAmbiguous: Bool { isChunked && length != nil }
 
-    /// True for a field that is taken note of.
+    /// True for a field that is recorded.
     static func matters(_ name: HTTPField.Name) -> Bool { decidesLength(name) || name == .connection }
 
     static func decidesLength(_ name: HTTPField.Name) -> Bool { name == .contentLength || name == .transferEncoding }
@@ -25,7 +25,7 @@ struct BodyFraming {
         version == .http2 || (!isClosing && (version == .http11 || isKeepAlive))
     }
 
-    /// Takes note of a field; returns what is wrong with it.
+    /// Records a field; returns the description of an error.
     mutating func note(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> String? {
         if name == .contentLength { return noteLength(value) }
         if name == .transferEncoding { return noteCoding(value) }
@@ -41,7 +41,7 @@ struct BodyFraming {
         }
     }
 
-    /// What is wrong with the whole.
+    /// The description of an error in the combination of the fields.
     func problem(version: HTTPProtocolVersion) -> String? {
         guard isChunked else { return nil }
         return version == .http11 ? nil : "Transfer-Encoding in \(version)"
@@ -62,9 +62,9 @@ struct BodyFraming {
     }
 }
 
-/// Follows the chunked coding of a body (RFC 9112 §7.1) beside libcurl, which skips whatever follows a chunk's size.
+/// Follows the chunked coding of a body (RFC 9112 §7.1) beside libcurl, which ignores all text after a chunk's size.
 ///
-/// A pure machine over the raw bytes; it keeps nothing of them.
+/// The type is a pure state machine over the raw bytes. It stores none of them.
 struct ChunkFraming {
     private enum Part {
         case size, beforeExtension, extensionText, sizeEnd
@@ -72,7 +72,7 @@ struct ChunkFraming {
         case afterLast
     }
 
-    /// The most bytes of a chunk's extensions, and digits of its size: more would not fit.
+    /// The greatest number of bytes of a chunk's extensions, and of digits of its size. A larger size would overflow.
     private static let extensionLimit = 16_384
     private static let digitLimit = 15
 
@@ -81,13 +81,13 @@ struct ChunkFraming {
     private var digits = 0
     private var extensionBytes = 0
 
-    /// True if the coding was broken.
+    /// True if the coding was invalid.
     private(set) var isBroken = false
 
-    /// True if the last chunk has come.
+    /// True if the last chunk has arrived.
     var isEnded: Bool { part == .afterLast }
 
-    /// Follows so many more bytes as they came from the connection.
+    /// Follows further bytes, as received from the connection.
     mutating func follow(_ bytes: UnsafeRawBufferPointer) {
         var position = 0
         while position < bytes.count, !isBroken, part != .afterLast {

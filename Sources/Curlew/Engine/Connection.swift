@@ -2,43 +2,44 @@ internal import CLibcurl
 internal import CLinux
 internal import Glibc
 
-/// A socket of the engine's as the loop sees it. Not `Sendable`: it never leaves its loop's thread.
+/// A socket of libcurl on its loop. `Connection` is not `Sendable`: it never leaves the loop's thread.
 final class Connection: LoopTimer, SocketHandler {
-    /// After so many vain calls writability is left alone, for so long.
+    /// The number of fruitless calls after which the loop stops watching for writability, and the time of that rest.
     private static let fruitlessLimit = 4
     private static let outputRest: Int64 = 10_000_000
 
     let descriptor: Int32
-    /// The place that it leads to; nil for a socket of the engine's own, as those of its resolver.
+    /// The destination pool of the connection; nil for libcurl's own sockets, such as those of its resolver.
     let origin: OriginPool?
-    /// The name by which the engine finds it.
+    /// The name by which libcurl finds the connection.
     let name: ConnectionName?
-    /// The other end, and what it took to connect.
+    /// The other end, and the times of connecting.
     let dialled: Dialled?
 
-    // The pool's books.
-    /// The number of exchanges that have it.
+    // State of the pool.
+    /// The number of exchanges that use the connection.
     @exclusivity(unchecked) var users = 0
-    /// True until its first exchange has shown whether others can share it.
+    /// True until the first exchange has shown whether others can share the connection.
     @exclusivity(unchecked) var isPending = false
-    /// The exchanges among them that the engine has taken, and the most at a time so far.
+    /// The streams that libcurl has opened for the exchanges. The next property is the greatest number so far.
     @exclusivity(unchecked) private var streams = 0
     private var mostStreams = 0
-    /// The most exchanges at a time, as the engine has refused one more; nil before that, and once many have ended since.
+    /// The stream limit, learned when libcurl refused a further exchange; nil before that, and after many exchanges
+    /// have ended since.
     private var streamLimit: Int?
     /// The exchanges that have ended since the limit was learned.
     private var endedSinceLimit = 0
-    /// The streams that every server is taken to permit, as libcurl does before it knows more.
+    /// The presumed stream limit of every server. libcurl presumes the same before it learns the limit.
     private static let presumedStreams = 100
-    /// True if the engine has its socket.
+    /// True if libcurl has the socket.
     @exclusivity(unchecked) var isHandedOver = false
-    /// True if its socket is closed.
+    /// True if the socket is closed.
     @exclusivity(unchecked) var isClosed = false
-    /// True if the engine closes it by itself.
+    /// True if libcurl closes the connection by itself.
     @exclusivity(unchecked) var isEndedByEngine = false
-    /// True if it is in the pool no more.
+    /// True if the connection has left the pool.
     @exclusivity(unchecked) var hasLeft = false
-    // Its place among those that nobody uses.
+    // Position in the list of idle connections.
     @exclusivity(unchecked) var isIdle = false
     @exclusivity(unchecked) var idleSince = Instant(nanoseconds: 0)
     @exclusivity(unchecked) var idleBefore: Connection?
@@ -48,52 +49,52 @@ final class Connection: LoopTimer, SocketHandler {
     var user: EasyHandle?
     /// True if several transfers share the connection, so that bytes may arrive at any time.
     @exclusivity(unchecked) var isMultiplexed = false
-    /// True if a request has gone over it.
+    /// True if a request was sent over the connection.
     @exclusivity(unchecked) var isUsed = false
-    /// True if the pool lets several exchanges at a time go over it.
+    /// True if the pool permits several simultaneous exchanges on the connection.
     @exclusivity(unchecked) var isShared = false
-    /// The timer that runs until its first response begins, where it cannot be shared before.
+    /// The timer that runs until the first response begins, if the connection cannot be shared before.
     var firstHead: FirstHeadTimer?
-    /// Its local port; 0 where there is none.
+    /// The local port; 0 without one.
     let port: Int32
-    /// What the engine wants to know of the socket.
+    /// The events that libcurl wants to know of the socket.
     private var interest: UInt32 = 0
-    /// The number of a socket that the engine connects; 0 for others.
+    /// The inode of a socket that libcurl connects; 0 for others.
     private let inode: UInt64
     private var fruitlessOutputs = 0
     unowned let multi: MultiHandle
     private let core: LoopCore
-    /// nil where no limit can be reached.
+    /// The limits of the connection; nil if no limit can be reached.
     private let hygiene: ConnectionHygiene?
-    /// The multi handle of libcurl's that has it.
+    /// The libcurl multi handle of the connection.
     let shard: EngineShard?
-    /// True if a stream's reset is not sent yet. While nobody uses the connection, its timer then waits to end it.
+    /// True if a stream's reset is not sent yet. On an idle connection, the timer then ends the connection.
     var owesReset = false
-    /// True if it was shut down by us; no request may go over it.
+    /// True if Curlew has shut the socket down; no request may use the connection.
     @exclusivity(unchecked) var isGivenUp = false
-    /// True if requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
-    /// other request may go over it.
+    /// True if requests have waited on the connection without any input, and no byte has arrived since. The connection
+    /// may be dead, so no other request may use it.
     @exclusivity(unchecked) var isSilent = false
     /// True if a transfer has ended with an error of the HTTP/2 connection.
     var hasFailed = false
-    /// True if libcurl was seen to read a GOAWAY from it.
+    /// True if a message of libcurl has reported a GOAWAY on the connection.
     var hasGoAway = false
-    /// True if the bytes are looked at that libcurl writes in reply to what comes.
+    /// True if the bytes are counted that libcurl writes in reply to input.
     var watchesOutput = false
     private var writtenBeforeInput: Int64?
     private var writtenWhenClosed: Int64?
-    /// True if the peer had not ended it when it was closed.
+    /// True if the peer had not ended the connection when it was closed.
     private(set) var wasOpenWhenClosed = false
-    /// When bytes last came.
+    /// The time of the last input.
     private(set) var lastInput: Instant
-    /// When the socket was opened.
+    /// The time at which the socket was opened.
     let opened: Instant
-    /// The number of requests that have gone over it.
+    /// The number of requests that were sent over the connection.
     private(set) var uses = 0
-    /// True if no other request may go over it by the session's limits. It is closed once nobody uses it.
+    /// True if the session's limits permit no further request. The connection is closed once it is idle.
     private(set) var isWorn = false
 
-    /// A connection of the pool's.
+    /// A connection of the pool.
     init(_ dialled: Dialled, _ name: ConnectionName, _ origin: OriginPool, _ shard: EngineShard) {
         descriptor = dialled.descriptor
         self.origin = origin
@@ -110,7 +111,7 @@ final class Connection: LoopTimer, SocketHandler {
         inode = dialled.isConnected ? 0 : Self.inode(of: dialled.descriptor)
     }
 
-    /// A socket of the engine's own.
+    /// A socket of libcurl's own.
     init(descriptor: Int32, _ shard: EngineShard) {
         self.descriptor = descriptor
         multi = shard.multi
@@ -126,7 +127,8 @@ final class Connection: LoopTimer, SocketHandler {
         inode = 0
     }
 
-    /// False if the descriptor is another socket, or none: libcurl before 8.0 closes one that it could not connect without a word.
+    /// False if the descriptor is another socket, or closed: libcurl before 8.0 closes a socket that it could not
+    /// connect without reporting it.
     var isOpen: Bool { inode == 0 || Self.inode(of: descriptor) == inode }
 
     private static func inode(of descriptor: Int32) -> UInt64 {
@@ -134,24 +136,26 @@ final class Connection: LoopTimer, SocketHandler {
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
-    /// The other end, for figures; nil for a Unix socket.
+    /// The other end, for statistics; nil for a Unix socket.
     private(set) lazy var peerText: (address: String, port: Int)? = {
         guard case .ip(let host, let port) = dialled?.peer else { return nil }
         return ("\(host.ip)", Int(port))
     }()
 
-    /// True if one more exchange fits in. As long as the server has not shown its limit, twice as many as it has had are tried.
+    /// True if a further exchange fits. Until the server has shown its limit, up to twice the greatest number so far
+    /// are tried.
     func hasRoom(limit: Int) -> Bool { users < min(limit, streamLimit ?? triedStreams) }
 
     private var triedStreams: Int { max(Self.presumedStreams, 2 * mostStreams) }
 
-    /// The engine has refused one more exchange: the server permits no more streams.
+    /// Records that libcurl has refused a further exchange: the server permits no more streams.
     func becomesFull() {
         streamLimit = max(1, streams)
         endedSinceLimit = 0
     }
 
-    /// An exchange that shared the connection has ended. The server may permit more by now: some more are tried, seldom.
+    /// Records the end of an exchange that shared the connection. The server may permit more streams by now: a few more
+    /// are tried occasionally.
     func noteSharedUseEnded() {
         guard let limit = streamLimit else { return }
         endedSinceLimit += 1
@@ -161,7 +165,7 @@ final class Connection: LoopTimer, SocketHandler {
         streamLimit = next < triedStreams ? next : nil
     }
 
-    /// True if the engine has exchanges of which it has not shown whether they fit in.
+    /// True if libcurl has not yet shown whether all exchanges fit.
     var isFilling: Bool { streamLimit == nil && users > streams }
 
     func beginStream() {
@@ -171,40 +175,40 @@ final class Connection: LoopTimer, SocketHandler {
 
     func endStream() { streams -= 1 }
 
-    /// True if another exchange may go over it. A connection that carries one at a time must not have brought anything, as
-    /// nobody has asked for it.
+    /// True if another exchange may use the connection. A connection with one exchange at a time must have no unread
+    /// input, because no request has asked for it.
     func mayServe() -> Bool {
         guard !isGivenUp, !isSilent, !isClosed, !hasGoAway, !checkLimits() else { return false }
         if isMultiplexed || dialled?.isConnected == false && !isHandedOver { return true }
         return !hasStrayInput
     }
 
-    /// It is about to be closed here.
+    /// Records that the connection is about to be closed by Curlew.
     func noteEnd() {
         guard isMultiplexed else { return }
         wasOpenWhenClosed = isOpenAtPeer
         if writtenBeforeInput != nil { writtenWhenClosed = writtenBytes }
     }
 
-    /// The bytes that libcurl has written since something last came, as far as it is watched.
+    /// The bytes that libcurl has written since the last input; nil if they are not counted.
     var writtenSinceInput: Int64? {
         guard let writtenBeforeInput, let written = writtenWhenClosed ?? writtenBytes else { return nil }
         return written - writtenBeforeInput
     }
 
-    /// A request is about to go over it.
+    /// Records that a request is about to use the connection.
     func noteUse() {
         isUsed = true
         uses += 1
-        // Bytes that are written from now on are those of this request as well.
+        // Later bytes may belong to this request too.
         writtenBeforeInput = nil
         if let hygiene, uses == hygiene.maximumUses { isWorn = true }
     }
 
-    /// True if the connection has reached one of its limits. One that has reached a limit stays so.
+    /// True if the connection has reached one of its limits. The result stays true.
     private func checkLimits() -> Bool {
         if let hygiene, isUsed, !isWorn {
-            // The loop's own time is older than the response that ended in this turn.
+            // The loop's own time is earlier than the end of the response in this turn.
             let now = Instant.now
             isWorn = hygiene.forbids(
                 age: opened.nanoseconds(to: now), silence: lastInput.nanoseconds(to: now), uses: uses)
@@ -231,10 +235,11 @@ final class Connection: LoopTimer, SocketHandler {
         noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded)
     }
 
-    // MARK: Uploads that the peer holds back
+    // MARK: Uploads under flow control
 
-    /// libcurl before 8.5 asks for writability also while HTTP/2's flow control lets nothing out, so the loop would spin.
-    /// After a few times without a byte gone, writability is left alone until something is read, or for ten milliseconds.
+    /// Records the outcome of a turn. libcurl before 8.5 asks for writability even while HTTP/2's flow control permits
+    /// no output, so the loop would spin. After several calls without a sent byte, writability is ignored until bytes
+    /// are read, or for ten milliseconds.
     private func noteOutcome(isFruitless: Bool) {
         guard isFruitless else {
             fruitlessOutputs = 0
@@ -250,11 +255,12 @@ final class Connection: LoopTimer, SocketHandler {
     override func fire() {
         guard owesReset else { return watch(interest) }
         owesReset = false
-        // The peer learns of the end at once. libcurl finds the connection dead when it looks for one to reuse.
+        // The peer is informed of the end at once. libcurl detects that the connection is dead when it looks for one to
+        // reuse.
         if multi.mayEnd(self) { multi.connections.leave(self) }
     }
 
-    /// Sets what the engine wants to know: a mask of ``Readiness``.
+    /// Sets the events that libcurl wants to know: a mask of ``Readiness``.
     func watch(_ interest: UInt32) {
         self.interest = interest
         fruitlessOutputs = 0
@@ -266,26 +272,26 @@ final class Connection: LoopTimer, SocketHandler {
     private func setWatch(_ events: UInt32) {
         guard let problem = core.poller.watch(descriptor, for: events, handler: self) else { return }
         isGivenUp = true
-        // Not at once: this may be inside one of libcurl's callbacks.
+        // The failure is reported later, because this may be inside one of libcurl's callbacks.
         core.execute { [multi, descriptor] in multi.failUsers(of: descriptor, problem) }
     }
 
-    /// The local port; 0 where there is none, as with a Unix socket.
+    /// The local port; 0 without one, as for a Unix socket.
     private static func localPort(of descriptor: Int32) -> Int32 {
         withLocalAddress(of: descriptor) { bytes, family in
             switch family {
-            // The port stands at the same place in both kinds of address.
+            // The port has the same offset in both kinds of address.
             case AF_INET, AF_INET6: Int32(bytes[2]) << 8 | Int32(bytes[3])
             default: 0
             }
         } ?? 0
     }
 
-    /// True if the machine has the address that the connection was made from, or if that is not known.
+    /// True if the machine still has the local address of the connection, or if the address is unknown.
     var hasLocalAddress: Bool {
         Self.withLocalAddress(of: descriptor) { bytes, family in
             guard family == AF_INET || family == AF_INET6 else { return true }
-            // Any port will do.
+            // The probe accepts any port.
             bytes[2] = 0
             bytes[3] = 0
             let probe = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -297,7 +303,7 @@ final class Connection: LoopTimer, SocketHandler {
         } ?? true
     }
 
-    /// Ends the connection in both directions. No request may go over it; what is read from it has come to its end.
+    /// Ends the connection in both directions. No request may use it, and reads reach the end of its input.
     func giveUp() {
         isGivenUp = true
         shutdown(descriptor, Int32(SHUT_RDWR))
@@ -316,27 +322,27 @@ final class Connection: LoopTimer, SocketHandler {
         return withUnsafeMutableBytes(of: &address) { body($0, family) }
     }
 
-    /// True if the peer has not ended it, as far as can be seen: something may still be unread.
+    /// True if the peer appears not to have ended the connection; input may still be unread.
     var isOpenAtPeer: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
     }
 
-    /// The number of bytes that were written to it; nil if that is not known.
+    /// The number of bytes written to the socket; nil if it is unknown.
     var writtenBytes: Int64? {
         let count = curlew_written_bytes(descriptor)
         return count < 0 ? nil : count
     }
 
-    /// The number of written bytes that the peer's system has not confirmed; nil if it is not known.
+    /// The number of written bytes that the peer's system has not acknowledged; nil if it is unknown.
     var unconfirmedBytes: Int? {
         guard port > 0 else { return nil }
         let count = curlew_unconfirmed_bytes(descriptor)
         return count < 0 ? nil : Int(count)
     }
 
-    /// True if something can be read, the end included, though no request is under way.
+    /// True if input, or its end, can be read although no request is running.
     var hasStrayInput: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
@@ -344,10 +350,10 @@ final class Connection: LoopTimer, SocketHandler {
     }
 }
 
-/// The time for which exchanges wait to share a connection that can be shared from its first response on
+/// The time for which exchanges wait for a connection that can be shared once its first response has begun
 /// (``Engine/sharesAfterFirstHead``).
 final class FirstHeadTimer: LoopTimer {
-    /// In nanoseconds.
+    /// The longest wait, in nanoseconds.
     static let patience: Int64 = 100_000_000
 
     private weak var connection: Connection?

@@ -1,13 +1,13 @@
-/// The connection that libcurl is about to send a request over, as it is before a byte of that.
+/// The connection that libcurl is about to use for a request, before it sends a byte.
 struct ConnectionCandidate {
-    /// True if it is the one that the pool has chosen. Always, unless libcurl errs.
+    /// True if the connection is the one that the pool has chosen. False only after an error of libcurl.
     var isChosen: Bool
-    /// True if it brings bytes that no request has asked for.
+    /// True if the connection has input that no request has asked for.
     var isOutOfStep = false
     /// True if the request's security policy has accepted the server.
     var isAccepted = true
     var speaksHTTP2: Bool
-    /// The handshake that the connection began with, and what it agreed on; nil without TLS.
+    /// The TLS handshake of the connection and its result; nil without TLS.
     var handshake: Handshake?
     var security: ConnectionSecurity?
 
@@ -16,13 +16,13 @@ struct ConnectionCandidate {
         self.speaksHTTP2 = speaksHTTP2
     }
 
-    /// - Parameter localPort: That of the connection that libcurl has.
+    /// - Parameter localPort: The local port of libcurl's connection.
     init(_ connection: Connection, localPort: Int32, for request: PreparedRequest, _ easy: EasyHandle) {
         isChosen = max(0, localPort) == connection.port || connection.dialled?.isConnected == false
         speaksHTTP2 = request.version == .http2PriorKnowledge
         guard isChosen, request.uri.layout.isSecure else { return }
         isOutOfStep = connection.isUsed && !connection.isMultiplexed && easy.hasBufferedTLSInput
-        // Without an accepted handshake no byte of the request goes out.
+        // Without an accepted handshake no byte of the request is sent.
         guard let session = easy.tlsSession, let known = HandshakeData.handshake(of: session),
             known.policy === request.options.trust, let agreed = known.agreement(of: session)
         else {

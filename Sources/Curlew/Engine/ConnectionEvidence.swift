@@ -1,6 +1,7 @@
-/// The evidence of how an HTTP/2 connection has ended, of which libcurl says little: its state, and the bytes that went over it.
+/// The evidence of how an HTTP/2 connection has ended: its state, and the bytes that were sent over it. libcurl reports
+/// little of it.
 struct ConnectionEvidence {
-    /// The bytes of a GOAWAY frame without debug data (RFC 9113 §6.8).
+    /// The size of a GOAWAY frame without debug data (RFC 9113 §6.8).
     private static let goAwayBytes: Int64 = 17
 
     let connection: Connection
@@ -15,7 +16,7 @@ struct ConnectionEvidence {
         return multi.knows(connection) ? connection.isOpenAtPeer : connection.wasOpenWhenClosed
     }
 
-    /// True if libcurl has written as much as a GOAWAY since something last came; nil if that is not known.
+    /// True if libcurl has written at least the size of a GOAWAY since the last input; nil if that is unknown.
     var hasSentGoAway: Bool? {
         connection.writtenSinceInput.map { $0 >= Self.goAwayBytes + Connection.leastProtection(tlsVersion) }
     }
@@ -25,8 +26,8 @@ struct ConnectionEvidence {
         !multi.knows(connection) && connection.wasOpenWhenClosed && hasSentGoAway == true
     }
 
-    /// True if libcurl may have ended the connection for an error in what has come (``Engine/hidesConnectionErrors``). It has written
-    /// a GOAWAY then, and no request shares the connection any more.
+    /// True if libcurl may have ended the connection because of an error in its input
+    /// (``Engine/hidesConnectionErrors``). It has then written a GOAWAY, and no other request shares the connection.
     func mayHideError(ofSharing transfer: Transfer) -> Bool {
         guard Engine.hidesConnectionErrors, !multi.isShared(connection, besides: transfer) else { return false }
         return hasSentGoAway ?? true

@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// The limits after which a connection takes no new request, and the probes of the system's that keep it honest.
+/// The limits after which a connection accepts no further request, and the keep-alive probes of the system.
 struct ConnectionHygiene: Equatable, Sendable {
-    /// In nanoseconds; the largest number is none.
+    /// The greatest age in nanoseconds; the largest number is unlimited.
     private let maximumAge: Int64
     private let silence: Int64
-    /// 0 is none.
+    /// The greatest number of requests; 0 is unlimited.
     let maximumUses: Int
-    /// In seconds; 0 is none.
+    /// The interval of the probes in seconds; 0 disables them.
     let probeInterval: Int32
-    /// True if one of the limits can be reached. Almost always there is nothing else to look at.
+    /// True if one of the limits can be reached. Usually none can, and no other property is read.
     let isOn: Bool
 
-    /// So many probes are sent before the connection is taken for dead.
+    /// The number of unanswered probes after which the connection counts as dead.
     static let probeCount: Int32 = 3
-    /// The most that Linux takes for one interval, in seconds.
+    /// The longest probe interval that Linux accepts, in seconds.
     private static let longestProbeInterval = 32_767
 
     init(_ limits: ConnectionLimits) {
@@ -25,17 +25,16 @@ struct ConnectionHygiene: Equatable, Sendable {
         isOn = maximumAge < .max || silence < .max || maximumUses > 0
     }
 
-    /// True if a connection that has been used may carry no other request.
+    /// True if a used connection may carry no further request.
     /// - Parameters:
-    ///   - age: Since its socket was opened, in nanoseconds.
-    ///   - silence: Since a byte came, in nanoseconds.
-    ///   - uses: The requests that have gone over it.
+    ///   - age: The time since its socket was opened, in nanoseconds.
+    ///   - silence: The time since the last input, in nanoseconds.
+    ///   - uses: The number of requests that were sent over it.
     func forbids(age: Int64, silence: Int64, uses: Int) -> Bool {
         age >= maximumAge || silence >= self.silence || (maximumUses > 0 && uses >= maximumUses)
     }
 
-    /// Has the system probe whether the peer of a silent connection is still there. A socket that does not take it can be
-    /// used nevertheless.
+    /// Makes the system probe the peer of a silent connection. A socket that rejects the options can still be used.
     func setProbes(on descriptor: Int32, family: Int32) {
         guard probeInterval > 0, family == AF_INET || family == AF_INET6 else { return }
         func set(_ level: Int32, _ name: Int32, _ value: Int32) {

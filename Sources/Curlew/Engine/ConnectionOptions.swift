@@ -1,41 +1,41 @@
 internal import CLibcurl
 
-/// The options of an easy handle that change rarely. One value serves a session; a request with options of its own gets
-/// another. Handles remember which one they carry, so that nothing is set twice.
+/// The options of an easy handle that change rarely. One value serves a session; a request with its own options gets
+/// another. Handles record their current value, so that no option is set twice.
 ///
 /// `@unchecked Sendable`: the lists are built once and then only read.
 final class ConnectionOptions: @unchecked Sendable {
     struct Values: Equatable {
         var connectTimeout = 0
         var readBufferSize = 0
-        /// In seconds.
+        /// The lifetime of looked-up names, in seconds.
         var nameLifetime = 60
         var route = ConnectionRoute()
         var security = SecurityPolicy.system
         var addressPolicy = AddressPolicy.any
         var proxy: Proxy?
-        /// The User-Agent of requests that have none.
+        /// The User-Agent of requests without one.
         var userAgent: String?
 
-        /// libcurl takes 0 for its own default, and keeps 32 bits of what it is given.
+        /// The timeout in libcurl's form. libcurl treats 0 as its own default, and truncates the value to 32 bits.
         var engineConnectTimeout: Int {
             connectTimeout == 0 ? Int(Int32.max) : min(connectTimeout, Int(Int32.max))
         }
 
-        /// The bounds that libcurl has for its read buffer.
+        /// The bounds of libcurl's read buffer.
         private static let smallestReadBuffer = 1024
         private static let largestReadBuffer = 10 << 20
 
-        /// Within what libcurl takes.
+        /// The size within libcurl's bounds.
         var clampedReadBufferSize: Int { min(max(readBufferSize, Self.smallestReadBuffer), Self.largestReadBuffer) }
     }
 
     let values: Values
-    /// The security policy, read.
+    /// The compiled security policy.
     let trust: CompiledPolicy
-    /// True if there is a policy that says no to some address, and no proxy that connects in our place.
+    /// True if the address policy forbids any address, and no proxy connects in place of this process.
     private let judgesAddresses: Bool
-    /// True if there is a proxy, and a policy that has something to say before it is asked.
+    /// True if there is a proxy, and a policy that judges the target before the proxy is used.
     let judgesTargets: Bool
     /// True if there is a policy that judges ports or schemes.
     private let judgesURLs: Bool
@@ -43,32 +43,32 @@ final class ConnectionOptions: @unchecked Sendable {
     let hasProxy: Bool
     /// The credentials for the proxy, if they are a field.
     let proxyFields: FieldList?
-    /// Redirections for a proxy to follow. Without a proxy we follow them.
+    /// The redirections of the route, for libcurl to apply with a proxy. Without a proxy Curlew applies them.
     private let connectTo: FieldList?
     /// The addresses of the hosts that the route overrides.
     private let overrides: [(host: String, port: Int, addresses: [HostAddress])]
-    /// The hash of what ``connectsLike(_:)`` compares.
+    /// The hash of the values that ``connectsLike(_:)`` compares.
     let connectionHash: Int
     private let proxies: ProxyResolver
-    /// The rotations of the policy, and the versions of their material that ``trust`` was read with.
+    /// The rotations of the policy, and the versions of the material in ``trust``.
     private let rotations: [SecurityPolicy.Rotation]
     private let versions: [UInt64]
-    /// The same options with newer material. Only those of a session have it, and only if their policy rotates.
+    /// The same options with newer material. It exists only for the options of a session whose policy rotates.
     private let renewed: Guarded<ConnectionOptions?>?
-    /// Those that requests with a route of their own have had made of these: handles set nothing anew where routes repeat.
+    /// The options made for requests with their own route. Handles need not be set up again when routes repeat.
     private let routed = Guarded<[ConnectionRoute: ConnectionOptions]>([:])
-    /// The most routes that are remembered; then it begins anew.
+    /// The greatest number of remembered routes; beyond it all are removed.
     private static let routeLimit = 256
 
     /// The options of a session.
-    /// - Parameter values: Those without a proxy.
+    /// - Parameter values: The values without a proxy.
     convenience init(_ values: Values, proxies: ProxyResolver) throws {
         var values = values
         values.proxy = values.route.unixSocket == nil ? proxies.usual : nil
         try self.init(complete: values, proxies: proxies, isRenewed: true)
     }
 
-    /// - Parameter isRenewed: True if it keeps the options with newer material.
+    /// - Parameter isRenewed: True if the value keeps the options with newer material.
     private init(complete values: Values, proxies: ProxyResolver, isRenewed: Bool = false) throws {
         self.values = values
         self.proxies = proxies
@@ -94,7 +94,7 @@ final class ConnectionOptions: @unchecked Sendable {
         connectionHash = hasher.finalize()
     }
 
-    /// True if a connection that was made with the other options may carry requests with these.
+    /// True if a connection that was made with the other options may also carry requests with these.
     func connectsLike(_ other: ConnectionOptions) -> Bool {
         if self === other { return true }
         return trust === other.trust && values.route == other.values.route && values.proxy == other.values.proxy
@@ -108,14 +108,14 @@ final class ConnectionOptions: @unchecked Sendable {
         return fields
     }
 
-    /// These options, or, if their policy rotates, the same with the material of this moment.
+    /// These options; if their policy rotates, the same with the present material.
     private var current: ConnectionOptions {
         get throws {
             guard let renewed else { return self }
             if isUpToDate { return self }
             if let known = renewed.withLock({ $0 }), known.isUpToDate { return known }
             let made = try ConnectionOptions(complete: values, proxies: proxies)
-            // Another thread may be quicker or slower: what is not up to date is found out by the next request.
+            // Another thread may store an older value at the same time; the next request detects that.
             renewed.withLock { $0 = made }
             return made
         }
@@ -123,9 +123,9 @@ final class ConnectionOptions: @unchecked Sendable {
 
     private var isUpToDate: Bool { zip(rotations, versions).allSatisfy { $0.version == $1 } }
 
-    /// These options, or another value where the request has its own.
+    /// These options, or another value if the request has its own options.
     func overridden(by options: RequestOptions, timeouts: Timeouts, uri: CurlewURI) throws -> ConnectionOptions {
-        // What goes for almost every request is found out first: looking a proxy up and comparing is not free.
+        // The usual case is tested first, because a proxy look-up and the comparison have a cost.
         let isPlain = options.connectTimeout == nil && options.readBufferSize == nil
         if isPlain, proxies.isUniform, !options.concernConnecting, values.proxy?.resolvesHere != true {
             return try current
@@ -133,7 +133,7 @@ final class ConnectionOptions: @unchecked Sendable {
         let hasSocket = (options.route ?? values.route).unixSocket != nil
         let resolver = options.proxy.map(ProxyResolver.init) ?? proxies
         let proxy = hasSocket ? nil : try resolver.proxy(for: uri)
-        // libcurl looks the host up for such a proxy, and asks DNS for a name of this machine that has a dot at its end.
+        // libcurl looks the host up for such a proxy, and would ask DNS for a name of this machine with a final dot.
         let localName = proxy?.resolvesHere == true ? uri.dottedLocalName : nil
         guard
             options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil
@@ -204,12 +204,12 @@ final class ConnectionOptions: @unchecked Sendable {
         }
     }
 
-    /// Sets every option on a handle that carried other ones.
+    /// Sets every option on a handle that had other options.
     func apply(to easy: EasyHandle) throws {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
         try easy.setReadBufferSize(values.clampedReadBufferSize)
-        // libcurl looks up names for SOCKS proxies alone, and needs their addresses for a moment. It would keep the numbers of
-        // connections among them as well, and look through all of them after each exchange.
+        // libcurl looks up names only for SOCKS proxies, and needs their addresses only briefly. With a longer lifetime
+        // it would also cache the addresses of connections, and search all of them after each exchange.
         let isSOCKS = values.proxy?.isSOCKS == true
         try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, isSOCKS ? max(1, values.nameLifetime) : 0)
         try easy.set(CURLOPT_IPRESOLVE, isSOCKS ? values.route.addressFamily.engineValue : Int(CURL_IPRESOLVE_WHATEVER))
@@ -230,10 +230,10 @@ extension ConnectionRoute.AddressFamily {
     }
 }
 
-// MARK: Where connections lead
+// MARK: Destinations of connections
 
 extension ConnectionOptions {
-    /// The place that a connection for a request is made to.
+    /// The destination of a connection for a request.
     func dialTarget(for uri: CurlewURI) -> Dial.Target {
         if let proxy = values.proxy { return .host(proxy.host, port: UInt16(clamping: proxy.port)) }
         let (host, port) = redirected(uri)
@@ -245,8 +245,8 @@ extension ConnectionOptions {
     /// The host whose addresses are looked up for a request, without a proxy.
     func dialHost(for uri: CurlewURI) -> String { redirected(uri).host }
 
-    /// Redirections stand first: an override is of the host that is then connected to. The first that fits is followed, and no
-    /// second.
+    /// The host and port after redirections. Overrides apply to the redirected host. Only the first matching
+    /// redirection is applied.
     private func redirected(_ uri: CurlewURI) -> (host: String, port: Int) {
         let redirection = values.route.redirections.first { redirection in
             (redirection.host.map { $0.isEmpty || Self.isSame($0, uri.host) } ?? true)
@@ -259,13 +259,13 @@ extension ConnectionOptions {
         one.utf8.lazy.map(\.lowercasedASCII).elementsEqual(other.utf8.lazy.map(\.lowercasedASCII))
     }
 
-    /// True if a connection carries requests in clear text for every host: the proxy is asked with the whole URL.
+    /// True if a connection carries cleartext requests for every host: the proxy gets the complete URL.
     var sharesProxyConnections: Bool {
         values.proxy.map { !$0.isSOCKS } ?? false && values.route.redirections.isEmpty
     }
 
-    /// True if a socket may be made towards an address. The addresses of a proxy are the configuration's own choice; what the
-    /// proxy is asked for is judged by ``checkTarget(_:)``.
+    /// True if a socket may be made to an address. The addresses of a proxy are configured and therefore permitted;
+    /// ``checkTarget(_:)`` judges the targets behind it.
     func permits(_ address: SocketAddress) -> Bool {
         guard judgesAddresses else { return true }
         return address.ip.map { values.addressPolicy.permits($0) } ?? values.addressPolicy.permitsUnixSockets
@@ -273,7 +273,7 @@ extension ConnectionOptions {
 }
 
 extension OriginPool {
-    /// The way to one more connection.
+    /// The plan of a further connection.
     func plan(hygiene: ConnectionHygiene, deadline: Instant) -> Dial.Plan {
         let route = options.values.route
         let lifetime = options.values.nameLifetime
@@ -285,24 +285,25 @@ extension OriginPool {
 }
 
 extension RequestOptions {
-    /// True if one of them is about where and how to connect. Almost always it is enough to see that there are none.
+    /// True if one of the options concerns connecting. Usually the first test suffices, because no option is set.
     fileprivate var concernConnecting: Bool {
         isAnySet && (security != nil || route != nil || addressPolicy != nil || proxy != nil)
     }
 }
 
 extension CompiledPolicy {
-    /// Sets what libcurl has to know. The handshake itself is set up for each connection (``EasyHandle/beginHandshake(_:)``),
-    /// and peers are verified there; libcurl verifies none without asking us, and loads no authorities.
+    /// Sets the options of libcurl. The handshake itself is set up for each connection
+    /// (``EasyHandle/beginHandshake(_:)``), and peers are verified there. libcurl accepts no peer without that
+    /// verification, and loads no authorities.
     fileprivate func apply(to easy: EasyHandle) throws {
         try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
         try easy.set(CURLOPT_SSL_VERIFYHOST, validatesEveryName ? 2 : 0)
         try easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         try easy.set(CURLOPT_CAINFO, nil as String?)
-        // Marks the context of a server, as opposed to a proxy's: ``TLSContext`` looks for the option that this sets.
-        // It is safe, as the attack that it would allow (BEAST) is impossible from TLS 1.1 on.
+        // This option marks the context of a server, in contrast to a proxy's: ``TLSContext`` looks for it. It is safe,
+        // because the attack that it would permit (BEAST) is impossible from TLS 1.1 on.
         try easy.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_ALLOW_BEAST))
-        // Connections are only used again where this is the same.
+        // libcurl reuses a connection only if this value is equal.
         try easy.set(CURLOPT_CAPATH, identifier)
     }
 }
@@ -310,11 +311,11 @@ extension CompiledPolicy {
 // MARK: Targets behind a proxy
 
 extension ConnectionOptions {
-    /// Judges what is known of a target before anything is connected to: its scheme and port, and if a proxy is asked for it,
-    /// which then connects unseen, its host.
+    /// Judges a target before a connection is made: its scheme and port. With a proxy, which connects unseen, it also
+    /// judges the host.
     ///
-    /// A host that is written as an address, in whatever spelling, and `localhost` are judged. Other names are the proxy's to
-    /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.
+    /// A host that is written as an address, in any spelling, and `localhost` are judged. The proxy resolves other
+    /// names. If libcurl resolves them for a SOCKS proxy, it does not reveal the address.
     /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` or ``ErrorCode/unsupported``.
     func checkTarget(_ uri: CurlewURI) throws {
         try values.proxy?.checkSupport()
@@ -335,7 +336,7 @@ extension ConnectionOptions {
         }
     }
 
-    /// The host, and where redirections of the route may lead from it.
+    /// The host, and the hosts to which redirections of the route may lead.
     private func targets(of uri: CurlewURI) -> [String] {
         let redirected = values.route.redirections.filter { redirection in
             let isHost = redirection.host.map { $0.isEmpty || $0.lowercased() == uri.host.lowercased() } ?? true
@@ -349,8 +350,8 @@ extension ConnectionOptions {
         return IPAddress(host: name) ?? (LocalName.contains(name) ? IPAddress(ipv4: 0x7F00_0001) : nil)
     }
 
-    /// In lower case, without a dot at the end, and with the wide digits, letters and dots in place of which
-    /// internationalised names have the usual ones (UTS #46).
+    /// The host in lower case, without a final dot, and with ASCII in place of the full-width digits, letters and dots
+    /// of internationalised names (UTS #46).
     private static func folded(_ host: String) -> String {
         var name = String(
             String.UnicodeScalarView(

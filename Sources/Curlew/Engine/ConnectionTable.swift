@@ -1,6 +1,6 @@
 /// The sockets of a multi handle by their descriptors.
 struct ConnectionTable {
-    /// At the place of its descriptor, which the system keeps as small as it can.
+    /// The connections at the index of their descriptor. The system assigns the smallest free descriptor.
     private var connections: [Connection?] = []
     /// The sockets that libcurl connects itself.
     private var connecting: Set<Int32> = []
@@ -15,7 +15,7 @@ struct ConnectionTable {
     /// True if libcurl connects the socket itself.
     func isConnecting(_ descriptor: Int32) -> Bool { !connecting.isEmpty && connecting.contains(descriptor) }
 
-    /// - Parameter isConnected: False if libcurl is to connect the socket.
+    /// - Parameter isConnected: False if libcurl connects the socket.
     mutating func insert(_ connection: Connection, isConnected: Bool = true) {
         if !isConnected { connecting.insert(connection.descriptor) }
         let index = Int(connection.descriptor)
@@ -35,12 +35,12 @@ struct ConnectionTable {
     }
 }
 
-/// The easy handles of a multi handle that wait for another transfer.
+/// The idle easy handles of a multi handle.
 struct EasyHandlePool {
     private static let limit = 256
     private var handles: [EasyHandle] = []
 
-    /// A handle that has served before, if it reads into a buffer of the right size.
+    /// A used handle whose read buffer has the right size; nil without one.
     mutating func take(for request: PreparedRequest) -> EasyHandle? {
         guard let last = handles.popLast() else { return nil }
         let size = request.options.values.clampedReadBufferSize

@@ -1,18 +1,18 @@
 internal import CLinux
 internal import Glibc
 
-/// Memory for libcurl: malloc's, except that large blocks are kept and used again.
+/// Memory for libcurl: malloc's, except that large blocks are kept and reused.
 ///
-/// libcurl before 8.7 allocates a read buffer for each transfer and frees it at the end. At the size that long bodies want, malloc
-/// gives the pages back to the kernel each time, and every small request pays for unmapping, for new pages and for telling
-/// the other processors. Every block is malloc's own, so it does not matter who frees it.
+/// libcurl before 8.7 allocates a read buffer for each transfer and frees it at the end. At the size for long bodies,
+/// malloc returns the pages to the kernel each time. Every small request would then pay for unmapping, for new pages
+/// and for informing the other processors. Every block comes from malloc, so any code may free it.
 enum CurlAllocator {
-    /// Smaller blocks malloc keeps well by itself: that is upload buffers, too.
+    /// The smallest kept block. malloc keeps smaller blocks itself, including upload buffers.
     private static let smallest = 128 << 10
     private static let largest = 512 << 10
-    /// The most blocks that are kept, in the whole process.
+    /// The greatest number of kept blocks in the process.
     private static let limit = 64
-    /// Large blocks begin at a page, so that its address distinguishes a small one from them.
+    /// The alignment of large blocks. Their addresses distinguish them from small ones.
     private static let alignment = 4096
 
     private static let kept = Guarded<[UnsafeMutableRawPointer]>([])
@@ -22,7 +22,7 @@ enum CurlAllocator {
         return take(size) ?? aligned_alloc(alignment, (size + alignment - 1) & -alignment)
     }
 
-    /// libcurl frees a hundred times a request, mostly nothing: both ways out are short.
+    /// Frees a block. libcurl frees a hundred times per request, usually nil: both usual paths are short.
     static let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = { block in
         guard let block else { return }
         guard Int(bitPattern: block) & 4095 == 0 else { return free(block) }
@@ -32,7 +32,7 @@ enum CurlAllocator {
     @inline(never)
     private static func releaseAligned(_ block: UnsafeMutableRawPointer) { if !keep(block) { free(block) } }
 
-    /// Gives back what is kept.
+    /// Frees the kept blocks.
     static func releaseKept() {
         let blocks = kept.withLock { blocks in
             defer { blocks = [] }
@@ -43,7 +43,7 @@ enum CurlAllocator {
 
     private static func take(_ size: Int) -> UnsafeMutableRawPointer? {
         kept.withLock { blocks -> UnsafeMutableRawPointer? in
-            // The last one fits, unless sessions differ in their buffers.
+            // The last block fits, unless sessions have different buffer sizes.
             let fitting = blocks.lastIndex { block in
                 let usable = curlew_block_size(block)
                 return usable >= size && usable <= 2 * size
@@ -56,7 +56,7 @@ enum CurlAllocator {
         let size = curlew_block_size(block)
         guard size >= smallest, size <= largest else { return false }
         return kept.withLock { blocks in
-            // The oldest goes first.
+            // The oldest block is freed first.
             if blocks.count == limit { free(blocks.removeFirst()) }
             blocks.append(block)
             return true

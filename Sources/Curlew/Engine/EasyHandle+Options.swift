@@ -1,7 +1,7 @@
 internal import CLibcurl
 internal import COpenSSL
 
-/// libcurl's options and figures of a handle.
+/// The access to libcurl's options and results of a handle.
 extension EasyHandle {
     func set(_ option: CURLoption, _ value: Int) throws {
         try check(curlew_easy_set_long(raw, option, value), option)
@@ -11,7 +11,7 @@ extension EasyHandle {
         try check(curlew_easy_set_offset(raw, option, curl_off_t(value)), option)
     }
 
-    /// libcurl copies the string.
+    /// Sets a string, which libcurl copies.
     func set(_ option: CURLoption, _ value: String?) throws {
         if let value {
             try check(value.withCString { curlew_easy_set_string(raw, option, $0) }, option)
@@ -20,17 +20,17 @@ extension EasyHandle {
         }
     }
 
-    /// libcurl keeps the pointer: what it points to must live until another is set.
+    /// Sets a pointer, which libcurl keeps: its target must live until another pointer is set.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws {
         try check(curlew_easy_set_pointer(raw, option, value), option)
     }
 
-    /// libcurl keeps the list: it must live until another is set.
+    /// Sets a list, which libcurl keeps: it must live until another list is set.
     func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) throws {
         try check(curlew_easy_set_list(raw, option, value), option)
     }
 
-    /// libcurl copies the bytes.
+    /// Sets bytes, which libcurl copies.
     func set(_ option: CURLoption, blob bytes: [UInt8]) throws {
         var copy = bytes
         let code = copy.withUnsafeMutableBytes { curlew_easy_set_blob(raw, option, $0.baseAddress, $0.count) }
@@ -46,9 +46,9 @@ extension EasyHandle {
             known == .engineFailed ? .unsupported : known, "libcurl refuses the option \(name): \(reason)")
     }
 
-    // MARK: What it says of an attempt
+    // MARK: Results
 
-    /// libcurl's words and figures for an attempt that it has ended with an error.
+    /// The error text and results of an attempt that libcurl has ended with an error.
     func failure(_ code: CURLcode) -> EngineFailure {
         var failure = EngineFailure(code)
         failure.text = errorText
@@ -76,7 +76,7 @@ extension EasyHandle {
         return String(cString: value)
     }
 
-    /// OpenSSL's object for the connection in use.
+    /// The OpenSSL object of the current connection.
     var tlsSession: OpaquePointer? {
         var info: UnsafeMutablePointer<curl_tlssessioninfo>?
         guard curlew_easy_get_tls(raw, &info) == CURLE_OK, let info, info.pointee.backend == CURLSSLBACKEND_OPENSSL,
@@ -85,11 +85,11 @@ extension EasyHandle {
         return OpaquePointer(session)
     }
 
-    /// True if OpenSSL has bytes decrypted that nobody asked for: libcurl's own look at an idle connection may have
-    /// moved them there.
+    /// True if OpenSSL has decrypted bytes that no request has asked for. libcurl's own check of an idle connection may
+    /// have read them.
     var hasBufferedTLSInput: Bool { tlsSession.map { SSL_pending($0) > 0 } ?? false }
 
-    /// Stops and restarts the bytes each way. What libcurl has kept back is delivered at once.
+    /// Pauses and resumes each direction. Bytes that libcurl has held back are delivered at once.
     func pause(_ reasons: PauseReasons) -> CURLcode {
         var mask: Int32 = 0
         if !reasons.isDisjoint(with: .receiving) { mask |= CURLPAUSE_RECV }

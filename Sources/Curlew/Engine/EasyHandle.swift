@@ -2,36 +2,40 @@ internal import CLibcurl
 internal import COpenSSL
 internal import HTTPTypes
 
-/// An easy handle that serves one transfer after the other.
+/// An easy handle that serves one transfer after another.
 ///
-/// Options are set when they differ from what the handle carries already: resetting a handle and setting everything
-/// anew would be a third of a small request's cost. So whatever is set after ``setConstants(multi:)`` has its `carried…`,
-/// and nothing else sets it. Not `Sendable`: it never leaves its loop's thread.
+/// An option is set only if it differs from the value that the handle carries: resetting a handle and setting all
+/// options would be a third of a small request's cost. Therefore every option that is set after
+/// ``setConstants(multi:)`` has a property `carried…`, and no other code sets it. `EasyHandle` is not `Sendable`: it
+/// never leaves its loop's thread.
 final class EasyHandle {
     private(set) var raw: UnsafeMutableRawPointer
-    /// It owns the handle, or the transfer that has it.
+    /// The multi handle, which owns this handle or its transfer.
     unowned let multi: MultiHandle
-    /// The transfer that the callbacks speak to.
+    /// The transfer that receives the callbacks.
     var transfer: Transfer?
-    /// The socket that the engine last spoke of for this handle.
+    /// The socket that libcurl last named for this handle.
     var lastConnection: Connection?
-    /// The TLS connection that was begun for the transfer's attempt; nil if none was.
+    /// The TLS connection of the transfer's attempt; nil if none was begun.
     private(set) var handshake: Handshake?
 
-    /// True if it must not serve again, as libcurl would not forget what has been: the errors of the system
-    /// (``Engine/remembersErrors``), trailers, a refused stream, and how often it has repeated a request, which it counts over all
-    /// requests of a handle. Nor if it keeps a read buffer whose size cannot be set any more (``Engine/allocatesReadBuffers``).
+    /// True if the handle must not be reused, because libcurl would keep state of earlier transfers:
+    ///
+    /// - errors of the system (``Engine/remembersErrors``), trailers, and a refused stream;
+    /// - the count of repeated requests, which libcurl adds up over all requests of a handle;
+    /// - a read buffer whose size can no longer be set (``Engine/allocatesReadBuffers``).
     var isSpent = false
 
-    /// The size of its read buffer, once one was set.
+    /// The size of its read buffer; nil before it is set.
     private(set) var readBufferSize: Int?
 
-    /// The proxy whose challenges libcurl may have kept on the handle: it would answer another's, or another user's, with them.
+    /// The proxy whose challenges libcurl may have stored in the handle. libcurl would answer another proxy, or for
+    /// another user, with them.
     private var challenger: Proxy?
 
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
-    /// The connection that it finds.
+    /// The name of the connection that the handle finds.
     private var carriedName: ConnectionName?
     private var carriedConnectTimeout = -1
     private var carriedMethod = ""
@@ -39,21 +43,21 @@ final class EasyHandle {
     private var carriedVersion = -1
     private(set) var carriesForbidReuse = false
     private var carriesDebug = false
-    /// True if the lines of a head are shown as if they were of the body, before libcurl joins them.
+    /// True if libcurl shows the lines of a head as body bytes, before it joins folded lines.
     private(set) var showsHead = false
     private var carriesFields = false
     private var carriesProxyFields = false
     private var carriesCredential = false
     private var carriedUploadBufferSize = EasyHandle.uploadBuffer
 
-    /// libcurl's own size of the buffer that uploads leave through, and the one for large bodies, from so many bytes on.
+    /// libcurl's default size of the upload buffer, the size for large bodies, and the smallest large body.
     private static let uploadBuffer = 64 << 10
     private static let largeUploadBuffer = 256 << 10
     private static let largeUpload: Int64 = 1 << 20
 
     private enum Kind { case none, download, head, upload }
 
-    /// - Throws: ``CurlewError`` if the engine has no memory for one.
+    /// - Throws: ``CurlewError`` if libcurl has no memory for a handle.
     init(multi: MultiHandle) throws {
         guard let raw = curl_easy_init() else {
             throw CurlewError(.resourcesExhausted, "no memory for an easy handle")
@@ -70,17 +74,17 @@ final class EasyHandle {
         errorBuffer.deallocate()
     }
 
-    /// The handle that libcurl speaks of.
+    /// The object of a raw libcurl handle.
     static func of(_ raw: UnsafeMutableRawPointer?) -> EasyHandle? {
         var context: UnsafeMutableRawPointer?
         guard let raw, curlew_easy_get_private(raw, &context) == CURLE_OK, let context else { return nil }
         return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// The engine's words for the last failure.
+    /// libcurl's text for the last failure.
     var errorText: String { String(cString: errorBuffer) }
 
-    /// Everything that is the same for all transfers.
+    /// Sets the options that are equal for all transfers.
     private func setConstants(multi: MultiHandle) throws {
         let pointer = Unmanaged.passUnretained(self).toOpaque()
         try set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
@@ -89,13 +93,13 @@ final class EasyHandle {
         try set(CURLOPT_QUICK_EXIT, 1)  // or removing a handle waits for the resolver's thread
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        // The exceptions are ours to know; without this libcurl would look for them in the environment.
+        // Curlew evaluates the exceptions; without this libcurl would read them from the environment.
         try set(CURLOPT_NOPROXY, "")
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // The pool decides how long a connection is kept, and keeps TLS sessions itself.
+        // The pool limits the age of connections, and stores TLS sessions itself.
         try set(CURLOPT_MAXAGE_CONN, Int(Int32.max))
         try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
@@ -116,17 +120,17 @@ final class EasyHandle {
         try set(CURLOPT_DEBUGDATA, pointer: own)
         try check(curlew_easy_set_tls_context(raw, EngineCallbacks.tlsContext), CURLOPT_SSL_CTX_FUNCTION)
         try set(CURLOPT_SSL_CTX_DATA, pointer: own)
-        // A socket is opened for the transfer that this handle has: it is the one that the pool has connected.
+        // libcurl opens a socket for this handle's transfer: it gets the socket that the pool has connected.
         try check(curlew_easy_set_open_socket(raw, EngineCallbacks.openSocket), CURLOPT_OPENSOCKETFUNCTION)
         try set(CURLOPT_OPENSOCKETDATA, pointer: own)
         try check(curlew_easy_set_socket_option(raw, EngineCallbacks.socketOption), CURLOPT_SOCKOPTFUNCTION)
         try set(CURLOPT_SOCKOPTDATA, pointer: own)
-        // A connection outlives the handle that opened it, so this speaks to the multi handle.
+        // A connection outlives the handle that opened it, so the callback gets the multi handle.
         try check(curlew_easy_set_close_socket(raw, EngineCallbacks.closeSocket), CURLOPT_CLOSESOCKETFUNCTION)
         try set(CURLOPT_CLOSESOCKETDATA, pointer: multi)
     }
 
-    /// Makes the handle ready for one attempt of a transfer over a connection.
+    /// Prepares the handle for an attempt of a transfer over a connection.
     func prepare(_ request: PreparedRequest, _ plan: Attempt.Plan, _ connection: Connection) throws {
         errorBuffer.pointee = 0
         handshake = nil
@@ -159,20 +163,20 @@ final class EasyHandle {
         if request.trailers != nil {
             try check(curlew_easy_set_trailer(raw, EngineCallbacks.trailers), CURLOPT_TRAILERFUNCTION)
             try set(CURLOPT_TRAILERDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            // libcurl before 8.7 does not forget that a handle has sent trailers, and writes the chunks of its next body from
-            // before the beginning of the buffer on; later ones would ask for trailers again.
+            // libcurl before 8.7 remembers that a handle has sent trailers, and writes the chunks of its next body from
+            // before the start of the buffer. Later versions would ask for trailers again.
             isSpent = true
         }
     }
 
-    /// Has libcurl find the connection, and no other.
+    /// Makes libcurl find this connection, and no other.
     private func setName(_ connection: Connection, _ request: PreparedRequest) throws {
         guard let name = connection.name, name !== carriedName else { return }
         try apply(name)
         carriedName = name
     }
 
-    /// libcurl keeps a pointer to the list, which belongs to the name.
+    /// Sets the name. libcurl keeps a pointer to the list, which the name owns.
     private func apply(_ name: ConnectionName) throws {
         switch name.place {
         case .target(let list): try set(CURLOPT_CONNECT_TO, list.head)
@@ -181,7 +185,7 @@ final class EasyHandle {
         }
     }
 
-    /// The rest of the time for a new connection once it is connected: for the proxy and for TLS.
+    /// Sets the rest of the connect timeout after the socket is connected: for the proxy and for TLS.
     private func setConnectTimeout(_ connection: Connection, _ request: PreparedRequest) throws {
         var limit = request.options.values.engineConnectTimeout
         if !connection.isUsed, let dialled = connection.dialled {
@@ -192,7 +196,7 @@ final class EasyHandle {
         carriedConnectTimeout = limit
     }
 
-    /// Makes the handle ready to find a connection that is to be closed. It has no transfer, so nothing is sent.
+    /// Prepares the handle to find a connection that is to be closed. It has no transfer, so no byte is sent.
     func prepareToClose(_ connection: Connection) throws {
         guard let origin = connection.origin, let name = connection.name else { return }
         if carriedOptions !== origin.options {
@@ -248,8 +252,8 @@ final class EasyHandle {
         }
     }
 
-    /// Large bodies leave in larger pieces: fewer calls of the system's. libcurl makes the buffer with the first upload, and
-    /// anew when its size is another.
+    /// Sets the size of the upload buffer. Large bodies are sent in larger pieces, with fewer system calls. libcurl
+    /// makes the buffer with the first upload, and again after each change of the size.
     private func setUploadBufferSize(for request: PreparedRequest) throws {
         let isLarge = request.contentLength ?? .max >= Self.largeUpload
         let size = isLarge ? Self.largeUploadBuffer : Self.uploadBuffer
@@ -261,7 +265,8 @@ final class EasyHandle {
     private func setVersion(_ request: PreparedRequest, _ plan: Attempt.Plan, _ connection: Connection) throws {
         let version: Int
         switch request.version {
-        // Without TLS nothing is negotiated, and waiting to learn whether a connection multiplexes would be for nothing.
+        // Without TLS there is no negotiation, and waiting to learn whether the connection multiplexes would be
+        // useless.
         case .negotiated where plan.isHTTP11: version = CURL_HTTP_VERSION_1_1
         case .negotiated: version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         case .http11: version = CURL_HTTP_VERSION_1_1
@@ -276,14 +281,14 @@ final class EasyHandle {
         }
     }
 
-    /// Closes the connection once this transfer is done, if `isForbidden`. May be called from a callback.
+    /// Makes libcurl close the connection after this transfer, if `isForbidden`. May be called from a callback.
     func forbidReuse(_ isForbidden: Bool) throws {
         guard isForbidden != carriesForbidReuse else { return }
         try set(CURLOPT_FORBID_REUSE, isForbidden ? 1 : 0)
         carriesForbidReuse = isForbidden
     }
 
-    /// Has libcurl show each line of a head, if `isShown`, before it does anything with it. May be called from a
+    /// Makes libcurl show each line of a head, if `isShown`, before libcurl processes it. May be called from a
     /// callback.
     func showHead(_ isShown: Bool) throws {
         guard isShown != showsHead else { return }
@@ -291,26 +296,27 @@ final class EasyHandle {
         showsHead = isShown
     }
 
-    /// Has libcurl show the raw bytes of the body to the transfer, if `isShown`. May be called from a callback.
+    /// Makes libcurl show the raw bytes of the body to the transfer, if `isShown`. May be called from a callback.
     func showRawBody(_ isShown: Bool) throws {
         guard isShown != carriesDebug else { return }
         try set(CURLOPT_VERBOSE, isShown ? 1 : 0)
         carriesDebug = isShown
     }
 
-    /// With ``Engine/allocatesReadBuffers`` libcurl keeps the buffer of a transfer that ended early, and refuses the option as
-    /// long as there is one. So it is set once, and the multi handle takes care that a handle serves one size alone.
+    /// Sets the size of the read buffer. With ``Engine/allocatesReadBuffers`` libcurl keeps the buffer of a transfer
+    /// that ended early, and rejects the option while a buffer exists. So it is set once, and the multi handle uses
+    /// each handle for one size only.
     func setReadBufferSize(_ size: Int) throws {
         guard size != readBufferSize else { return }
         try set(CURLOPT_BUFFERSIZE, size)
         readBufferSize = size
     }
 
-    /// Puts the transfer's policy into a TLS connection that libcurl is about to make.
-    /// - Returns: Whether it may be made.
+    /// Applies the transfer's policy to a TLS connection that libcurl is about to make.
+    /// - Returns: True if the connection may be made.
     func beginHandshake(_ context: OpaquePointer) -> Bool {
-        // A proxy's: libcurl verifies it, by options of its own. Were it the server's after all, libcurl would know no
-        // authority to verify it by, and the transfer would not use a connection without a handshake of ours.
+        // libcurl verifies a proxy by its own options. If the context were a server's after all, libcurl would have no
+        // authority to verify it, and the transfer rejects a connection without a handshake of Curlew's.
         guard TLSContext.isServers(context) else {
             TLSContext.forbidKeyLog(context)
             return true
@@ -326,8 +332,8 @@ final class EasyHandle {
         return true
     }
 
-    /// Puts a copy in the place of libcurl's handle, with the same options and nothing that a transfer has left behind.
-    /// - Throws: ``CurlewError`` if the engine has no memory for one.
+    /// Replaces libcurl's handle by a copy, with the same options and without state of earlier transfers.
+    /// - Throws: ``CurlewError`` if libcurl has no memory for a handle.
     func renew() throws {
         guard let copy = curl_easy_duphandle(raw) else {
             throw CurlewError(.resourcesExhausted, "no memory for an easy handle")
@@ -337,12 +343,12 @@ final class EasyHandle {
         challenger = nil
     }
 
-    /// Lets go of what belonged to the transfer.
+    /// Releases the objects of the transfer.
     func clear() {
         transfer = nil
         lastConnection = nil
         handshake = nil
-        // The handle must not keep pointers into what the transfer owned.
+        // The handle must not keep pointers to memory that the transfer owned.
         try? setFields(nil)
         try? setProxyFields(nil)
         try? showRawBody(false)

@@ -2,7 +2,7 @@ internal import CLibcurl
 internal import FoundationEssentials
 
 extension EasyHandle {
-    /// Sets what libcurl is to authenticate with by itself, in a scheme of several steps.
+    /// Sets the credential for libcurl's own authentication, in a scheme of several steps.
     func apply(_ use: EngineCredential?) throws {
         guard let use else {
             try set(CURLOPT_USERNAME, nil as String?)
@@ -20,22 +20,23 @@ extension EasyHandle {
         try set(CURLOPT_USERNAME, user)
         try set(CURLOPT_PASSWORD, password)
         try set(CURLOPT_HTTPAUTH, (isNTLM ? EngineAuthentication.ntlm : .negotiate).rawValue)
-        // The connection is the user's from then on; libcurl keeps it until the steps are done.
+        // The connection is bound to the user from then on; libcurl keeps it until the steps have ended.
         try forbidReuse(true)
     }
 
-    /// Sets the proxy, or that there is none, whatever the environment says.
+    /// Sets the proxy, or the absence of a proxy, independently of the environment.
     func apply(_ proxy: Proxy?) throws {
-        // Credentials stand apart, as the URL would be part of errors.
+        // Credentials are set separately, because the URL would be part of errors.
         let place = proxy.map { "\($0.scheme.rawValue)://\(LocalName.withoutDot($0.host)):\($0.port)" }
-        // The name of a connection takes its place, but for https, whose name is verified.
+        // The name of a connection replaces this URL, except for https, whose host name is verified.
         try set(CURLOPT_PROXY, place ?? "")
         guard let proxy else {
             try set(CURLOPT_PROXYUSERNAME, nil as String?)
             return try set(CURLOPT_PROXYPASSWORD, nil as String?)
         }
         let isField = proxy.sendsBasicItself
-        // Names that nothing decodes, so that libcurl tells the connections of users apart; the field takes their place.
+        // Placeholders that contain nothing to decode, so that libcurl distinguishes the connections of users. The
+        // field contains the real values.
         try set(CURLOPT_PROXYUSERNAME, isField ? proxy.user.map(Self.hex) : proxy.user)
         try set(CURLOPT_PROXYPASSWORD, isField ? proxy.password.map(Self.hex) : proxy.password)
         try set(CURLOPT_PROXYAUTH, EngineAuthentication(proxy.authentication).rawValue)
@@ -51,7 +52,7 @@ extension EasyHandle {
         try set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
         try set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
         try set(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        // The folder of the system's authorities would be looked at beside ours.
+        // libcurl would use the system's authorities in addition to the configured ones.
         try set(CURLOPT_PROXY_CAPATH, anchors == nil ? Engine.authorityFolder : nil)
         if let anchors {
             try set(CURLOPT_PROXY_CAINFO_BLOB, blob: Array(anchors.utf8))
@@ -62,17 +63,18 @@ extension EasyHandle {
 }
 
 extension Proxy {
-    /// True if the credentials are a field of ours. libcurl before 8.8.0 percent-decodes those that it is given, once
-    /// for each connection that it looks for: some would arrive as others, or end the field.
+    /// True if Curlew writes the credentials into a field. libcurl before 8.8.0 percent-decodes its credentials for
+    /// each connection that it looks for: some would be changed, or end the field.
     var sendsBasicItself: Bool { user != nil && authentication == .basic && !isSOCKS }
 
-    /// The field that holds them (RFC 7617 §2), for ``sendsBasicItself``.
+    /// The field of the credentials (RFC 7617 §2), for ``sendsBasicItself``.
     var basicField: String {
         let credentials = Data("\(user ?? ""):\(password ?? "")".utf8).base64EncodedString()
         return "Proxy-Authorization: Basic \(credentials)"
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl cannot use, or would change.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl cannot use, or would
+    ///   change.
     func checkSupport() throws {
         guard authentication != .negotiate || Engine.hasNegotiate else {
             throw CurlewError(.unsupported, "this libcurl was built without GSS-API")
@@ -91,7 +93,8 @@ extension Proxy {
     }
 }
 
-/// libcurl's bits for ways to authenticate (`CURLAUTH_…`), which Swift does not import, as they are written as casts.
+/// libcurl's bits of authentication schemes (`CURLAUTH_…`). Swift does not import them, because they are written as
+/// casts.
 struct EngineAuthentication: Equatable, Sendable {
     let rawValue: Int
 

@@ -1,10 +1,10 @@
 internal import CLibcurl
 internal import Glibc
 
-/// The C functions that libcurl calls, on the thread that runs the loop, each with the easy or multi handle it was given.
+/// The C functions that libcurl calls on the loop's thread. Each gets its easy or multi handle.
 ///
-/// The pointers are unretained: a handle is kept by its multi handle, or by the engine's caller, for as long as libcurl
-/// may call back.
+/// The pointers are unretained: the multi handle, or the engine's caller, keeps a handle for as long as libcurl may
+/// call back.
 enum EngineCallbacks {
     private static func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
         guard let context else { return nil }
@@ -37,7 +37,7 @@ enum EngineCallbacks {
         }
     }
 
-    /// libcurl wants to read the body again when it repeats a request by itself.
+    /// Rewinds the body when libcurl repeats a request by itself.
     static let seek: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = {
         context, offset, origin in
         guard offset == 0, origin == SEEK_SET, let transfer = transfer(context) else { return CURL_SEEKFUNC_FAIL }
@@ -72,7 +72,7 @@ enum EngineCallbacks {
             guard let list, let fields = transfer(context)?.prepared.trailers else {
                 return Int32(CURL_TRAILERFUNC_ABORT)
             }
-            // libcurl frees the list that it is given, so it gets a copy.
+            // libcurl frees the list that it gets, so it gets a copy.
             var node = fields.head
             while let current = node {
                 guard let grown = curl_slist_append(list.pointee, current.pointee.data) else {
@@ -84,7 +84,7 @@ enum EngineCallbacks {
             return Int32(CURL_TRAILERFUNC_OK)
         }
 
-    /// libcurl is about to make a TLS connection; without our leave it does not.
+    /// Called before libcurl makes a TLS connection. Curlew may refuse it.
     static let tlsContext:
         @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> CURLcode = {
             _, tls, context in
@@ -115,7 +115,7 @@ enum EngineCallbacks {
                 }
             }
 
-    /// libcurl has a socket: it is connected, unless libcurl goes on at the same end.
+    /// Reports the state of a socket to libcurl: it is connected, unless libcurl connects it itself.
     static let socketOption: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t, curlsocktype) -> Int32 = {
         context, descriptor, _ in
         guard let context else { return CURL_SOCKOPT_ERROR }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// Counts how often libcurl, against the pool's choice, was about to send a request over another connection, or to open
-/// another socket for one that is open. It is refused each time.
+/// Counts the cases in which libcurl, against the pool's choice, was about to use another connection, or to open a
+/// second socket for an open one. Curlew rejects each attempt.
 enum EngineGuards {
     private static let wrongConnections = Atomic(0)
     private static let needlessSockets = Atomic(0)
 
-    /// The number of refusals so far, in the whole process.
+    /// The number of rejections so far, in the process.
     static var count: Int {
         wrongConnections.load(ordering: .relaxed) + needlessSockets.load(ordering: .relaxed)
     }

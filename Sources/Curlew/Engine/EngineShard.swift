@@ -1,24 +1,25 @@
 internal import CLibcurl
 
-/// A multi handle of libcurl's, with a part of an engine's connections.
+/// A libcurl multi handle with a part of an engine's connections.
 ///
-/// libcurl looks through all connections of a multi handle at the end of each exchange, and once a second asks the system about each
-/// that is idle. So each multi handle has few. Not `Sendable`: it never leaves its loop's thread.
+/// libcurl searches all connections of a multi handle at the end of each exchange, and checks each idle one once a
+/// second with a system call. So each multi handle has few. `EngineShard` is not `Sendable`: it never leaves its loop's
+/// thread.
 final class EngineShard: LoopTimer {
-    /// The most connections of a multi handle.
+    /// The greatest number of connections of a multi handle.
     static let connectionLimit = 64
 
     unowned let multi: MultiHandle
     let core: LoopCore
     private var raw: UnsafeMutableRawPointer?
     @exclusivity(unchecked) var connectionCount = 0
-    /// True if libcurl has worked since its messages were read.
+    /// True if libcurl was called since its messages were read.
     @exclusivity(unchecked) private var hasActed = false
 
-    /// In milliseconds: longer than anything waits, and short enough to count in nanoseconds.
+    /// The longest wait in milliseconds: longer than every timeout, and short enough to convert to nanoseconds.
     private static let longestWait = 1 << 40
 
-    /// - Throws: ``CurlewError`` if libcurl has no memory, or refuses an option.
+    /// - Throws: ``CurlewError`` if libcurl has no memory, or rejects an option.
     init(multi: MultiHandle) throws {
         guard let raw = curl_multi_init() else {
             throw CurlewError(.resourcesExhausted, "no memory for a multi handle")
@@ -33,7 +34,7 @@ final class EngineShard: LoopTimer {
         try check(curlew_multi_set_timer(raw, EngineCallbacks.timer))
         try check(curlew_multi_set_pointer(raw, CURLMOPT_TIMERDATA, own))
         try check(curlew_multi_set_long(raw, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)))
-        // The limits are the pool's.
+        // The pool sets the limits.
         try check(curlew_multi_set_long(raw, CURLMOPT_MAXCONNECTS, 1_000_000))
         try check(curlew_multi_set_long(raw, CURLMOPT_MAX_CONCURRENT_STREAMS, Int(Int32.max)))
     }
@@ -60,7 +61,7 @@ final class EngineShard: LoopTimer {
 
     func remove(_ easy: EasyHandle) { if let raw { curl_multi_remove_handle(raw, easy.raw) } }
 
-    /// Lets libcurl work on a socket.
+    /// Calls libcurl for events of a socket.
     func act(on descriptor: Int32, _ action: Int32) {
         guard let raw else { return }
         var running: Int32 = 0
@@ -68,7 +69,7 @@ final class EngineShard: LoopTimer {
         noteWork()
     }
 
-    /// Something may have been finished.
+    /// Records that transfers may have ended.
     func noteWork() {
         if !hasActed {
             hasActed = true
@@ -76,7 +77,7 @@ final class EngineShard: LoopTimer {
         }
     }
 
-    /// Reads which transfers libcurl is done with.
+    /// Reads the transfers that libcurl has ended.
     func collect(_ body: (EasyHandle, CURLcode) -> Void) {
         hasActed = false
         guard let raw else { return }
@@ -88,8 +89,8 @@ final class EngineShard: LoopTimer {
         }
     }
 
-    /// libcurl's own timer. It does not ask for it again if it fires before its time by its own clock, which may be by the time that
-    /// a turn of the loop takes. So it is asked.
+    /// Runs libcurl's own timer. libcurl does not set it again if the timer fires too early by libcurl's clock, by up
+    /// to the time of a loop turn. So libcurl is asked for it.
     override func fire() {
         act(on: CURL_SOCKET_TIMEOUT, 0)
         var milliseconds = -1

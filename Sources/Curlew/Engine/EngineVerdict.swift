@@ -4,39 +4,40 @@ internal import Glibc
 /// The result of an attempt that libcurl has ended with an error.
 struct EngineFailure {
     let code: CURLcode
-    /// Its words; empty if it has none.
+    /// libcurl's error text; empty if it has none.
     var text = ""
-    /// The system's error that kept a connection from being made; 0 if it is not known.
+    /// The system error that prevented a connection; 0 if it is unknown.
     var systemError: Int32 = 0
-    /// The status of the proxy's answer to CONNECT; 0 if there was none.
+    /// The status of the proxy's response to CONNECT; 0 without one.
     var tunnelStatus = 0
-    /// What a SOCKS proxy replied.
+    /// The reply code of a SOCKS proxy.
     var proxyReply = CURLPX_OK
-    /// True if something came over the connection that was being made.
+    /// True if bytes arrived over the connection before it was ready.
     var hasProxyAnswered = false
-    /// The TLS connection that was begun for the attempt.
+    /// The TLS connection of the attempt; nil if none was begun.
     var handshake: Handshake?
-    /// True if a GOAWAY was read from the attempt's HTTP/2 connection, and the server has not ended that, or had not when libcurl
-    /// closed it.
+    /// True if libcurl has read a GOAWAY from the attempt's HTTP/2 connection, and the server had not ended the
+    /// connection before libcurl closed it.
     var isAfterGoAway = false
 
     init(_ code: CURLcode) { self.code = code }
 
-    /// True if libcurl has broken the stream: before 8.0 it cannot resume a preface or a stream that it could not send
-    /// at once, and has no words for it, as it has for what the peer does.
+    /// True if libcurl has broken the stream. Before 8.0 it cannot resume a preface or a stream that it could not send
+    /// at once. It then has no error text, in contrast to errors of the peer.
     var isBrokenStream: Bool {
         guard !Engine.resumesStreams, text.isEmpty else { return false }
         return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR
     }
 
-    /// True if the server has not processed the request, as its GOAWAY says (RFC 9113 §6.8). libcurl then has no words, as it has
-    /// none for some errors of the connection, after which nobody knows.
+    /// True if the server has not processed the request, according to its GOAWAY (RFC 9113 §6.8). libcurl then has no
+    /// error text. It also has none for some connection errors, after which the state of the request is unknown.
     var isGoAway: Bool { code == CURLE_HTTP2 && text.isEmpty && isAfterGoAway }
 
-    /// libcurl's own words, or its general ones for the code.
+    /// libcurl's specific error text, or its general text for the code.
     var words: String { text.isEmpty ? String(cString: curl_easy_strerror(code)) : text }
 
-    /// That there was no connection. libcurl's own words hold a time, so that no two are the same, and seldom the reason.
+    /// The message of a failed connection. libcurl's own text contains a time, so that no two are equal, and rarely the
+    /// reason.
     func connectSentence(to place: String) -> String { Self.connectSentence(to: place, systemError) }
 
     static func connectSentence(to place: String, _ systemError: Int32) -> String {
@@ -46,16 +47,18 @@ struct EngineFailure {
     }
 }
 
-/// The error of an attempt, from what libcurl says and from what was seen of it; libcurl takes much for success that is none.
+/// The error of an attempt, from libcurl's result and from Curlew's own observations: libcurl reports success for some
+/// broken responses.
 ///
-/// Pure: it asks neither libcurl nor the system. The article Architecture has the table "What libcurl does, and what we do".
+/// The type is pure: it calls neither libcurl nor the system. The article Architecture has the table "What libcurl
+/// does, and what we do".
 struct EngineVerdict {
     private let request: PreparedRequest
 
     init(_ request: PreparedRequest) { self.request = request }
 
-    /// - Parameter failure: nil if libcurl takes the attempt for a success.
-    /// - Returns: nil if the response is whole.
+    /// - Parameter failure: The failure; nil if libcurl reports success.
+    /// - Returns: nil if the response is complete.
     func error(in attempt: borrowing Attempt, after failure: EngineFailure?) -> CurlewError? {
         guard let failure else { return errorOfSuccess(attempt) }
         if isWhole(attempt, after: failure) { return nil }
@@ -72,9 +75,9 @@ struct EngineVerdict {
         return CurlewError(code(attempt, failure), sentence(attempt, failure))
     }
 
-    /// True if the answer was complete before the attempt failed, as when a server answers, and then resets the stream
-    /// or the connection that a request body is still going out on. From 8.2 on libcurl also fails when the end of the
-    /// request, which it then has been given, ends an HTTP/2 stream whose answer has ended before.
+    /// True if the response was complete before the attempt failed. For example, a server responds, and then resets the
+    /// stream or the connection while the request body is still being sent. From 8.2 on libcurl also fails if the end
+    /// of the request ends an HTTP/2 stream whose response has already ended.
     private func isWhole(_ attempt: borrowing Attempt, after failure: EngineFailure) -> Bool {
         guard request.hasBody, !attempt.outgoing.isSent || failure.code == CURLE_SEND_ERROR else { return false }
         return attempt.isAnswered || attempt.incoming.isBodyWhole(method: request.method)
@@ -87,7 +90,8 @@ struct EngineVerdict {
                 ? "the connection ended inside the head" : "the connection ended without an answer"
             return CurlewError(.connectionLost, message)
         }
-        // libcurl before 8.0 takes an end of TLS that anybody on the way may have made for the server's.
+        // libcurl before 8.0 accepts any end of the TCP connection, which an attacker may have caused, as the server's
+        // end of TLS.
         if attempt.incoming.endsWithConnection(method: request.method), let handshake = attempt.handshake,
             !handshake.isClosedByPeer
         {
@@ -109,14 +113,14 @@ struct EngineVerdict {
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resourcesExhausted
             default: .connectionFailed
             }
-        // TLS that ends without close_notify; libcurl before 8 takes it for the end of the connection. With HTTP/2 it may have
-        // a frame to send when it finds out.
+        // TLS ended without close_notify; libcurl before 8 reports it as the end of the connection. With HTTP/2 it may
+        // be sending a frame when it detects the end.
         case CURLE_RECV_ERROR where incoming.head != nil && isTruncated(failure),
             CURLE_SEND_ERROR where incoming.head != nil && isTruncated(failure):
             return .responseTruncated
-        // Its decoding of contents is off, so these are transfer codings.
+        // libcurl's content decoding is disabled, so the error concerns transfer codings.
         case CURLE_BAD_CONTENT_ENCODING: return .invalidResponse
-        // An HTTP/2 connection that ends before there is anything of a response to be cut short.
+        // The HTTP/2 connection ended before any part of a response arrived.
         case CURLE_PARTIAL_FILE where stage == .exchanging: return .connectionLost
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
         case CURLE_OUT_OF_MEMORY where stage == .exchanging && incoming.hasBegun, Self.tooLarge:
@@ -128,7 +132,7 @@ struct EngineVerdict {
         case CURLE_HTTP2 where incoming.head == nil && stage == .connecting: return .http2Failed
         default:
             let known = ErrorCode(failure.code)
-            // What libcurl's own reading of an answer ends with has no code that would be worth telling apart.
+            // libcurl's own errors of parsing a response have no distinct codes in Curlew.
             return known == .engineFailed && incoming.hasBegun ? .invalidResponse : known
         }
     }
@@ -164,24 +168,24 @@ struct EngineVerdict {
 
     private var place: String { request.place }
 
-    /// `CURLE_TOO_LARGE`, which 7.88's header does not know yet.
+    /// The code `CURLE_TOO_LARGE`, which the header of 7.88 does not have.
     fileprivate static let tooLarge = CURLcode(rawValue: 100)
 }
 
-/// The error of an attempt that a proxy has failed, or that could not reach its proxy.
+/// The error of an attempt that failed at its proxy, or could not reach it.
 private struct ProxyVerdict {
     private let request: PreparedRequest
     private let proxy: Proxy
     private var place: String { "the proxy \(proxy.host):\(proxy.port)" }
 
-    /// - Returns: nil if the request goes through no proxy.
+    /// - Returns: nil if the request uses no proxy.
     init?(_ request: PreparedRequest) {
         guard let proxy = request.options.values.proxy else { return nil }
         self.request = request
         self.proxy = proxy
     }
 
-    /// - Returns: nil if it was not the proxy.
+    /// - Returns: nil if the proxy is not the cause.
     func error(in attempt: borrowing Attempt, after failure: EngineFailure) -> CurlewError? {
         guard attempt.stage == .connecting, attempt.rejection == nil else { return nil }
         let cause = CurlewError(ErrorCode(failure.code), failure.words)
@@ -206,7 +210,8 @@ private struct ProxyVerdict {
         return isOfProxy ? error(.proxyFailed, "\(place) broke off: \(failure.words)") : nil
     }
 
-    /// libcurl waits for ten bytes of a SOCKS 5 reply, though one with a short name has fewer (RFC 1928 §6).
+    /// The message of a timeout. libcurl waits for ten bytes of a SOCKS 5 reply, but a reply with a short name has
+    /// fewer (RFC 1928 §6).
     private func timeoutSentence(_ failure: EngineFailure) -> String {
         let time = request.timeouts.connect
         guard failure.hasProxyAnswered else { return "no connection through \(place) within \(time)" }
@@ -227,7 +232,7 @@ private struct ProxyVerdict {
         }
     }
 
-    /// What SOCKS 5 proxies reply (RFC 1928 §6), and SOCKS 4 ones.
+    /// The replies of SOCKS 5 proxies (RFC 1928 §6) and SOCKS 4 proxies.
     private static let socksReplies: [UInt32: String] = [
         CURLPX_REPLY_GENERAL_SERVER_FAILURE.rawValue: "general failure",
         CURLPX_REPLY_NOT_ALLOWED.rawValue: "not allowed by its rules",
@@ -242,7 +247,7 @@ private struct ProxyVerdict {
         CURLPX_BAD_VERSION.rawValue: "it speaks another version",
     ]
 
-    /// True if bytes were missing or wrong, where until then only the proxy could have sent any.
+    /// True if bytes were missing or invalid while only the proxy could have sent them.
     private static func isBreak(_ result: CURLcode) -> Bool {
         switch result {
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_OUT_OF_MEMORY, CURLE_WEIRD_SERVER_REPLY,

@@ -1,8 +1,8 @@
 internal import CLibcurl
 
 extension ErrorCode {
-    /// Our code for one of libcurl's. What only other protocols than HTTP can yield, and mistakes of ours in using the
-    /// engine, become ``ErrorCode/engineFailed``. The documentation's table "Error codes" lists the same.
+    /// Curlew's code for a code of libcurl. Codes of other protocols than HTTP, and codes of errors in the use of
+    /// libcurl, become ``ErrorCode/engineFailed``. The documentation's table "Error codes" lists the same.
     init(_ code: CURLcode) {
         self = Self.table[code.rawValue] ?? .engineFailed
     }

@@ -1,17 +1,17 @@
-/// One thread that carries transfers: sockets, timers and, for those who ask for it, Swift tasks.
+/// A thread that runs transfers: sockets, timers and, on request, Swift tasks.
 ///
-/// Sessions use ``shared`` unless they are given loops of their own. A loop ends by itself when nobody holds it any more
-/// and the sessions on it are gone.
+/// Sessions use ``shared`` unless they get their own loops. A loop ends by itself after its last reference and all its
+/// sessions are gone.
 ///
-/// It is a task executor, so that a caller may run on it and reach a transfer without changing threads. Code that runs
-/// there must not block:
+/// The loop is a task executor, so that a caller may run on it and reach a transfer without a change of threads. Code
+/// on the loop must not block:
 /// ```swift
 /// try await withTaskExecutorPreference(loop) { try await session.get("status") }
 /// ```
 public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
     let core: LoopCore
 
-    /// Starts a loop.
+    /// Makes and starts a loop.
     /// - Parameter name: The thread's name, of which the first 15 bytes are used.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted``.
     public init(name: String = "curlew-loop") throws {
@@ -23,7 +23,7 @@ public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
 
     private static let sharedResult = Result { try CurlewEventLoop() }
 
-    /// The loop that sessions use by default; it lives as long as the process.
+    /// The loop that sessions use by default. It lives as long as the process.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if it could not be started.
     public static var shared: CurlewEventLoop {
         get throws { try sharedResult.get() }
@@ -33,8 +33,7 @@ public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
 
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { core.asUnownedSerialExecutor() }
 
-    /// The loop itself, not its core: the runtime retains the executor that it is given, and releases the one that this
-    /// names.
+    /// The executor is the loop itself, not its core: the runtime retains and releases the object that this names.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     /// True if the caller runs on the loop.
@@ -49,7 +48,7 @@ protocol LoopActor: Actor {
 }
 
 extension LoopActor {
-    /// Calls the actor from code that runs on its loop already.
+    /// Calls the actor from code that already runs on its loop.
     nonisolated func enter<Argument, Result>(
         _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
     ) -> Result {
@@ -62,9 +61,9 @@ extension LoopActor {
     }
 }
 
-/// A value on its way to code on the same thread.
+/// A value that is passed to code on the same thread.
 ///
-/// `@unchecked Sendable`: it leaves the thread of its loop nowhere between.
+/// `@unchecked Sendable`: the value never leaves its loop's thread.
 private struct Carried<Value>: @unchecked Sendable {
     let value: Value
 }

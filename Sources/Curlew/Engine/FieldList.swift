@@ -1,9 +1,9 @@
 internal import CLibcurl
 internal import HTTPTypes
 
-/// A `curl_slist` of field lines. Written before it is shared, then only read; freed at the end.
+/// A `curl_slist` of field lines. It is built before it is shared, then only read, and freed at the end.
 ///
-/// `@unchecked Sendable`: nothing changes it after it was built.
+/// `@unchecked Sendable`: no code changes it after it was built.
 final class FieldList: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var head: UnsafeMutablePointer<curl_slist>?
     @exclusivity(unchecked) private var last: UnsafeMutablePointer<curl_slist>?
@@ -11,14 +11,14 @@ final class FieldList: @unchecked Sendable {
 
     deinit { curl_slist_free_all(head) }
 
-    /// Adds one line of text that was checked before.
+    /// Adds a line of text that was already checked.
     func append(line: String) throws {
         try line.withCString { try append(pointer: $0) }
     }
 
-    /// Adds a field, its value without the blanks around it: HTTP/2 has no place for them (RFC 9113 §8.2.1), and for HTTP/1.1 they are
-    /// not part of the value (RFC 9110 §5.5). An empty value is written as libcurl wants it (`Name;`), or it would drop the field.
-    /// Trailers have a parser of their own there, which wants a colon and a space.
+    /// Adds a field. Whitespace around its value is removed: HTTP/2 forbids it (RFC 9113 §8.2.1), and in HTTP/1.1 it is
+    /// not part of the value (RFC 9110 §5.5). An empty value has libcurl's form (`Name;`); otherwise libcurl would drop
+    /// the field. libcurl has another parser for trailers, which requires a colon and a space.
     func append(_ field: HTTPField, isTrailer: Bool = false) throws {
         scratch.removeAll(keepingCapacity: true)
         var name = field.name.rawName
@@ -40,7 +40,7 @@ final class FieldList: @unchecked Sendable {
     }
 
     private func append(pointer: UnsafePointer<CChar>?) throws {
-        // Appending to the last node instead of the first keeps libcurl from walking the list each time.
+        // Appending to the last node saves libcurl a walk through the list.
         guard let node = curl_slist_append(nil, pointer) else {
             throw CurlewError(.resourcesExhausted, "no memory for a field")
         }

@@ -1,8 +1,8 @@
 internal import HTTPTypes
 
-/// The lists of fields that requests of a session have had lately: most requests have the same few.
+/// The recent field lists of a session's requests: most requests have the same few.
 ///
-/// Kept are lists of the ``names`` alone, which hold nothing secret and do not change how a request is sent.
+/// Only lists that consist of ``names`` are kept. These fields are not secret and do not change how a request is sent.
 final class FieldListCache: Sendable {
     private struct Entry {
         let fields: [HTTPField]
@@ -13,7 +13,7 @@ final class FieldListCache: Sendable {
     private static let names: Set<HTTPField.Name> = [.accept, .acceptEncoding, .acceptLanguage, .userAgent]
     private let entries = Guarded<[Entry]>([])
 
-    /// The list of the same fields, byte for byte.
+    /// The list with the same fields, byte for byte.
     func list(of fields: HTTPFields) -> FieldList? {
         entries.withLock { entries in
             for entry in entries where Self.areSame(entry.fields, fields) { return entry.list }
@@ -33,12 +33,12 @@ final class FieldListCache: Sendable {
         return true
     }
 
-    /// Keeps a list, in the place of the oldest if there are enough.
+    /// Stores a list. In a full cache it replaces the oldest one.
     func insert(_ list: FieldList, of fields: HTTPFields) {
         guard fields.allSatisfy({ Self.names.contains($0.name) }) else { return }
         let entry = Entry(fields: Array(fields), list: list)
         entries.withLock { entries in
-            // Another thread may have been first.
+            // Another thread may have stored the list first.
             guard !entries.contains(where: { Self.areSame($0.fields, fields) }) else { return }
             if entries.count == Self.limit { entries.removeFirst() }
             entries.append(entry)

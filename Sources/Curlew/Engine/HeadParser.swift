@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
-/// Checks the head of a response as its lines arrive from the engine, which passes on much that RFC 9112 forbids.
+/// Checks the head of a response as its lines arrive from libcurl, which accepts many heads that RFC 9112 forbids.
 ///
-/// A pure machine: lines in, an ``Event`` out; it performs nothing.
+/// The type is a pure state machine: it turns lines into events, and performs no I/O.
 struct HeadParser {
     enum Event {
-        /// Nothing to do yet.
+        /// The head needs further lines.
         case more
         /// An interim response (1xx) is complete.
         case interim(HTTPResponse)
@@ -13,13 +13,13 @@ struct HeadParser {
         case head(HTTPResponse)
         /// The trailers, if any, are complete.
         case trailers(HTTPFields)
-        /// The answer cannot be used.
+        /// The response cannot be used.
         case invalid(ErrorCode, String)
     }
 
     private enum Part { case statusLine, fields, trailers }
 
-    /// More would not fit into `HTTPFields`.
+    /// The capacity of `HTTPFields`.
     private static let fieldLimit = 60_000
 
     private let limits: CurlewResponse.Limits
@@ -27,36 +27,36 @@ struct HeadParser {
     /// The status of the newest head.
     private(set) var status = 0
     private var reason = ""
-    // Not yet `HTTPFields`, whose `append` is a good deal slower than an array's.
+    // An array instead of `HTTPFields`, whose `append` is much slower.
     private var fields: [HTTPField] = []
-    /// The value of the last field while folded lines add to it, so that each costs what it brings and no more.
+    /// The value of the last field while folded lines extend it. The cost of a fold is thus linear in its length.
     private var foldedValue: [UInt8]?
     private var foldCount = 0
     private var bytes = 0
 
-    // What the head has in common with one that was read before.
+    // State of the comparison with a cached head.
     private let cache: ResponseHeadCache
     private var cached: CachedHead?
-    /// The number of its lines, from the first, that are the cached head's. They are not in `fields` while all of them
-    /// are.
+    /// The number of leading lines that equal those of the cached head. These fields are in `fields` only after a
+    /// difference was found.
     private var matchedLineCount = 0
     private var isMatchingCache = false
     private var lines = FieldLines()
 
     /// The version on the status line.
     private(set) var version = HTTPProtocolVersion.http11
-    /// What the fields say about the body's framing.
+    /// The framing of the body, as the fields declare it.
     private(set) var framing = BodyFraming()
-    /// True if the empty line that ends the final head was seen.
+    /// True if the empty line at the end of the final head has arrived.
     var isComplete: Bool { part == .trailers }
-    /// True if `line`, the next one, is folded though there is no field before it.
+    /// True if `line`, the next one, is folded although no field precedes it.
     func isFoldedFirst(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let first = line.first, first == .space || first == .tab else { return false }
         return !hasField
     }
     /// True if the head has a field so far.
     var hasField: Bool { matchedLineCount > 0 || !fields.isEmpty }
-    /// True if any line has come.
+    /// True if any line has arrived.
     private(set) var hasBegun = false
 
     init(limits: CurlewResponse.Limits, cache: ResponseHeadCache) {
@@ -64,7 +64,7 @@ struct HeadParser {
         self.cache = cache
     }
 
-    /// Takes one line, its end of line included.
+    /// Parses one line, including its line end.
     mutating func take(_ line: UnsafeRawBufferPointer) -> Event {
         hasBegun = true
         bytes += line.count
@@ -79,7 +79,8 @@ struct HeadParser {
         }
     }
 
-    /// Takes a line of trailers. libcurl (7.88) joins those that arrived while the transfer was paused: then there are several.
+    /// Parses a line of trailers. libcurl (7.88) joins lines that arrived while the transfer was paused, so there may
+    /// be several.
     private mutating func takeTrailers(_ lines: UnsafeRawBufferPointer) -> Event {
         var start = 0
         while start < lines.count {
@@ -93,7 +94,7 @@ struct HeadParser {
         return .more
     }
 
-    /// The fields so far: also of trailers that are not finished, as HTTP/2 has no empty line after them.
+    /// Returns the fields so far. Trailers may be unterminated, because HTTP/2 has no empty line after them.
     mutating func takeFields() -> HTTPFields {
         endFold()
         foldCount = 0
@@ -106,7 +107,7 @@ struct HeadParser {
         guard let (version, status, reason) = StatusLine.read(line) else {
             return .invalid(.invalidResponse, "the status line is not one of HTTP/1.0, HTTP/1.1 or HTTP/2")
         }
-        // Nobody has defined the statuses from 600 on, and some servers use them.
+        // No standard defines the statuses from 600 on, but some servers use them.
         guard status >= 100 else {
             return .invalid(.invalidResponse, "the status \(status) is out of range")
         }
@@ -148,9 +149,9 @@ struct HeadParser {
         return .more
     }
 
-    // MARK: Heads that were read before
+    // MARK: Cached heads
 
-    /// True if this line, and all before it, are the cached head's.
+    /// True if this line and all lines before it equal the cached head's.
     private mutating func matchesCache(_ line: UnsafeRawBufferPointer) -> Bool {
         if matchedLineCount == 0, fields.isEmpty, lines.count == 0 {
             cached = cache.head(status: status, firstLine: line)
@@ -162,7 +163,7 @@ struct HeadParser {
         return true
     }
 
-    /// From here on the head is one of its own: takes over the fields that it shares.
+    /// Ends the comparison after a difference: copies the fields before it.
     private mutating func endMatching() -> String? {
         isMatchingCache = false
         guard let cached else { return nil }
@@ -174,7 +175,7 @@ struct HeadParser {
         return nil
     }
 
-    /// Takes a field that was checked when it came the first time.
+    /// Appends a field that was checked when it first arrived.
     private mutating func take(_ field: HTTPField) -> Event {
         if BodyFraming.matters(field.name),
             let problem = field.withUnsafeBytesOfValue({ framing.note(field.name, UnsafeRawBufferPointer($0)) })
@@ -185,7 +186,7 @@ struct HeadParser {
         return .more
     }
 
-    /// The response that the head makes, from what is cached if it says the same.
+    /// The response of the head; the cached one if it is equal.
     private mutating func makeResponse() -> HTTPResponse {
         defer {
             cached = nil
@@ -208,12 +209,12 @@ struct HeadParser {
         return made
     }
 
-    /// The fields so far. Changing those of a head that differs in few is quicker than making new ones.
+    /// Returns the fields so far. Changing a few fields of a similar head is faster than making new ones.
     private mutating func takeFields(like cached: CachedHead?) -> HTTPFields {
         guard let cached, cached.count == fields.count, lines.count == fields.count else { return takeFields() }
         var changed = cached.response.headerFields
         for index in fields.indices where !cached.isSame(lines, at: index) {
-            // Names are equal whatever their case, and then would keep the case of the cached head.
+            // Names are equal regardless of their case; the response would then have the case of the cached head.
             guard changed[index].name.rawName == fields[index].name.rawName else { return takeFields() }
             changed[index] = fields[index]
         }
@@ -221,7 +222,7 @@ struct HeadParser {
         return changed
     }
 
-    /// A line folded by an old server: its text belongs to the field before (RFC 9112 §5.2).
+    /// Parses a line folded by an old server: its text extends the field before (RFC 9112 §5.2).
     private mutating func takeFold(_ line: UnsafeRawBufferPointer) -> Event {
         guard let last = fields.last else { return .invalid(.invalidResponse, "the first field line is folded") }
         guard !BodyFraming.decidesLength(last.name) else {
@@ -238,7 +239,7 @@ struct HeadParser {
         return .more
     }
 
-    /// The line that comes is not folded: the value of the last field is whole.
+    /// Ends a folded field, because the next line is not folded.
     private mutating func endFold() {
         guard let value = foldedValue, let last = fields.last else { return }
         fields[fields.count - 1] = HTTPField(name: last.name, lenientValue: value)
@@ -258,8 +259,8 @@ struct HeadParser {
         return .head(response)
     }
 
-    /// True if a value is kept: control characters do no harm in most. A challenge is answered with words of its own,
-    /// by libcurl itself for some schemes, and what is sent may hold none.
+    /// True if a value is accepted. Control characters are harmless in most fields. The answer to a challenge contains
+    /// parts of the challenge, in some schemes written by libcurl itself, and a sent field must contain none.
     private static func isTaken(_ value: UnsafeRawBufferPointer, of name: HTTPField.Name) -> Bool {
         if value.allSatisfy(\.isFieldValueByte) { return true }
         guard name != .wwwAuthenticate, name != .proxyAuthenticate else { return false }
@@ -283,7 +284,7 @@ struct HeadParser {
 }
 
 extension HTTPFields {
-    /// The fields in one step.
+    /// Makes the fields in one step.
     init(all fields: [HTTPField]) {
         self.init()
         replaceSubrange(0..<0, with: fields)
@@ -292,7 +293,7 @@ extension HTTPFields {
 
 /// The first line of a response (RFC 9112 §4).
 enum StatusLine {
-    /// Reads a line without its end. HTTP/2's stands for the `:status` field and has no reason.
+    /// Parses a line without its line end. A line of HTTP/2 represents the field `:status` and has no reason.
     static func read(_ line: UnsafeRawBufferPointer) -> (HTTPProtocolVersion, status: Int, reason: String)? {
         guard line.count >= 8, line[0] == UInt8(ascii: "H"), line[1] == UInt8(ascii: "T"), line[2] == UInt8(ascii: "T"),
             line[3] == UInt8(ascii: "P"), line[4] == .slash
@@ -318,7 +319,7 @@ enum StatusLine {
         return (version, status, text(of: reason))
     }
 
-    /// A reason is ISO 8859-1, if it is not ASCII.
+    /// Decodes a reason as ISO 8859-1, unless it is ASCII.
     private static func text(of reason: UnsafeRawBufferPointer.SubSequence) -> String {
         guard reason.contains(where: { $0 >= 0x80 }) else { return String(decoding: reason, as: UTF8.self) }
         return String(String.UnicodeScalarView(reason.map { Unicode.Scalar($0) }))

@@ -2,23 +2,23 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// The loop itself: one thread, one epoll, the queue of work handed to it, its timers.
+/// The event loop: one thread, one epoll, a queue of submitted work, and timers.
 ///
-/// While the thread sleeps, a caller's thread may run the loop for a moment (``start(_:)``). Whatever belongs to the loop
-/// is touched by the thread alone that runs it, which holds `ownership`.
+/// While the thread sleeps, a caller's thread may run the loop briefly (``start(_:)``). Only the thread that runs the
+/// loop, which holds `ownership`, accesses the loop's state.
 ///
-/// The thread keeps the core alive; ``CurlewEventLoop`` is the handle whose end stops it. The thread ends when the handle is
-/// gone, no multi handle is attached and no work is left.
+/// The thread keeps the core alive; the end of its ``CurlewEventLoop`` stops it. The thread ends after the event loop
+/// is released, no multi handle is attached and no work is left.
 ///
-/// `@unchecked Sendable`: what several threads touch at a time is under `lock`; the rest is under `ownership`.
+/// `@unchecked Sendable`: state that several threads access at a time is under `lock`; the rest is under `ownership`.
 final class LoopCore: SerialExecutor, @unchecked Sendable {
-    /// At most so much work runs before sockets are looked at again, and so many sockets before work is.
+    /// The greatest number of work items before sockets are checked again, and of sockets before work runs.
     static let batchLimit = 256
-    /// So often at most sockets are looked at again before observers are notified.
+    /// The greatest number of further socket checks before observers are notified.
     private static let drainLimit = 4
-    /// A caller's thread runs the loop only while fewer exchanges than this are under way.
+    /// A caller's thread runs the loop only below this number of running exchanges.
     private static let entryLimit = 4
-    /// A queue that has grown larger gives its memory back when it is empty.
+    /// The capacity above which an empty queue releases its memory.
     private static let keptCapacity = 4096
 
     private let lock = Lock()
@@ -28,42 +28,42 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     private var isStopping = false
     private var attachments = 0
 
-    /// Held by the thread that runs the loop.
+    /// The lock of the thread that runs the loop.
     private let ownership = Lock()
-    /// The thread that runs the loop; 0 if none does.
+    /// The thread that runs the loop; 0 for none.
     private let owner = Atomic<pthread_t>(0)
     private var thread = pthread_t()
 
-    /// The executor that names the loop for tasks that prefer it; the reference is never followed. Set once, before the
-    /// first job.
+    /// The executor that identifies the loop for tasks that prefer it; the reference is never dereferenced. Set once,
+    /// before the first job.
     var taskExecutor: UnownedTaskExecutor?
 
-    // Of the thread that runs the loop.
+    // State of the thread that runs the loop.
     @exclusivity(unchecked) private var backlog: [LoopWork] = []
     private var backlogHead = 0
     @exclusivity(unchecked) private var local: [LoopWork] = []
-    /// Empty outside of `runLocalBatch`. Two arrays change places, so that none is allocated in a turn.
+    /// The running batch; empty outside of `runLocalBatch`. Two arrays are swapped, so that a turn allocates none.
     @exclusivity(unchecked) private var localBatch: [LoopWork] = []
     @exclusivity(unchecked) var timers = TimerHeap()
-    /// The time as it was when the loop last looked: near enough for limits, and free.
+    /// The time of the loop's last check: accurate enough for limits, and free.
     private(set) var now = Instant.now
-    /// Multi handles with something new for their observers, who are notified at the end of a turn: so the threads that
-    /// wait for them are woken once for many.
+    /// Multi handles with news for their observers, which are notified at the end of a turn. The threads that wait for
+    /// them are then woken once for many events.
     @exclusivity(unchecked) private var pendingNotifications: [MultiHandle] = []
-    /// Empty outside of `notifyObservers`.
+    /// The notified handles; empty outside of `notifyObservers`.
     @exclusivity(unchecked) private var notifications: [MultiHandle] = []
-    /// Those whose engines have been started, and not closed since.
+    /// The multi handles whose engines are started and not closed.
     @exclusivity(unchecked) var engines: [MultiHandle] = []
-    /// The number of exchanges that the engines carry.
+    /// The number of running exchanges of the engines.
     @exclusivity(unchecked) var activeCount = 0
-    /// The moment at which the loop's thread wakes by itself. It may be earlier than the next timer.
+    /// The time at which the loop's thread wakes by itself. It may be earlier than the next timer.
     private var sleepsUntil = Instant.distantFuture
     let poller: Poller
 
     init(name: String) throws {
         poller = try Poller()
         let context = Unmanaged.passRetained(self)
-        // The thread waits for this lock before it does anything, so it sees `thread` set.
+        // The thread waits for this lock first, so it sees `thread` set.
         let status = lock.withLock { startThread(context.toOpaque()) }
         guard status == 0 else {
             context.release()
@@ -82,34 +82,34 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
             }, context)
     }
 
-    // MARK: Handing work over, from any thread
+    // MARK: Submission from any thread
 
     var isCurrent: Bool { owner.load(ordering: .relaxed) == pthread_self() }
 
     /// Runs `block` on the loop, soon and in order.
     func execute(_ block: @escaping @Sendable () -> Void) { submit(.block(block)) }
 
-    /// Has an exchange do something on the loop, soon and in order.
+    /// Makes an exchange perform a command on the loop, soon and in order.
     func send(_ command: Transfer.Command, to transfer: Transfer) { submit(.command(command, transfer)) }
 
-    /// Starts an exchange: at once in the caller's thread if the loop sleeps, else soon and in order.
+    /// Starts an exchange: immediately in the caller's thread if the loop sleeps, otherwise soon and in order.
     func start(_ transfer: Transfer) {
         guard owner.load(ordering: .relaxed) == 0, enter(toStart: transfer) else {
             return submit(.command(.start, transfer))
         }
     }
 
-    /// Runs the loop in the caller's thread until the request is written. That saves waking the loop's thread, half of what
-    /// a request by itself takes. With several exchanges under way the loop is awake anyway, and serves many in a turn.
-    /// New connections, tasks and nearer timers are left to the loop's thread.
+    /// Runs the loop in the caller's thread until the request is written. That saves waking the loop's thread, which is
+    /// half of the time of a single request. With several running exchanges the loop is awake anyway, and serves many
+    /// in a turn. New connections, tasks and nearer timers are left to the loop's thread.
     /// - Returns: False if another thread runs the loop, or is about to.
     private func enter(toStart transfer: Transfer) -> Bool {
         var wakes = false
         let hasEntered = ownership.withLockIfAvailable {
-            // The queue of a loop that sleeps is empty: nothing is overtaken.
+            // The queue of a sleeping loop is empty, so no other work is overtaken.
             guard activeCount < Self.entryLimit, lock.withLock({ isAsleep }) else { return false }
             let moment = Instant.now
-            // A loop that is late looks at its sockets before it judges what has taken too long.
+            // A late loop checks its sockets before it judges timeouts.
             guard timers.nextDeadline > moment else { return false }
             now = moment
             owner.store(pthread_self(), ordering: .relaxed)
@@ -122,7 +122,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
             let isNearer = timers.nextDeadline < sleepsUntil
             wakes = lock.withLock {
                 let wakes = !local.isEmpty || !pendingNotifications.isEmpty || isNearer || isStopping
-                // The next caller does not overtake what is left to the loop's thread.
+                // The next caller must not overtake work that is left to the loop's thread.
                 if wakes { isAsleep = false }
                 return wakes
             }
@@ -153,7 +153,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     func checkIsolated() { precondition(isCurrent, "not on the event loop") }
 
-    /// Ends the thread once nothing is attached and nothing is left to do.
+    /// Ends the thread once no handle is attached and no work is left.
     func stop() {
         let wakes = lock.withLock {
             isStopping = true
@@ -163,12 +163,12 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         if wakes { poller.wake() }
     }
 
-    /// Keeps the thread alive until `detach`: what is attached has handles that only this thread may close.
+    /// Keeps the thread alive until `detach`, because only this thread may close the attached handles.
     func attach() { lock.withLock { attachments += 1 } }
 
     func detach() { lock.withLock { attachments -= 1 } }
 
-    // MARK: The thread
+    // MARK: Thread
 
     private func run() {
         lock.withLock {}  // until `thread` is set
@@ -189,8 +189,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// A turn: the sockets that are ready, what was handed over, timers, sockets that have become ready meanwhile, and last
-    /// the observers, when nothing of libcurl's is on the stack: they may begin, cancel and end transfers.
+    /// Runs a turn: ready sockets, submitted work, timers, and sockets that have become ready meanwhile. Observers come
+    /// last, when libcurl is not on the stack: they may begin, cancel and end transfers.
     private func turn(_ readySockets: Int) -> Outlook {
         let start = TurnWatch.turnBegins()
         now = .now
@@ -205,11 +205,11 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     private func detachSelf() { pthread_detach(thread) }
 
-    /// Runs a batch of what was handed over, oldest first, and with it what the loop has handed to itself: a task that prefers the
-    /// loop takes a dozen steps for one request, and not each is worth a look at the sockets.
+    /// Runs a batch of submitted work, oldest first, and work that the loop has submitted to itself. A task that
+    /// prefers the loop takes a dozen steps for one request, and not every step justifies a check of the sockets.
     private func runWork() {
         var budget = Self.batchLimit
-        // What is left of it came before what others have handed over since.
+        // The rest of the loop's own work precedes later submissions of other threads.
         runLocalBatch()
         if backlogHead == backlog.count {
             backlog.removeAll(keepingCapacity: backlog.capacity <= Self.keptCapacity)
@@ -226,7 +226,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         runLocalWork()
     }
 
-    /// Runs what the loop has handed to itself, in a budget of its own: it keeps nobody else's work waiting for long.
+    /// Runs the work that the loop has submitted to itself. Its budget is separate, so that other work does not wait
+    /// long.
     private func runLocalWork() {
         var budget = Self.batchLimit
         while !local.isEmpty, budget > 0 {
@@ -257,11 +258,11 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Lets a multi handle notify its observers at the end of the turn.
+    /// Schedules a multi handle to notify its observers at the end of the turn.
     func scheduleNotification(by multi: MultiHandle) { pendingNotifications.append(multi) }
 
-    /// Serves what has become ready meanwhile before anybody is woken: the more observers are notified at once, the fewer
-    /// threads are woken for them. A few rounds at most, so that nobody waits long.
+    /// Serves sockets that have become ready meanwhile, before observers are notified. The more observers are notified
+    /// at once, the fewer threads are woken. The number of rounds is limited, so that no observer waits long.
     private func drainReadySockets() {
         var rounds = 0
         while !pendingNotifications.isEmpty, rounds < Self.drainLimit {
@@ -297,16 +298,16 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     /// The thread's next step after a turn.
     private enum Outlook {
-        /// There is more to be done.
+        /// The loop has more work.
         case busy
-        /// It waits so many milliseconds for sockets or work; -1 is for ever.
+        /// The loop waits this number of milliseconds for sockets or work; -1 means forever.
         case idle(Int32)
         case done
     }
 
     private func outlook() -> Outlook {
         guard local.isEmpty, backlogHead == backlog.count else { return .busy }
-        // A deadline that is gone is kept: the next exchange mostly has a later one, and need not wake the thread.
+        // A removed deadline is kept: the next exchange usually has a later one, and need not wake the thread.
         let deadline = timers.nextDeadline
         if deadline < sleepsUntil || sleepsUntil <= now { sleepsUntil = deadline }
         return lock.withLock {
@@ -323,7 +324,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     }
 }
 
-/// A piece of work for the loop: a job of Swift's, a command to an exchange, or a closure of ours.
+/// A piece of work for the loop: a Swift job, a command to an exchange, or a closure.
 private enum LoopWork {
     case job(UnownedJob)
     case command(Transfer.Command, Transfer)

@@ -3,7 +3,8 @@ internal import Glibc
 
 /// The sockets that libcurl opens, watches and closes.
 extension MultiHandle {
-    /// libcurl has closed a connection without a word. Its number may be that of another socket by now.
+    /// Forgets a connection that libcurl has closed without reporting it. Its descriptor may belong to another socket
+    /// by now.
     func forget(_ connection: Connection) {
         guard knows(connection) else { return }
         core.poller.forget(connection.descriptor, of: connection)
@@ -17,7 +18,7 @@ extension MultiHandle {
 
     func connection(_ descriptor: Int32) -> Connection? { sockets[descriptor] }
 
-    /// Gives libcurl the socket of a connection.
+    /// Gives the socket of a connection to libcurl.
     func handOver(_ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         if let dialled = connection.dialled, !dialled.isConnected {
             return handOver(connection, towards: dialled.peer, place)
@@ -27,7 +28,7 @@ extension MultiHandle {
         return connection.descriptor
     }
 
-    /// Makes a socket that libcurl connects to the other end of a connection which that has closed.
+    /// Makes a socket that libcurl connects to the other end of a connection that libcurl has closed.
     func openAgain(
         _ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>, for transfer: Transfer
     ) -> Int32 {
@@ -36,7 +37,7 @@ extension MultiHandle {
         return handOver(next, towards: peer, place)
     }
 
-    /// Gives libcurl a socket that it connects itself.
+    /// Gives libcurl a socket that libcurl connects itself.
     private func handOver(
         _ connection: Connection, towards peer: SocketAddress, _ place: UnsafeMutablePointer<curl_sockaddr>
     ) -> Int32 {
@@ -80,19 +81,19 @@ extension MultiHandle {
         connection.watch(events)
     }
 
-    /// True if the peer has closed the connection, and all that it had sent was read.
+    /// True if the peer has closed the connection, and all its bytes were read.
     private func hasEnded(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
     }
 
-    /// True if other transfers are on the connection.
+    /// True if other transfers use the connection.
     func isShared(_ connection: Connection, besides transfer: Transfer) -> Bool {
         active.contains { $0 !== transfer && $0.connection === connection }
     }
 
-    /// Something has come over an HTTP/2 connection, which may be the end of a response whose request is not sent yet
-    /// (``Engine/overlooksEndOfStream``).
+    /// Informs transfers of input on an HTTP/2 connection. It may be the end of a response whose request is not
+    /// completely sent (``Engine/overlooksEndOfStream``).
     func lookForEnds(on connection: Connection) {
         for transfer in active where transfer.prepared.hasBody && transfer.connection === connection {
             transfer.connectionHasRead()

@@ -1,32 +1,32 @@
 internal import CLibcurl
 internal import Glibc
 
-/// A multi handle on a loop: the transfers under way, and the turns in which their observers are notified. Which connection carries
-/// a transfer, its ``ConnectionPool`` decides.
+/// The running transfers of an engine on a loop, and the turns in which their observers are notified. The
+/// ``ConnectionPool`` chooses the connection of a transfer.
 ///
-/// `@unchecked Sendable`: it is made anywhere, and from then on touched on its loop's thread alone.
+/// `@unchecked Sendable`: an instance is made anywhere, and then accessed on its loop's thread only.
 final class MultiHandle: @unchecked Sendable {
     let core: LoopCore
     private let limits: ConnectionLimits
     let hygiene: ConnectionHygiene
     @exclusivity(unchecked) private var shards: [EngineShard] = []
-    /// The shards that have worked in this turn.
+    /// The shards that were called in this turn.
     @exclusivity(unchecked) private var acted: [EngineShard] = []
     @exclusivity(unchecked) private var collecting: [EngineShard] = []
     @exclusivity(unchecked) private var pool = EasyHandlePool()
     @exclusivity(unchecked) private(set) var active: [Transfer] = []
-    /// Transfers with something new for their observers, and those whose observers are being notified.
+    /// Transfers with news for their observers, and transfers whose observers are being notified.
     @exclusivity(unchecked) private var changed: [Transfer] = []
     @exclusivity(unchecked) private var notifying: [Transfer] = []
     @exclusivity(unchecked) private var isNotificationScheduled = false
     private var hasEmptyShard = false
     private(set) var isClosed = false
-    /// True if it only waits for its transfers to end.
+    /// True if the handle only waits for its transfers to end.
     private var isRetired = false
 
     /// The sockets that libcurl has.
     @exclusivity(unchecked) var sockets = ConnectionTable()
-    /// The handle that connections are closed with.
+    /// The handle for closing connections.
     private var closer: EasyHandle?
     @exclusivity(unchecked) private var madePool: ConnectionPool?
 
@@ -37,22 +37,23 @@ final class MultiHandle: @unchecked Sendable {
         return made
     }
 
-    /// The limit that the session's transfers share; nil if there is none.
+    /// The rate limit that the session's transfers share; nil without a limit.
     var rate: SharedRate?
 
-    /// Bytes of bodies given to the engine so far; it may wrap.
+    /// The bytes of bodies given to libcurl so far; the count may wrap.
     var uploadedBytes = 0
 
     private let idleTimer = IdleTimer()
     private var idleSince = Instant(nanoseconds: 0)
 
-    /// The most slots that a list keeps while it is empty.
+    /// The greatest capacity that an empty list keeps.
     private static let keptCapacity = 4096
 
-    /// For so long a connection waits for another request, whose HEADERS would take along the reset that it owes.
+    /// The time for which an idle connection waits for another request, whose HEADERS would also send the pending
+    /// reset.
     private static let resetPatience: Int64 = 1_000_000_000
 
-    /// - Throws: ``CurlewError`` if the engine cannot be used.
+    /// - Throws: ``CurlewError`` if libcurl cannot be used.
     init(core: LoopCore, limits: ConnectionLimits) throws {
         try Engine.start()
         self.core = core
@@ -62,19 +63,19 @@ final class MultiHandle: @unchecked Sendable {
     }
 
     deinit {
-        // Only one that was never used gets here without `close`.
+        // Only an unused handle is released without `close`.
         if !isClosed { core.detach() }
     }
 
     // MARK: Transfers
 
-    /// The number of transfers under way.
+    /// The number of running transfers.
     var activeCount: Int { active.count }
 
     /// The number of open connections, idle ones included.
     var connectionCount: Int { madePool?.count ?? 0 }
 
-    /// Transfers that wait for a connection, those that have one, and connections in use, idle and on their way.
+    /// The number of waiting transfers, of transfers with a connection, and of active, idle and pending connections.
     struct Figures {
         var waiting = 0
         var streams = 0
@@ -83,14 +84,14 @@ final class MultiHandle: @unchecked Sendable {
         var pending = 0
     }
 
-    /// The figures of this moment.
+    /// The present counts.
     var figures: Figures {
         var figures = madePool?.figures ?? Figures()
         figures.streams = active.count { $0.connection?.isUsed == true }
         return figures
     }
 
-    /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
+    /// Begins an attempt of `transfer`: gives it a handle and adds the handle to libcurl.
     func begin(_ transfer: Transfer) throws {
         guard let shard = transfer.connection?.shard else {
             throw CurlewError(.engineFailed, "an exchange has no connection")
@@ -110,7 +111,7 @@ final class MultiHandle: @unchecked Sendable {
         core.activeCount += 1
     }
 
-    /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.
+    /// Removes an attempt from libcurl, which closes its connection unless the exchange was complete.
     func end(_ transfer: Transfer, _ easy: EasyHandle) {
         guard transfer.position >= 0 else { return }
         if let moved = active.remove(swappingAt: transfer.position) { moved.position = transfer.position }
@@ -126,10 +127,10 @@ final class MultiHandle: @unchecked Sendable {
         if !isClosed { pool.put(easy) }
     }
 
-    // MARK: Notifying
+    // MARK: Notifications
 
-    /// Notes that a transfer has something new for its observer, who is notified at the end of the turn: this may be inside one
-    /// of libcurl's callbacks, and more may come in this turn.
+    /// Records that a transfer has news for its observer. The observer is notified at the end of the turn, because this
+    /// may be inside one of libcurl's callbacks, and more news may follow in this turn.
     func markChanged(_ transfer: Transfer) {
         guard !transfer.isChanged else { return }
         transfer.isChanged = true
@@ -137,14 +138,14 @@ final class MultiHandle: @unchecked Sendable {
         scheduleNotification()
     }
 
-    /// Notes that the engine has worked, and may have finished something.
+    /// Records that libcurl was called, so that transfers may have ended.
     func scheduleNotification() {
         guard !isNotificationScheduled else { return }
         isNotificationScheduled = true
         core.scheduleNotification(by: self)
     }
 
-    /// Collects what the engine has finished and notifies the observers of what is new.
+    /// Collects the transfers that libcurl has ended, and notifies the observers of all changes.
     func notifyObservers() {
         isNotificationScheduled = false
         collect()
@@ -164,13 +165,13 @@ final class MultiHandle: @unchecked Sendable {
         collecting.removeAll(keepingCapacity: true)
     }
 
-    /// Learns of what libcurl has finished where a transfer is, that itself perhaps among it.
+    /// Collects the ended transfers of a transfer's shard; this transfer may be among them.
     func collectFinished(of transfer: Transfer) {
         guard transfer.position >= 0 else { return }
         transfer.connection?.shard?.collect { easy, result in easy.transfer?.engineFinished(result) }
     }
 
-    /// A shard has worked, and may have finished something.
+    /// Records that a shard was called, so that its transfers may have ended.
     func hasActed(_ shard: EngineShard) {
         acted.append(shard)
         scheduleNotification()
@@ -178,7 +179,7 @@ final class MultiHandle: @unchecked Sendable {
 
     // MARK: Multi handles
 
-    /// A multi handle that has room for one more connection.
+    /// Returns a multi handle with room for a further connection.
     func shardWithRoom() throws -> EngineShard {
         guard !isClosed else { throw CurlewError(.sessionInvalidated, "the session has ended") }
         if let shard = shards.last(where: { $0.connectionCount < EngineShard.connectionLimit }) { return shard }
@@ -188,7 +189,7 @@ final class MultiHandle: @unchecked Sendable {
         return made
     }
 
-    /// Frees the multi handles that have no connection any more, but for one.
+    /// Frees the multi handles without connections, except for one.
     private func freeEmptyShards() {
         hasEmptyShard = false
         guard shards.count > 1 else { return }
@@ -203,9 +204,9 @@ final class MultiHandle: @unchecked Sendable {
         }
     }
 
-    // MARK: Connections that end
+    // MARK: Ended connections
 
-    /// libcurl has closed a connection.
+    /// Records that libcurl has closed a connection.
     func noteClosed(_ connection: Connection) {
         connections.noteClosed(connection)
         guard connection.origin != nil, let shard = connection.shard else { return }
@@ -213,7 +214,7 @@ final class MultiHandle: @unchecked Sendable {
         if shard.connectionCount == 0 { hasEmptyShard = true }
     }
 
-    /// Notes that a transfer ended early, so that its peer learns soon that nobody listens any more.
+    /// Records that a transfer ended early. Its peer is then informed soon that no transfer reads the stream.
     func noteDropped(on connection: Connection?) {
         guard let connection, connection.isMultiplexed, mayEnd(connection) else { return }
         guard !connection.isSilent else { return connections.leave(connection) }
@@ -230,12 +231,13 @@ final class MultiHandle: @unchecked Sendable {
         connections.leave(connection)
     }
 
-    /// True if nobody uses the connection.
+    /// True if libcurl has the connection and no exchange uses it.
     func mayEnd(_ connection: Connection) -> Bool { knows(connection) && connection.users == 0 }
 
-    // MARK: Ends
+    // MARK: Shutdown
 
-    /// After a time without any transfer the engine is freed, and with it every idle connection. Called when one has ended.
+    /// Starts the idle time if no transfer is left. After it the engine is freed, with every idle connection. Called
+    /// after each end of a transfer.
     func noteUse() {
         guard active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return }
         idleSince = core.now
@@ -254,8 +256,8 @@ final class MultiHandle: @unchecked Sendable {
         isRetired ? idleSince : idleSince.advanced(by: max(0, limits.idleLifetime.nanosecondsClamped))
     }
 
-    /// Closes every connection, if none is in use.
-    /// - Returns: Whether it had libcurl close any.
+    /// Closes every connection if none is in use.
+    /// - Returns: True if libcurl was made to close its connections.
     @discardableResult
     func closeIdleConnections() -> Bool {
         guard active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return false }
@@ -264,7 +266,7 @@ final class MultiHandle: @unchecked Sendable {
         core.engines.removeAll { $0 === self }
         pool.removeAll()
         closer = nil
-        // libcurl closes its connections, and may set its timer once more.
+        // libcurl closes its connections, and may set its timer again.
         acted = []
         collecting = []
         let ended = shards
@@ -283,9 +285,9 @@ final class MultiHandle: @unchecked Sendable {
         }
     }
 
-    /// Gives up idle connections for a new one, as the process has no descriptor left: those of the loop's sessions that are
-    /// idle as a whole now, else one of this one's.
-    /// - Returns: Whether there are any.
+    /// Closes idle connections for a new one, because the process has no descriptor left. Other sessions on the loop
+    /// that are completely idle come first, then this session's oldest idle connection.
+    /// - Returns: True if a connection was closed.
     func makeRoom() -> Bool {
         var hasRoom = false
         for other in core.engines where other !== self && other.active.isEmpty && other.connectionCount > 0 {
@@ -294,7 +296,7 @@ final class MultiHandle: @unchecked Sendable {
         return hasRoom || connections.closeOldestIdle()
     }
 
-    /// Has libcurl close a connection that nobody uses, at once: a handle finds it by its name, and has nothing to send.
+    /// Makes libcurl close an idle connection immediately: a handle without a request finds it by its name.
     func closeNow(_ connection: Connection) {
         guard let shard = connection.shard, let easy = makeCloser(of: connection), (try? shard.add(easy)) != nil else {
             return connection.giveUp()
@@ -305,7 +307,7 @@ final class MultiHandle: @unchecked Sendable {
         if !connection.isClosed { connection.giveUp() }
     }
 
-    /// The kept handle, or a new one where that cannot take on the options of the connection.
+    /// The kept handle, or a new one if the kept one rejects the options of the connection.
     private func makeCloser(of connection: Connection) -> EasyHandle? {
         if let closer, (try? closer.prepareToClose(connection)) != nil { return closer }
         closer = try? EasyHandle(multi: self)
@@ -313,8 +315,8 @@ final class MultiHandle: @unchecked Sendable {
         return closer
     }
 
-    /// Lets the transfers under way end on their connections, and closes it then, or at once if there are none. No other
-    /// may begin on it.
+    /// Stops new transfers. The running transfers continue on their connections; then the handle is closed, or at once
+    /// without transfers.
     func retire() {
         isRetired = true
         guard !active.isEmpty || (madePool?.waitingCount ?? 0) > 0 else { return close() }
@@ -322,12 +324,12 @@ final class MultiHandle: @unchecked Sendable {
         madePool?.leaveIdle()
     }
 
-    /// Ends the connections whose local address the machine does not have any more, as nothing can arrive there, and what
-    /// is under way on them.
+    /// Ends the connections whose local address the machine has lost, because no byte can arrive there, and their
+    /// transfers.
     func endLost() {
         let lost = sockets.all.filter { $0.origin != nil && !$0.hasLocalAddress }
         guard !lost.isEmpty else { return }
-        // What has ended is not lost.
+        // Transfers that have already ended are collected first, so that they do not fail.
         notifyObservers()
         for connection in lost where knows(connection) {
             for transfer in active where transfer.connection === connection {
@@ -337,7 +339,8 @@ final class MultiHandle: @unchecked Sendable {
         }
     }
 
-    /// Ends every transfer with an error, closes every connection and detaches from the loop. Nothing begins afterwards.
+    /// Ends every transfer with an error, closes every connection and detaches from the loop. No transfer begins
+    /// afterwards.
     func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -1,13 +1,13 @@
-/// What the engine reads a request's body from.
+/// The source of a request's body.
 enum UploadSource {
     case none
     case bytes([UInt8])
     case channel(UploadChannel)
 }
 
-/// The body of one attempt as it is sent, from its first byte on.
+/// The body of an attempt while it is sent, from its first byte on.
 struct OutgoingBody {
-    /// What the engine is given of the body.
+    /// The result of a read by libcurl.
     enum Provided {
         case bytes(Int)
         case end
@@ -15,24 +15,24 @@ struct OutgoingBody {
         case failed(CurlewError)
     }
 
-    /// nil as long as nobody has asked for a byte.
+    /// The source; nil before the first read.
     private var source: UploadSource?
     private let length: Int64?
     private(set) var sentBytes: Int64 = 0
-    /// True if the engine has all of it.
+    /// True if libcurl has the complete body.
     private(set) var isSent = false
 
-    /// - Parameter length: The bytes that were promised; nil if that is not known.
+    /// - Parameter length: The declared length; nil if it is unknown.
     init(length: Int64?) { self.length = length }
 
     var hasSource: Bool { source != nil }
 
     mutating func begin(from source: UploadSource) { self.source = source }
 
-    /// There is nothing to send: libcurl does not ask for a body without bytes.
+    /// Records that the body is empty: libcurl does not read a body without bytes.
     mutating func skip() { isSent = true }
 
-    /// True if there is something to copy, so that a limit of rate has a say.
+    /// True if bytes are left to copy, so that a rate limit applies.
     var hasMore: Bool {
         switch source {
         case nil, .some(.none): false
@@ -77,7 +77,7 @@ struct OutgoingBody {
         return .end
     }
 
-    /// Goes back to the start of the body. A stream is asked for anew.
+    /// Returns to the start of the body. A stream is opened again.
     mutating func rewind() {
         if case .channel(let channel) = source {
             channel.close()
@@ -87,8 +87,8 @@ struct OutgoingBody {
         isSent = false
     }
 
-    /// Lets the producer know that nothing more of it is wanted, and the channel no more of the transfer, which it knows so
-    /// that it can wake it.
+    /// Informs the producer that no more bytes are wanted. The channel releases the transfer, which it holds to wake
+    /// it.
     mutating func close() {
         if case .channel(let channel) = source { channel.close() }
         source = UploadSource.none

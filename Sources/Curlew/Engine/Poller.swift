@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// The one that is called when a socket is ready.
+/// The receiver of a socket's readiness.
 protocol SocketHandler: AnyObject {
     /// Called on the loop. `events` is a mask of ``Readiness``.
     func socketReady(_ descriptor: Int32, events: UInt32)
 }
 
-/// The bits of epoll that matter here.
+/// The relevant bits of epoll.
 enum Readiness {
     static let input = UInt32(curlew_epoll_in)
     static let output = UInt32(curlew_epoll_out)
@@ -15,12 +15,13 @@ enum Readiness {
     static let hangUp = UInt32(curlew_epoll_hang_up)
 }
 
-/// epoll and the eventfd that interrupts it.
+/// The epoll instance of a loop, and the eventfd that interrupts it.
 ///
-/// A socket that nobody is interested in for the moment stays registered: between two requests on a kept connection that
-/// saves two system calls. Should it become ready meanwhile, it is taken out.
+/// A socket stays registered while no events are wanted: between two requests on a kept connection that saves two
+/// system calls. If it becomes ready meanwhile, it is deregistered.
 ///
-/// `@unchecked Sendable`: `wake` touches a descriptor that never changes; all else belongs to the thread that runs the loop.
+/// `@unchecked Sendable`: `wake` uses a descriptor that never changes; all other state belongs to the thread that runs
+/// the loop.
 final class Poller: @unchecked Sendable {
     private struct Watch {
         var handler: (any SocketHandler)?
@@ -34,7 +35,7 @@ final class Poller: @unchecked Sendable {
     @exclusivity(unchecked) private var watches: [Watch] = []
     private let ready: UnsafeMutablePointer<epoll_event>
     private static let wakeToken = UInt64.max
-    /// So many slots at least are added when there are too few.
+    /// The smallest number of slots that are added at a time.
     private static let growth = 64
 
     init() throws {
@@ -63,19 +64,20 @@ final class Poller: @unchecked Sendable {
         ready.deallocate()
     }
 
-    /// Interrupts `poll`. From any thread.
+    /// Interrupts `wait`. May be called from any thread.
     func wake() {
         var one: UInt64 = 1
         _ = write(event, &one, 8)
     }
 
-    /// Waits so many milliseconds at most (-1: for ever) for sockets that are ready. On the loop's own thread.
-    /// - Returns: How many are ready.
+    /// Waits for ready sockets, at most this number of milliseconds (-1 means forever). Called on the loop's own
+    /// thread.
+    /// - Returns: The number of ready sockets.
     func wait(milliseconds: Int32) -> Int {
         max(0, Int(epoll_wait(epoll, ready, Int32(LoopCore.batchLimit), milliseconds)))
     }
 
-    /// Calls the handlers of the sockets that the last wait has found.
+    /// Calls the handlers of the sockets that the last wait returned.
     func deliver(_ count: Int) {
         for index in 0..<count {
             let token = curlew_epoll_token(ready + index)
@@ -90,7 +92,7 @@ final class Poller: @unchecked Sendable {
 
     private func deliver(descriptor: Int32, token: UInt64, events: UInt32) {
         let index = Int(descriptor)
-        // A descriptor may have been closed, and its number used again, earlier in this batch.
+        // A descriptor may have been closed and reused earlier in this batch.
         guard index < watches.count, UInt64(watches[index].generation) == token >> 32 else { return }
         let watch = watches[index]
         if watch.wanted & events != 0 || (watch.wanted != 0 && events & (Readiness.error | Readiness.hangUp) != 0) {
@@ -100,8 +102,8 @@ final class Poller: @unchecked Sendable {
         }
     }
 
-    /// Sets what is wanted of a socket: a mask of ``Readiness``; 0 for nothing at present.
-    /// - Returns: Why it cannot be watched; nil if it can.
+    /// Sets the wanted events of a socket: a mask of ``Readiness``; 0 for none at present.
+    /// - Returns: The reason why the socket cannot be watched; nil after success.
     func watch(_ descriptor: Int32, for events: UInt32, handler: any SocketHandler) -> CurlewError? {
         let index = Int(descriptor)
         if index >= watches.count {
@@ -116,7 +118,7 @@ final class Poller: @unchecked Sendable {
         guard curlew_epoll_control(epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, events, token) == 0 else {
             let problem = describe(errno)
             deregister(descriptor)
-            // Its owner may let go of it without another word.
+            // The owner may release the socket without a further call.
             watches[index].handler = nil
             watches[index].wanted = 0
             return CurlewError(.resourcesExhausted, "a socket cannot be watched (\(problem))")
@@ -125,7 +127,7 @@ final class Poller: @unchecked Sendable {
         return nil
     }
 
-    /// Forgets a socket that was closed, unless its number is watched for somebody else by now.
+    /// Forgets a closed socket, unless its descriptor is already watched for another handler.
     func forget(_ descriptor: Int32, of handler: any SocketHandler) {
         let index = Int(descriptor)
         if index < watches.count, watches[index].handler === handler { forget(descriptor) }
@@ -138,7 +140,7 @@ final class Poller: @unchecked Sendable {
         deregister(descriptor)
         let generation = watches[index].generation &+ 1
         watches[index] = Watch()
-        // The wake token must never be met.
+        // A token must never equal the wake token.
         watches[index].generation = generation == .max ? 0 : generation
     }
 

@@ -1,26 +1,27 @@
 internal import CLibcurl
 internal import HTTPTypes
 
-/// A request checked and put into the form that libcurl takes, on the caller's side, so that the loop has little to do.
+/// A request that was checked and converted for libcurl. The caller's thread does this, so that the loop has little
+/// work.
 final class PreparedRequest: Sendable {
-    /// For so long the body waits for leave, where only a field asks for it.
+    /// The default wait for 100 (Continue), if only a field asks for it.
     private static let usualExpectation = Duration.seconds(1)
 
     let method: HTTPRequest.Method
-    /// True if the engine may send it twice.
+    /// True if the request may be sent twice.
     let isIdempotent: Bool
     let uri: CurlewURI
     /// The URI without fragment and user information: `CURLOPT_URL`.
     let url: String
     let fields: FieldList?
     let fieldsWithoutExpectation: FieldList?
-    /// The fields that go to a proxy alone.
+    /// The fields for a proxy only.
     let proxyFields: FieldList?
     let trailers: FieldList?
-    /// The credential with which libcurl authenticates by itself.
+    /// The credential for libcurl's own authentication.
     let engineCredential: EngineCredential?
     let body: CurlewRequest.Body
-    /// The bytes that will be sent, if that is known; nil goes out chunked.
+    /// The number of bytes that will be sent; nil is unknown and is sent chunked.
     let contentLength: Int64?
     let expectContinue: Duration?
     let version: HTTPVersionPolicy.Kind
@@ -29,14 +30,14 @@ final class PreparedRequest: Sendable {
     let timeLimits: TransferClock.Limits
     let limits: CurlewResponse.Limits
     let bodyBufferSize: Int
-    /// True if the connection is to be closed after the exchange.
+    /// True if the connection is closed after the exchange.
     let closesConnection: Bool
-    /// True if the exchange ends once the connection is made, without a byte of the request.
+    /// True if the exchange ends after the handshake, without a byte of the request.
     let isHandshakeOnly: Bool
-    /// The priority where it waits for a connection.
+    /// The priority in the queue for a connection.
     let priority: RequestOptions.Priority
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a request that cannot be sent.
     init(_ request: borrowing CurlewRequest, defaults: RequestDefaults) throws {
         let options = request.options
         method = request.method
@@ -76,11 +77,11 @@ final class PreparedRequest: Sendable {
         }
     }
 
-    /// True if the request has a body to send, be it empty.
+    /// True if the request has a body, even an empty one.
     var hasBody: Bool { !body.isNone }
 }
 
-/// What holds for each request that does not say otherwise: in an object, as handing a configuration on copies it.
+/// The defaults of a session's requests. They are an object, because passing a configuration on would copy it.
 final class RequestDefaults: Sendable {
     let timeouts: Timeouts
     let timeLimits: TransferClock.Limits
@@ -106,7 +107,7 @@ final class RequestDefaults: Sendable {
 extension RequestOptions {
     private enum HandshakeKey: SourceKey { static let defaultValue = false }
 
-    /// True if the exchange ends once the connection is made.
+    /// True if the exchange ends after the handshake.
     var isHandshakeOnly: Bool {
         get { self[HandshakeKey.self] }
         set { self[HandshakeKey.self] = newValue }
@@ -115,11 +116,11 @@ extension RequestOptions {
     private enum ForwardedKey: SourceKey {
         static let defaultValue = false
 
-        // A server may choose by the fields that are not added.
+        // The absent fields may affect the server's choice of the response.
         static func sourceText(_ value: Bool) -> String? { value ? "forwarded" : nil }
     }
 
-    /// True if the request is another client's: fields that it does not have, such as User-Agent, are not added.
+    /// True if the request comes from another client: absent fields, such as User-Agent, are not added.
     package var isForwarded: Bool {
         get { self[ForwardedKey.self] }
         set { self[ForwardedKey.self] = newValue }

@@ -1,11 +1,14 @@
-/// Holds one transfer to the limits in force: its own, and the one that it shares with the other tasks of its session.
+/// Limits the rate of a transfer: by its own limit, and by the limit that the tasks of its session share.
 ///
-/// Made only for a transfer that has a limit. It is touched on the loop alone.
+/// A limiter is made only for a transfer that has a limit. It is accessed on the loop only.
 ///
-/// libcurl has limits of its own (`CURLOPT_MAX_RECV_SPEED_LARGE`), which do not serve here: they know one transfer, so that a
-/// session's could not be shared; a transfer that they hold looks like one whose peer is silent, as the idle timer sees it; they
-/// average over seconds; over HTTP/2 they do not close the window, so that the peer sends on into memory; and a limit that is
-/// lifted would wait for the timer that the old one had set.
+/// libcurl's own limits (`CURLOPT_MAX_RECV_SPEED_LARGE`) are not suitable:
+///
+/// - They apply to one transfer, so a session could not share them.
+/// - The idle timer would treat a transfer that they hold as one with a silent peer.
+/// - They average over seconds.
+/// - Over HTTP/2 they do not close the window, so the peer continues to send into memory.
+/// - A removed limit would still wait for the timer of the old one.
 final class RateLimiter {
     private let sending: Gate
     private let receiving: Gate
@@ -13,7 +16,7 @@ final class RateLimiter {
     private var shared: SharedRate?
     private let core: LoopCore
 
-    /// - Parameter reopened: Called on the loop when bytes may pass again in one direction.
+    /// - Parameter reopened: Called on the loop when bytes may pass again in a direction.
     init(
         core: LoopCore, limit: RateLimit, shared: SharedRate?, reopened: @escaping (TokenBuckets.Direction) -> Void
     ) {
@@ -24,7 +27,7 @@ final class RateLimiter {
         receiving = Gate { reopened(.receiving) }
     }
 
-    /// True if so many bytes may pass now. If not, the limiter calls when they may.
+    /// True if this number of bytes may pass now. Otherwise the limiter calls `reopened` when they may.
     func admits(_ count: Int, _ direction: TokenBuckets.Direction) -> Bool {
         let gate = gate(direction)
         if gate.granted < count {
@@ -43,7 +46,7 @@ final class RateLimiter {
         return true
     }
 
-    /// The number of bytes, `count` at most, that may pass now; 0 is to wait for the limiter's call.
+    /// The number of bytes, at most `count`, that may pass now; 0 means waiting for `reopened`.
     func allowance(for count: Int, _ direction: TokenBuckets.Direction) -> Int {
         let step = min(own[direction]?.step ?? .max, shared?.step(direction) ?? .max)
         let granted = gate(direction).granted
@@ -51,17 +54,17 @@ final class RateLimiter {
         return admits(part, direction) ? part : 0
     }
 
-    /// Keeps for the next time what was allowed and was not there.
+    /// Keeps an allowance that was not used for the next time.
     func keep(_ count: Int, _ direction: TokenBuckets.Direction) { gate(direction).granted += count }
 
-    /// Other limits hold from now on.
+    /// Changes the limits.
     func change(limit: RateLimit, shared: SharedRate?) {
         release()
         own.change(to: limit, at: core.now)
         self.shared = shared
     }
 
-    /// Gives back what was reserved.
+    /// Returns the reserved bytes to the limits.
     func release() {
         for direction in [TokenBuckets.Direction.sending, .receiving] {
             let gate = gate(direction)
@@ -75,10 +78,10 @@ final class RateLimiter {
 
     private func gate(_ direction: TokenBuckets.Direction) -> Gate { direction == .sending ? sending : receiving }
 
-    /// One direction of the transfer.
+    /// The state of one direction of the transfer.
     private final class Gate: LoopTimer {
         private let reopened: () -> Void
-        /// Bytes that have their turn when the gate opens.
+        /// The bytes that may pass when the gate opens.
         var granted = 0
         var opening = Instant(nanoseconds: 0)
 
@@ -88,20 +91,19 @@ final class RateLimiter {
     }
 }
 
-/// A limit in one direction: a token bucket that holds a tenth of a second.
+/// A limit in one direction: a token bucket with a capacity of a tenth of a second.
 ///
-/// Whoever wants to pass says how many bytes, and gets the moment from which they may. That moment is theirs: those who ask
-/// later get a later one. So each of many has its turn after the others, with one question at a time and nobody to be
-/// woken by anybody else.
+/// A caller reserves a number of bytes, and gets the time from which they may pass. Later callers get later times. So
+/// many callers take turns, each with one reservation, and no caller has to wake another.
 struct TokenBucket: Sendable {
-    /// Bytes a second; 1 at least.
+    /// The rate in bytes per second; at least 1.
     private var rate: Int64
-    /// When all that was reserved is paid for.
+    /// The time at which all reservations are paid for.
     private var due: Instant
 
-    /// The time ahead that may be spent at once, which makes up for timers that are late.
+    /// The time that may be spent in advance, which compensates for late timers.
     private static let tolerance: Int64 = 100_000_000
-    /// The most bytes that are worth a turn.
+    /// The greatest number of bytes of a turn.
     static let largestStep = 16 << 10
 
     init(_ limit: ByteSize, at now: Instant) {
@@ -110,17 +112,17 @@ struct TokenBucket: Sendable {
     }
 
     /// Reserves `count` bytes.
-    /// - Returns: When they may pass; `now` if that is at once.
+    /// - Returns: The time from which they may pass; `now` if that is immediately.
     mutating func reserve(_ count: Int, at now: Instant) -> Instant {
         let start = max(due, now)
         due = start.advanced(by: cost(count))
         return max(now, start.advanced(by: -Self.tolerance))
     }
 
-    /// Takes back what was reserved and will not pass after all.
+    /// Returns reserved bytes that will not pass.
     mutating func giveBack(_ count: Int) { due = due.advanced(by: -cost(count)) }
 
-    /// Goes on at another rate; what is owed stays owed, in bytes.
+    /// Changes the rate. Outstanding reservations remain, in bytes.
     mutating func change(to limit: ByteSize, at now: Instant) {
         let other = TokenBucket(limit, at: now)
         let owed = Double(max(0, now.duration(to: due).nanosecondsClamped)) * Double(rate) / Double(other.rate)
@@ -128,7 +130,7 @@ struct TokenBucket: Sendable {
         due = now.advanced(by: Int64(min(owed, 1e18)))
     }
 
-    /// The number of bytes that are asked for at a time: no more than may pass at once.
+    /// The number of bytes of a reservation: at most the number that may pass at once.
     var step: Int { Int(min(Int64(Self.largestStep), max(1, rate / 10))) }
 
     private func cost(_ count: Int) -> Int64 {
@@ -138,7 +140,7 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// A limit for each direction.
+/// The limits of both directions.
 struct TokenBuckets: Sendable {
     enum Direction { case sending, receiving }
 
@@ -161,7 +163,7 @@ struct TokenBuckets: Sendable {
         if bucket == nil { bucket = TokenBucket(limit, at: now) } else { bucket?.change(to: limit, at: now) }
     }
 
-    /// - Returns: When so many bytes may pass; `now` if nothing limits them.
+    /// - Returns: The time from which the bytes may pass; `now` without a limit.
     mutating func reserve(_ count: Int, _ direction: Direction, at now: Instant) -> Instant {
         switch direction {
         case .sending: sending?.reserve(count, at: now) ?? now
@@ -177,7 +179,7 @@ struct TokenBuckets: Sendable {
     }
 }
 
-/// The limit that the tasks of a session share, on whichever loop they are.
+/// The limit that the tasks of a session share, over all its loops.
 final class SharedRate: Sendable {
     private struct State {
         var limit: RateLimit
@@ -207,7 +209,7 @@ final class SharedRate: Sendable {
         state.withLock { $0.buckets.giveBack(count, direction) }
     }
 
-    /// The number of bytes that are asked for at a time.
+    /// The number of bytes of a reservation.
     func step(_ direction: TokenBuckets.Direction) -> Int {
         state.withLock { $0.buckets[direction]?.step ?? .max }
     }

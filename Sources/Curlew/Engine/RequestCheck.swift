@@ -1,27 +1,28 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// Checks a request before it leaves: what libcurl would pass on as it is must not reach it.
+/// The check of a request before it is sent: invalid parts that libcurl would send unchanged are rejected.
 struct RequestCheck {
-    /// The most bytes of a method, and the most fields.
+    /// The greatest number of bytes of a method, and of fields.
     private static let methodLimit = 64
     private static let fieldLimit = 10_000
 
     private(set) var fields: FieldList?
-    /// The same without the expectation, for a server that will not have it.
+    /// The same fields without the expectation, for a server that rejects it.
     private(set) var fieldsWithoutExpectation: FieldList?
-    /// The fields that go to a proxy alone: in libcurl's hands it would go to the origin too.
+    /// The fields for a proxy only. If libcurl got `Proxy-Authorization` among the other fields, it would also send it
+    /// to the origin.
     private(set) var proxyFields: FieldList?
     private(set) var trailers: FieldList?
     private(set) var contentLength: Int64?
     private(set) var expectsContinue = false
-    /// True if the connection is to be closed after the exchange, as a field of the request says (RFC 9112 §9.6).
+    /// True if a field of the request closes the connection after the exchange (RFC 9112 §9.6).
     private(set) var closesConnection = false
     private var hasHost = false
 
     /// - Parameters:
-    ///   - length: The bytes that the body has, if that is known.
-    ///   - known: The lists of fields that are kept; nil if the request's list is added to later.
+    ///   - length: The length of the body; nil if it is unknown.
+    ///   - known: The cache of field lists; nil if fields are added to the request's list later.
     mutating func take(_ request: CurlewRequest, length: Int64?, known: FieldListCache? = nil) throws {
         let method = request.method.rawValue
         guard !method.isEmpty, method.utf8.count <= Self.methodLimit, method.utf8.allSatisfy(\.isTokenByte) else {
@@ -53,7 +54,7 @@ struct RequestCheck {
         }
     }
 
-    /// An empty line keeps libcurl from adding a field of its own.
+    /// Adds empty lines, which keep libcurl from adding its own fields.
     private mutating func keepAbsentFieldsAbsent(_ fields: HTTPFields) throws {
         for name in [HTTPField.Name.userAgent, .accept] where !fields.contains(name) {
             try append(line: "\(name.rawName):")
@@ -69,7 +70,7 @@ struct RequestCheck {
             expectsContinue = !request.body.isNone
         }
         guard !request.body.isNone else { return }
-        // An empty line keeps libcurl from adding an expectation of its own to large bodies.
+        // An empty line keeps libcurl from adding its own expectation to large bodies.
         try ownFields().append(line: expectsContinue ? "Expect: 100-continue" : "Expect:")
         guard expectsContinue else { return }
         let others = FieldList()
@@ -77,7 +78,7 @@ struct RequestCheck {
         fieldsWithoutExpectation = others
     }
 
-    /// The list, made when the first line is to go into it.
+    /// The list, made for the first line.
     private mutating func ownFields() -> FieldList {
         if let fields { return fields }
         let made = FieldList()
@@ -126,8 +127,8 @@ struct RequestCheck {
         }
     }
 
-    /// Adds a Host field, unless the request has one. libcurl writes it by what it knows of a kept connection, which in front of a
-    /// proxy may have served another host.
+    /// Adds a Host field, unless the request has one. libcurl would take the host from a kept connection, which may
+    /// have served another host through a proxy.
     mutating func addHost(of uri: CurlewURI) throws {
         if !hasHost { try append(line: "Host: \(uri.authority)") }
     }
@@ -139,7 +140,7 @@ struct RequestCheck {
         }
     }
 
-    /// A length given by the caller serves where the body has none of its own, and must agree where it has.
+    /// Accepts a Content-Length of the caller. It must equal the length of the body, if the body has a known one.
     private mutating func takeLength(_ field: HTTPField, of body: CurlewRequest.Body) throws {
         let text = field.trimmedText
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let length = Int64(text) else {
@@ -170,10 +171,10 @@ struct RequestCheck {
         try append(line: "Trailer: \(names)")
     }
 
-    /// swift-http-types keeps most of it out already; what it lets through are the control characters.
+    /// Checks a field. swift-http-types rejects most invalid bytes, but accepts control characters.
     private static func check(_ field: HTTPField) throws {
         var name = field.name.rawName
-        // Contiguous bytes are looked at several times faster than a view of a string.
+        // Contiguous bytes are checked several times faster than a view of a string.
         guard !name.isEmpty, name.withUTF8({ $0.allSatisfy(\.isTokenByte) }) else {
             throw CurlewError(.invalidRequest, "a field name is not a token")
         }
@@ -194,14 +195,14 @@ struct RequestCheck {
         guard isValid else { throw CurlewError(.invalidRequest, "the Host field is not a host and port") }
     }
 
-    /// Methods that say so when they come without content (RFC 9110 §8.6).
+    /// True for methods that send Content-Length: 0 without content (RFC 9110 §8.6).
     private static func usuallyHasContent(_ method: HTTPRequest.Method) -> Bool {
         method == .post || method == .put || method == .patch || method == .query
     }
     private static let hostName = HTTPField.Name("Host")!
     private static let proxyConnection = HTTPField.Name("Proxy-Connection")!
     private static let http2Settings = HTTPField.Name("HTTP2-Settings")!
-    /// Fields that must be known before the body (RFC 9110 §6.5.1).
+    /// Fields that the recipient must know before the body (RFC 9110 §6.5.1).
     private static let forbiddenTrailers: Set<HTTPField.Name> = [
         .contentLength, .transferEncoding, hostName, .authorization, .proxyAuthorization, .cookie, .setCookie,
         .contentType, .contentEncoding, .contentRange, .trailer, .te, .expect, .maxForwards, .cacheControl, .range,

@@ -1,17 +1,17 @@
 internal import Glibc
 internal import HTTPTypes
 
-/// The heads that a session's answers lately had: a server repeats most of its field lines, and many a whole head, so that
-/// checking, copying and storing them is done once. Bounded by ``slotCount`` and ``CachedHead/sizeLimit``.
+/// The recent response heads of a session. A server repeats most field lines, and often a complete head, so they are
+/// checked, copied and stored once. The size is bounded by ``slotCount`` and ``CachedHead/sizeLimit``.
 ///
-/// Not `Sendable`: it never leaves its loop's thread.
+/// `ResponseHeadCache` is not `Sendable`: it never leaves its loop's thread.
 final class ResponseHeadCache {
     private static let slotCount = 32
-    /// The names of fields, whatever head they were in.
+    /// The cached field names of all heads.
     let names = FieldNameCache()
     @exclusivity(unchecked) private var slots: [CachedHead?] = Array(repeating: nil, count: slotCount)
 
-    /// A head with this status that began with this field line, if one is kept.
+    /// The cached head with this status and this first field line; nil without one.
     func head(status: Int, firstLine: UnsafeRawBufferPointer) -> CachedHead? {
         guard let head = slots[Self.slot(status, firstLine)], head.status == status else { return nil }
         return head
@@ -28,9 +28,9 @@ final class ResponseHeadCache {
     }
 }
 
-/// A head that was read before: its field lines as they came, and what became of them.
+/// A head that was parsed before: its field lines as received, and the resulting response.
 final class CachedHead {
-    /// No larger head is kept.
+    /// The largest cached head, in bytes.
     static let sizeLimit = 4096
 
     let status: Int
@@ -40,7 +40,7 @@ final class CachedHead {
     let framing: BodyFraming
     private let lines: FieldLines
 
-    /// - Returns: nil if the head is too large to be kept, or holds a cookie, which shall not outlive its response.
+    /// - Returns: nil if the head is too large, or contains a cookie, which must not outlive its response.
     init?(status: Int, reason: String, response: HTTPResponse, framing: BodyFraming, lines: FieldLines) {
         let fields = response.headerFields
         guard lines.count == fields.count, lines.count > 0, lines.size <= Self.sizeLimit else { return nil }
@@ -52,33 +52,33 @@ final class CachedHead {
         self.lines = lines
     }
 
-    /// The number of its fields.
+    /// The number of fields.
     var count: Int { lines.count }
 
-    /// The field at `index`, if it came as this very line.
+    /// The field at `index`, if it was received as this line.
     func field(_ index: Int, of line: UnsafeRawBufferPointer) -> HTTPField? {
         holds(line, at: index) ? response.headerFields[index] : nil
     }
 
-    /// True if the field at `index` came as this very line.
+    /// True if the field at `index` was received as this line.
     func holds(_ line: UnsafeRawBufferPointer, at index: Int) -> Bool {
         index < lines.count && lines.holds(line, at: index)
     }
 
-    /// True if a line of another head is the same as this head's at its place.
+    /// True if a line of another head equals the line of this head at the same index.
     func isSame(_ other: FieldLines, at index: Int) -> Bool {
         var result = false
         other.withLine(index) { result = holds($0, at: index) }
         return result
     }
 
-    /// The first lines as they came.
+    /// The first lines, as received.
     func lines(first count: Int) -> FieldLines { lines.prefix(count) }
 
     fileprivate func withFirstLine(_ body: (UnsafeRawBufferPointer) -> Void) { lines.withLine(0, body) }
 }
 
-/// Field lines, one after the other, without their ends.
+/// Field lines in one buffer, without line ends.
 struct FieldLines {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
@@ -115,9 +115,9 @@ struct FieldLines {
     }
 }
 
-/// Field names as they were met before, so that checking, copying and lowering them is done once. Bounded.
+/// The field names met before, so that a name is checked, copied and lower-cased once. The size is bounded.
 ///
-/// Not `Sendable`: it never leaves its loop's thread.
+/// `FieldNameCache` is not `Sendable`: it never leaves its loop's thread.
 final class FieldNameCache {
     private struct Slot {
         var bytes: [UInt8] = []
@@ -125,11 +125,11 @@ final class FieldNameCache {
     }
 
     private static let slotCount = 256
-    /// Longer names are not kept.
+    /// The longest cached name, in bytes.
     private static let sizeLimit = 64
     private var slots = Array(repeating: Slot(), count: slotCount)
 
-    /// The name that the bytes spell, in their own case; nil if they are no token.
+    /// The name of these bytes, in their own case; nil if they are not a token.
     func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         guard bytes.count <= Self.sizeLimit else { return HTTPField.Name(String(decoding: bytes, as: UTF8.self)) }
         var hash: UInt32 = 2_166_136_261

@@ -1,12 +1,12 @@
-/// Something that wants to be called at a moment, on the loop.
+/// An object that is called at a set time, on the loop.
 ///
-/// A class to inherit from rather than a closure: a transfer is its own timer, so that setting one allocates nothing.
+/// A base class instead of a closure: a transfer is its own timer, so that setting it allocates no memory.
 class LoopTimer {
-    /// When `fire` is due. Changed by ``TimerHeap`` alone.
+    /// The time at which `fire` is due. Changed by ``TimerHeap`` only.
     fileprivate(set) var deadline = Instant.distantFuture
     fileprivate var position = -1
 
-    /// Called on the loop, once for each time that the deadline was set and has passed.
+    /// Called on the loop, once after each set deadline.
     func fire() {}
 }
 

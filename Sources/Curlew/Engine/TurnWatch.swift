@@ -1,31 +1,31 @@
 internal import Glibc
 internal import Synchronization
 
-/// Measures the turns of all event loops while a test wants it: how much of its thread's processor time each takes. Time in
-/// which a loop waits, or in which the machine does something else, is none.
+/// Measures the turns of all event loops for tests: the processor time of each turn in its thread. Time in which a loop
+/// waits, or in which other work runs, is not counted.
 package enum TurnWatch {
     private static let isOn = Atomic(false)
     private static let longest = Atomic<Int64>(0)
 
-    /// Begins to measure, anew if it does already.
+    /// Starts or restarts the measurement.
     package static func start() {
         longest.store(0, ordering: .relaxed)
         isOn.store(true, ordering: .relaxed)
     }
 
-    /// Ends measuring.
-    /// - Returns: The longest turn that ended since it began.
+    /// Ends the measurement.
+    /// - Returns: The longest turn that ended during the measurement.
     package static func stop() -> Duration {
         isOn.store(false, ordering: .relaxed)
         return .nanoseconds(longest.load(ordering: .relaxed))
     }
 
-    /// What ``turnEnds(after:)`` wants to know; nil while nobody measures. Called on a loop.
+    /// The argument of ``turnEnds(after:)``; nil without a measurement. Called on a loop.
     static func turnBegins() -> Int64? { isOn.load(ordering: .relaxed) ? processorTime() : nil }
 
     static func turnEnds(after start: Int64) { longest.max(processorTime() - start, ordering: .relaxed) }
 
-    /// Nanoseconds that this thread has had.
+    /// The processor time of this thread in nanoseconds.
     private static func processorTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -1,6 +1,6 @@
-/// The body of a request on its way from the task that produces it to the loop that sends it. Bounded.
+/// The body of a request between the task that produces it and the loop that sends it. The channel is bounded.
 ///
-/// `@unchecked Sendable`: everything is under `lock`.
+/// `@unchecked Sendable`: all state is under `lock`.
 final class UploadChannel: @unchecked Sendable {
     enum Taken {
         case bytes(Int)
@@ -9,7 +9,7 @@ final class UploadChannel: @unchecked Sendable {
         case failure(CurlewError)
     }
 
-    /// Bytes that wait, in memory of ours or another library's.
+    /// A waiting chunk, in memory of Curlew or of another library.
     private enum Chunk {
         case bytes([UInt8])
         case relayed(any BodyChunk)
@@ -36,7 +36,7 @@ final class UploadChannel: @unchecked Sendable {
         }
     }
 
-    /// So many slots that were read stay before the others move up.
+    /// The number of read slots that stay before the others move up.
     private static let compactionLimit = 64
 
     private let lock = Lock()
@@ -52,13 +52,13 @@ final class UploadChannel: @unchecked Sendable {
     private var isReaderWaiting = false
     private let wakeReader: @Sendable () -> Void
 
-    /// - Parameter wakeReader: Called, on any thread, when there is something for a loop that found nothing.
+    /// - Parameter wakeReader: Called, on any thread, when there are bytes for a loop that found none.
     init(capacity: Int, wakeReader: @escaping @Sendable () -> Void) {
         self.capacity = capacity
         self.wakeReader = wakeReader
     }
 
-    /// A range of a file that is read when no chunk waits, and who waits for its end.
+    /// A range of a file that is read when no chunk waits, and the caller that waits for its end.
     private struct PendingRead {
         let file: any CachedFile
         var position: Int64
@@ -66,10 +66,10 @@ final class UploadChannel: @unchecked Sendable {
         let waiter: UnsafeContinuation<DirectRead?, Never>
     }
 
-    // MARK: The producer's side
+    // MARK: Producer
 
-    /// Hands over a chunk, waiting while the channel is full.
-    /// - Returns: False if nobody will read it.
+    /// Adds a chunk, and waits while the channel is full.
+    /// - Returns: False if the channel is closed.
     func write(_ chunk: [UInt8]) async -> Bool { await write(Chunk.bytes(chunk)) }
 
     func write(relayed chunk: any BodyChunk) async -> Bool { await write(Chunk.relayed(chunk)) }
@@ -94,8 +94,8 @@ final class UploadChannel: @unchecked Sendable {
         }
     }
 
-    /// Has the loop read a range of a file by itself, behind the chunks that wait.
-    /// - Returns: How it ended; nil if nobody will read it.
+    /// Makes the loop read a range of a file itself, after the waiting chunks.
+    /// - Returns: The end of the read; nil if the channel is closed.
     func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead? {
         await withUnsafeContinuation { waiter in
             let (isRefused, wakes) = lock.withLock {
@@ -119,9 +119,9 @@ final class UploadChannel: @unchecked Sendable {
         if wakes { wakeReader() }
     }
 
-    // MARK: The loop's side
+    // MARK: Loop
 
-    /// What is done once the lock is released.
+    /// The continuation that is resumed after the lock is released.
     private enum Resumption {
         case none
         case writer(UnsafeContinuation<Bool, Never>)
@@ -136,7 +136,7 @@ final class UploadChannel: @unchecked Sendable {
         }
     }
 
-    /// Copies what there is into `space`.
+    /// Copies available bytes into `space`.
     func read(into space: UnsafeMutableRawBufferPointer) -> Taken {
         let (taken, resumption) = lock.withLock {
             let count = takeChunks(into: space)
@@ -171,7 +171,7 @@ final class UploadChannel: @unchecked Sendable {
         return .writer(writer)
     }
 
-    /// Reads on in the file. The lock is held, which nobody wants meanwhile: the producer waits for this.
+    /// Continues to read the file. The lock is held, but no other thread needs it: the producer waits for this read.
     private func takeFile(into space: UnsafeMutableRawBufferPointer) -> (Taken, Resumption) {
         guard var read = pendingRead, !space.isEmpty else {
             isReaderWaiting = true
@@ -203,7 +203,7 @@ final class UploadChannel: @unchecked Sendable {
         }
     }
 
-    /// Lets the producer know that nothing more is wanted.
+    /// Closes the channel, and informs the producer that no more bytes are wanted.
     func close() {
         let (waiting, reader) = lock.withLock {
             isClosed = true

@@ -1,7 +1,7 @@
-/// Feeds the body of one attempt into the channel that the loop reads from, off the loop.
+/// Writes the body of an attempt to the channel that the loop reads. It does not run on the loop.
 enum UploadPump {
-    /// Runs until the body has ended, failed, or nobody wants it any more.
-    /// - Parameter length: The bytes that were promised.
+    /// Runs until the body has ended or failed, or the channel is closed.
+    /// - Parameter length: The declared length of the body.
     static func run(_ source: CurlewRequest.Body.Source, length: Int64?, into channel: some UploadSink) async {
         do {
             switch source {
@@ -26,8 +26,8 @@ enum UploadPump {
         }
     }
 
-    /// Passes the chunks on. The one that completes the promised length waits until the stream has ended, so that a
-    /// stream that is too long fails before the first byte too many.
+    /// Passes the chunks on. The chunk that completes the declared length is held until the stream has ended, so that a
+    /// stream that is too long fails before its first surplus byte.
     private static func pump(
         _ stream: CurlewRequest.Body.Stream, length: Int64?, into channel: some UploadSink
     ) async throws {
@@ -41,8 +41,8 @@ enum UploadPump {
         try await pump(&chunks, length: length, into: channel)
     }
 
-    /// The sink reads by itself what of the file is cached, straight into the engine's buffer. What is not, and the last part,
-    /// which waits for the look at the file as it is in the end, is read here.
+    /// Passes a file on. The sink itself reads cached parts of the file directly into libcurl's buffer. Uncached parts
+    /// are read here. So is the last part, which waits for the final check that the file is unchanged.
     private static func pump(_ file: WatchedFile, into channel: some UploadSink) async throws {
         var chunks = WatchedFileChunks(file: file).makeAsyncIterator()
         let end = file.range.upperBound - Int64(CurlewRequest.Body.filePart)
@@ -54,8 +54,8 @@ enum UploadPump {
             chunks.position = read.position
             isSupported = read.outcome != .unsupported
             guard read.outcome == .notCached else { continue }
-            // Where something is missing more mostly is, and reading ahead is what helps then: the more, the longer nothing was
-            // there.
+            // An uncached part is usually followed by more, and reading ahead then helps: the longer no part was
+            // cached, the more parts are read here.
             uncachedParts = read.position == start ? uncachedParts * 2 : firstUncachedParts
             var count = 0
             while count < uncachedParts, chunks.position < end {
@@ -98,14 +98,14 @@ enum UploadPump {
         if let held { _ = await channel.write(relayed: held) }
     }
 
-    /// The bytes of a body so far, against those that were promised.
+    /// The number of bytes of a body so far, compared with the declared length.
     private struct PromisedCount {
         let length: Int64?
         private var count: Int64 = 0
 
         init(length: Int64?) { self.length = length }
 
-        /// True if the promise is kept with these bytes.
+        /// True if these bytes complete the declared length.
         mutating func completes(adding bytes: Int) throws -> Bool {
             count += Int64(bytes)
             if let length, count > length {
@@ -116,16 +116,16 @@ enum UploadPump {
     }
 }
 
-/// Where an ``UploadPump`` puts the chunks of a body.
+/// The destination of an ``UploadPump``'s chunks.
 protocol UploadSink: Sendable {
-    /// Takes a chunk when there is room; false when nobody wants more.
+    /// Accepts a chunk when there is room; false if no more is wanted.
     func write(_ chunk: [UInt8]) async -> Bool
-    /// Takes a chunk in another library's memory, in the same way.
+    /// Accepts a chunk in another library's memory, in the same way.
     func write(relayed chunk: any BodyChunk) async -> Bool
-    /// Has the sink read a range of a file by itself, behind the chunks that wait.
-    /// - Returns: How it ended; nil when nobody wants more.
+    /// Makes the sink read a range of a file itself, after the waiting chunks.
+    /// - Returns: The end of the read; nil if no more is wanted.
     func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead?
-    /// There is nothing to come.
+    /// Ends the body.
     func finish(_ result: Result<Void, CurlewError>)
 }
 
@@ -137,18 +137,18 @@ extension UploadSink {
     }
 }
 
-/// The end of an ``UploadSink``'s own reading of a file.
+/// The end of an ``UploadSink``'s own read of a file.
 struct DirectRead {
     enum Outcome {
-        /// All of the range was read.
+        /// The complete range was read.
         case completed
-        /// What follows is not cached, or not there.
+        /// The next bytes are not cached, or missing.
         case notCached
-        /// The sink cannot read it, or the system cannot say what is cached.
+        /// The sink cannot read the file, or the system cannot report which parts are cached.
         case unsupported
     }
 
-    /// The offset in the file of the first byte that was not read.
+    /// The file offset of the first unread byte.
     let position: Int64
     let outcome: Outcome
 }
@@ -184,7 +184,7 @@ final class CollectingSink: UploadSink {
         }
     }
 
-    /// What was collected.
+    /// Returns the collected body.
     func collected() throws -> [UInt8] {
         try state.withLock { state in
             try state.result.get()
@@ -193,15 +193,15 @@ final class CollectingSink: UploadSink {
     }
 }
 
-/// The sources of a request's body, one for each attempt that sends of it.
+/// The sources of a request's body, one for each attempt that sends it.
 struct UploadFeed {
-    /// What reads the body, unless that must not be cancelled: a relayed body ends it by itself.
+    /// The task that reads the body; nil if it must not be cancelled: a relayed body ends it itself.
     private var pump: Task<Void, Never>?
     private var count = 0
 
-    /// A source from the body's first byte on; nil if the body cannot be read again. Not asked for before the engine wants the
-    /// first byte: a connection that fails costs a stream nothing.
-    /// - Parameter wake: Called, on any thread, when there is something to send again.
+    /// A source from the body's first byte on; nil if the body cannot be read again. It is called only when libcurl
+    /// wants the first byte: a failed connection does not consume a stream.
+    /// - Parameter wake: Called, on any thread, when there are bytes to send again.
     mutating func next(for request: PreparedRequest, wake: @escaping @Sendable () -> Void) -> UploadSource? {
         count += 1
         guard count == 1 || request.body.isReplayable else { return nil }
@@ -218,7 +218,7 @@ struct UploadFeed {
         }
     }
 
-    /// Nothing more of the body is wanted.
+    /// Ends the feed, because no more of the body is wanted.
     mutating func end() {
         pump?.cancel()
         pump = nil

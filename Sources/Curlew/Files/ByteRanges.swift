@@ -1,4 +1,4 @@
-/// A set of bytes of a file, as ranges in their order that neither touch nor overlap.
+/// A set of bytes of a file, as sorted ranges that neither touch nor overlap.
 struct ByteRanges: Sendable, Hashable {
     private(set) var ranges: [Range<Int64>] = []
 
@@ -22,8 +22,8 @@ struct ByteRanges: Sendable, Hashable {
         ranges.replaceSubrange(first..<end, with: [lower..<upper])
     }
 
-    /// The bytes of a whole that are not there, in their order.
-    /// - Parameter total: The length of the whole; nil is not known, and the last range then goes to `Int64.max`.
+    /// The missing bytes of a file, as ranges in their order.
+    /// - Parameter total: The length of the file; nil if it is unknown, and the last range then ends at `Int64.max`.
     func missing(of total: Int64?) -> [Range<Int64>] {
         let end = total ?? .max
         var gaps: [Range<Int64>] = []
@@ -36,7 +36,7 @@ struct ByteRanges: Sendable, Hashable {
         return gaps
     }
 
-    /// True if all bytes of the whole are there, and none beyond it.
+    /// True if the set contains all bytes of the file and none beyond its end.
     func isWhole(of total: Int64) -> Bool { total == 0 ? ranges.isEmpty : ranges == [0..<total] }
 }
 
@@ -44,17 +44,17 @@ struct ByteRanges: Sendable, Hashable {
 struct SegmentPlan: Sendable, Hashable {
     /// The most segments at a time.
     static let countLimit = 16
-    /// The least that a segment has: less is not worth a request.
+    /// The smallest size of a segment; smaller ones are not worth a request.
     static let smallestSegment: ByteSize = .mebibytes(8)
 
     /// The segments in the order of the file.
     let segments: [Range<Int64>]
 
-    /// Divides the gaps into parts of about the same size.
+    /// Divides the missing ranges into segments of about the same size.
     /// - Parameters:
-    ///   - gaps: The bytes that are missing, in their order. One that goes to `Int64.max` is not divided.
-    ///   - count: How many segments are wanted, and fetched at a time; from 1 to ``countLimit``.
-    ///   - smallest: The least that a segment has, unless its gap has less.
+    ///   - gaps: The missing ranges, in their order. A range that ends at `Int64.max` is not divided.
+    ///   - count: The number of segments that are fetched at a time; from 1 to ``countLimit``.
+    ///   - smallest: The smallest size of a segment, unless its range is smaller.
     init(dividing gaps: [Range<Int64>], into count: Int, smallest: ByteSize) {
         let count = Int64(min(max(count, 1), Self.countLimit))
         let size = Int64(max(smallest.bytes, 1))
@@ -64,7 +64,7 @@ struct SegmentPlan: Sendable, Hashable {
             return
         }
         let missing = gaps.reduce(Int64(0)) { $0 + ($1.upperBound - $1.lowerBound) }
-        // Rounded up without a sum: what servers and tokens say may be as much as there are numbers.
+        // The division rounds up without an addition that could overflow: servers and tokens may declare any number.
         let share = max(missing / count + (missing % count).signum(), size)
         segments = gaps.flatMap { Self.divide($0, share: share, smallest: size) }
     }
@@ -74,7 +74,7 @@ struct SegmentPlan: Sendable, Hashable {
         var position = gap.lowerBound
         while position < gap.upperBound {
             let left = gap.upperBound - position
-            // What would remain joins the last part if it is too small for one of its own.
+            // A remainder that is too small for a segment joins the last one.
             let length = left - min(left, share) < smallest ? left : share
             parts.append(position..<(position + length))
             position += length

@@ -1,25 +1,26 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// A digest of some content: by which two contents are the same, or one of them is damaged.
+/// A digest of some content, for detecting damage or a difference.
 ///
 /// ```swift
 /// let digest = try ContentDigest(hex: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
 /// ```
 public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The hash function that made it.
+    /// The hash function of the digest.
     public let algorithm: ContentDigest.Algorithm
-    /// The digest itself.
+    /// The bytes of the digest.
     public let bytes: [UInt8]
 
-    /// nil if the algorithm's digests are of another length.
+    /// nil if the number of bytes differs from the algorithm's.
     public init?(_ algorithm: ContentDigest.Algorithm, bytes: [UInt8]) {
         guard bytes.count == algorithm.length else { return nil }
         self.init(algorithm, finished: bytes)
     }
 
-    /// Reads hexadecimal digits, as `sha256sum` and `sha512sum` write them: 64 are SHA-256, 128 are SHA-512.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for anything else: a digest that is nil would check nothing.
+    /// Parses hexadecimal digits, the output of `sha256sum` and `sha512sum`: 64 digits are SHA-256, 128 are SHA-512.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for other text. The initializer does not return nil,
+    ///   because a digest that is nil would disable the check.
     public init(hex: String) throws {
         let digits = hex.utf8.map(\.hexValue)
         guard digits.count.isMultiple(of: 2), !digits.contains(nil),
@@ -33,7 +34,7 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
             algorithm, finished: stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] })
     }
 
-    /// Reads Base 64. nil for anything else, and for a digest of another length.
+    /// Parses Base 64. nil for other text and for another length.
     init?(_ algorithm: ContentDigest.Algorithm, base64: String) {
         guard let data = Data(base64Encoded: base64) else { return nil }
         self.init(algorithm, bytes: Array(data))
@@ -70,16 +71,16 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
 }
 
 extension ContentDigest {
-    /// Reads the value of Repr-Digest or Content-Digest (RFC 9530 §2, §3): of several digests the one by the strongest
-    /// algorithm that is known. nil if there is none.
+    /// Parses the value of Repr-Digest or Content-Digest (RFC 9530 §2, §3). Of several digests, the one with the
+    /// strongest known algorithm is used. nil without one.
     ///
-    /// Members that cannot be read are passed over, and so are algorithms that are not known. Strictly, one bad member spoils
-    /// a whole structured field (RFC 9651 §4.2); the result would be the same, that nothing is checked, or less is.
+    /// Unreadable members and unknown algorithms are skipped. Strictly, one bad member invalidates the complete
+    /// structured field (RFC 9651 §4.2). The strict rule would only check less.
     public init?(field: String) {
         var found: [ContentDigest.Algorithm: ContentDigest] = [:]
         for member in MediaTypeParser.parts(of: Array(field.utf8)) {
             guard let (algorithm, digest) = Self.member(member) else { continue }
-            // The last of two members with one name counts (RFC 9651 §4.2.2).
+            // Of two members with the same name, the last counts (RFC 9651 §4.2.2).
             found[algorithm] = digest
         }
         guard let strongest = ContentDigest.Algorithm.all.last(where: { found[$0] != nil }),
@@ -90,19 +91,16 @@ extension ContentDigest {
         self = digest
     }
 
-    /// The strongest digest of what is written when a response's content is, the one of the whole representation first.
-    /// - Parameter isPartial: Whether the content is a part of the representation, of which Repr-Digest says nothing.
+    /// The strongest digest of a response's content; Repr-Digest is preferred to Content-Digest.
+    /// - Parameter isPartial: True if the content is a part of the representation, which Repr-Digest does not describe.
     init?(of fields: HTTPFields, isPartial: Bool) {
-        let names = isPartial ? [Self.contentField] : [Self.representationField, Self.contentField]
+        let names = isPartial ? [HTTPField.Name.contentDigest] : [.reprDigest, .contentDigest]
         let digests = names.compactMap { fields[$0].flatMap { ContentDigest(field: $0) } }
         guard let digest = digests.first(where: { $0.algorithm == .sha512 }) ?? digests.first else { return nil }
         self = digest
     }
 
-    static let representationField = HTTPField.Name("Repr-Digest")!
-    static let contentField = HTTPField.Name("Content-Digest")!
-
-    /// `sha-256=:BASE64:`, and parameters, which mean nothing here.
+    /// Parses `sha-256=:BASE64:` with optional parameters, which are ignored.
     private static func member(_ bytes: ArraySlice<UInt8>) -> (ContentDigest.Algorithm, ContentDigest)? {
         let text = bytes.drop(while: \.isBlank)
         guard let equals = text.firstIndex(of: .equals),
@@ -120,9 +118,9 @@ extension ContentDigest {
 }
 
 extension ContentDigest {
-    /// A hash function that is safe to compare content by.
+    /// A hash function that is safe for comparing content.
     public struct Algorithm: Sendable, Hashable, Codable, CustomStringConvertible {
-        /// Its name in the registry of RFC 9530 §5, such as `sha-256`.
+        /// The algorithm's name in the registry of RFC 9530 §5, such as `sha-256`.
         public let name: String
 
         /// SHA-256: 32 bytes.
@@ -130,12 +128,13 @@ extension ContentDigest {
         /// SHA-512: 64 bytes.
         public static let sha512 = ContentDigest.Algorithm(name: "sha-512")
 
-        /// The weakest first.
+        /// All algorithms, the weakest first.
         static let all = [sha256, sha512]
 
         private init(name: String) { self.name = name }
 
-        /// nil for a name that is not known here, such as `md5`, `sha` and `crc32c`, which keep nobody from changing content.
+        /// nil for an unsupported name, such as `md5`, `sha` and `crc32c`, which do not protect against deliberate
+        /// changes.
         public init?(_ name: String) {
             guard let known = Self.all.first(where: { $0.name == name }) else { return nil }
             self = known
@@ -156,7 +155,7 @@ extension ContentDigest {
 
         public var description: String { name }
 
-        /// The length of its digests in bytes.
+        /// The length of a digest in bytes.
         var length: Int { self == .sha512 ? 64 : 32 }
 
         var function: MessageDigest.Algorithm { self == .sha512 ? .sha512 : .sha256 }

@@ -1,10 +1,10 @@
 internal import Glibc
 public import HTTPTypes
 
-/// The place that a download goes to, and the rule for a file that is there already.
+/// The destination of a download, and the rule for an existing file.
 ///
-/// The bytes go into a file beside it, `.NAME.RANDOM.part`, which gets its name when it is whole. The permissions are 0666
-/// without the bits of the process's umask.
+/// The bytes are written to a file beside the destination, `.NAME.RANDOM.part`, which is renamed when it is complete.
+/// The permissions are 0666, reduced by the umask of the process.
 ///
 /// ```swift
 /// var destination = Destination.folder("/srv/inbox")
@@ -19,24 +19,24 @@ public struct Destination: Sendable {
     }
 
     private let place: Place
-    /// The rule for a file that is there already. ``Destination/ExistingFile/fail`` by default. It is looked for before a byte is
-    /// written and, in one step with the naming, again at the end.
+    /// The rule for an existing file. ``Destination/ExistingFile/fail`` by default. The rule is applied before the
+    /// first byte is written, and again in one step with the renaming.
     public var existing = Destination.ExistingFile.fail
-    /// True if missing folders are made, with 0777 without the bits of the umask. They stay if the download fails.
-    /// False by default.
+    /// True if missing folders are made, with permissions 0777, reduced by the umask. They remain if the download
+    /// fails. False by default.
     public var createsFolders = false
-    /// True if the file and its name are on the disk (`fsync`) before the download is reported to be whole. False by
-    /// default.
+    /// True if the file and its name are written to the disk (`fsync`) before the download is reported as complete.
+    /// False by default.
     public var synchronizes = false
 
-    /// This very file. A relative path begins at the process's working folder.
+    /// The file at a path. A relative path begins at the process's working folder.
     public static func file(_ path: String) -> Destination { Destination(place: .file(path)) }
 
-    /// A file in this folder, with the name that ``CurlewResponse/suggestedFileName`` has.
+    /// A file in a folder, named by ``CurlewResponse/suggestedFileName``.
     public static func folder(_ path: String) -> Destination { Destination(place: .folder(path)) }
 
-    /// The file that a closure names when the head of the response has come. It gets the head and the name that
-    /// ``CurlewResponse/suggestedFileName`` has, and returns a path. What it throws ends the download.
+    /// A file whose path a closure chooses when the head of the response has arrived. The closure gets the head and the
+    /// name in ``CurlewResponse/suggestedFileName``, and returns a path. An error that it throws ends the download.
     public static func chosen(
         _ choose: @escaping @Sendable (_ response: HTTPResponse, _ suggestedName: String) async throws -> String
     ) -> Destination {
@@ -45,7 +45,7 @@ public struct Destination: Sendable {
 
     private init(place: Place) { self.place = place }
 
-    /// The path that a response's body is to have.
+    /// The path for a response's body.
     func path(for response: CurlewResponse) async throws -> String {
         switch place {
         case .file(let path): return path
@@ -65,7 +65,14 @@ public struct Destination: Sendable {
         }
     }
 
-    /// True if a download to here may have had a file at this path. Nothing is known of a destination that a closure chooses.
+    /// The absolute path; nil if the name of the file depends on the response.
+    var filePath: String? {
+        guard let location, !location.isFolder else { return nil }
+        return Self.absolute(location.path)
+    }
+
+    /// True if a download to this destination may have created a file at the path. False if a closure chooses the path,
+    /// as it is unknown.
     func mayBe(_ path: String?) -> Bool {
         guard let path, let location else { return false }
         guard location.isFolder else { return Self.absolute(location.path).hasSameBytes(as: path) }
@@ -74,64 +81,65 @@ public struct Destination: Sendable {
         return path.utf8.starts(with: prefix.utf8) && !path.utf8.dropFirst(prefix.utf8.count).contains(.slash)
     }
 
-    /// The path from the root, for a process that stands in another folder later.
+    /// The absolute path, for a process that may have another working folder later.
     package static func absolute(_ path: String) -> String {
         guard path.utf8.first != .slash, let folder = getcwd(nil, 0) else { return path }
         defer { free(folder) }
         return "\(String(cString: folder))/\(path)"
     }
 
-    /// Makes the file that is to become the one at a path.
-    /// - Parameter name: The name that it has until then; nil is one that is drawn at random.
+    /// Makes the part file for a path.
+    /// - Parameter name: The name of the part file; nil chooses a random one.
     func makePart(for path: String, named name: String? = nil) async throws -> PartFile {
         try await PartFile.create(beside: path, named: name, existing: existing, createsFolders: createsFolders)
     }
 
-    /// Looks whether a part that is there already can become the file at a path.
+    /// Checks that an existing part file can become the file at a path.
     func check(_ path: String, for part: PartFile) async throws {
         try await part.checkDestination(path, existing: existing, createsFolders: createsFolders)
     }
 
-    /// Gives a file that is whole its path, or one like it.
+    /// Renames a complete part file to its path, or to a numbered name like it.
     func commit(_ part: PartFile, to path: String) async throws -> String {
         try await part.commit(to: path, existing: existing, synchronizes: synchronizes)
     }
 }
 
 extension Destination {
-    /// The rule for a file that is already where a new one is to go.
+    /// The rule for an existing file at the destination.
     public enum ExistingFile: String, Sendable, Hashable, Codable, CaseIterable {
-        /// It stays, and the new one is an error: ``ErrorCode/fileExists``.
+        /// The existing file stays, and the download fails with ``ErrorCode/fileExists``.
         case fail
-        /// The new one takes its place, in one step: whoever opens the name gets the old file or the new one, whole. A symbolic
-        /// link is replaced itself; what it leads to stays as it is.
+        /// The new file replaces the existing one in one step. A program that opens the name gets the complete old or
+        /// the complete new file. A symbolic link is replaced itself; its target is unchanged.
         case replace
-        /// It stays, and the new one gets a number: `name (1).txt`, `name (2).txt`, and so on up to 9,999.
+        /// The existing file stays, and the new one gets a number: `name (1).txt`, `name (2).txt`, and so on up to
+        /// 9,999.
         case unique
     }
 }
 
-/// A file that a body was written into, whole.
+/// A file that contains a complete body.
 public struct DownloadedFile: Sendable {
-    /// Where it is: as ``Destination`` has it, with a number in its name if ``Destination/ExistingFile/unique`` gave it one.
+    /// The path of the file. ``Destination/ExistingFile/unique`` may have added a number to its name.
     public let path: String
-    /// Its size in bytes.
+    /// The size in bytes.
     public let size: Int64
-    /// The head of the response. Its Content-Encoding, if there is one, is the coding of the bytes in the file. nil if the file was whole
-    /// before the call, as its token file says, so that nothing was fetched.
+    /// The head of the response. Its Content-Encoding, if present, is the coding of the bytes in the file. nil if
+    /// nothing was fetched because, according to the token file, the file was already complete.
     public let response: HTTPResponse?
-    /// The URI that answered.
+    /// The URI that returned the response.
     public let uri: CurlewURI
-    /// Its digest, which was checked; nil if there was nothing to check it against.
+    /// The digest, which was checked; nil if there was no expected digest.
     public let digest: ContentDigest?
-    /// The redirects that led there, first to last.
+    /// The redirects that led to the response, in their order.
     public let history: [CurlewResponse.Redirect]
 }
 
 extension CurlewResponse {
     private enum FileKey: Key { static let defaultValue: DownloadedFile? = nil }
 
-    /// The file that the body was written into, if ``RequestOptions/onResponse`` wanted that.
+    /// The file with the body, if ``RequestOptions/onResponse`` asked for one.
     public internal(set) var file: DownloadedFile? {
         get { self[FileKey.self] }
         set { self[FileKey.self] = newValue }
@@ -141,7 +149,7 @@ extension CurlewResponse {
 extension CurlewError.Context {
     private enum FileKey: CurlewError.Key { typealias Value = String }
 
-    /// The path of the bytes that did not get to their destination.
+    /// The path of a file that could not be moved to its destination.
     var file: String? {
         get { self[FileKey.self] }
         set { self[FileKey.self] = newValue }
@@ -154,7 +162,7 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// The path of a body that was written whole and could not be given its name: a file that is left to the caller.
-    /// nil if there is none.
+    /// The path of a complete file that could not be moved to its destination. The caller owns the file. nil without
+    /// such a file.
     public var file: String? { context.file }
 }

@@ -3,10 +3,10 @@ internal import HTTPTypes
 /// A file's name as a stem and an extension.
 struct FileName: Sendable, Hashable {
     var stem: String
-    /// With its dot, and with `.tar` before it if that is there; empty if there is none.
+    /// The extension with its dot, and with a preceding `.tar`; empty if there is none.
     var fileExtension: String
 
-    /// Extensions beyond this many bytes are none: a name with a dot far from its end.
+    /// The longest extension in bytes, dot included. Beyond it, the dot belongs to the stem.
     private static let extensionLimit = 32
 
     init(_ name: String) {
@@ -25,14 +25,14 @@ struct FileName: Sendable, Hashable {
         fileExtension = String(name[start...])
     }
 
-    /// The name of so many bytes at most: the stem is cut between characters, the extension stays.
+    /// The name, shortened to a number of bytes. The stem is cut between characters; the extension is kept.
     func fitted(to limit: Int, number: Int? = nil) -> String {
         let end = (number.map { " (\($0))" } ?? "") + fileExtension
         return Self.prefix(of: stem, bytes: limit - end.utf8.count) + end
     }
 
-    /// As many whole characters from the beginning as there is room for; of one that is larger than that, what fits of its
-    /// scalars.
+    /// The longest beginning of whole characters within the limit. If the first character is too large, it is cut
+    /// between its scalars.
     static func prefix(of text: String, bytes limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var room = limit
@@ -52,18 +52,18 @@ struct FileName: Sendable, Hashable {
     }
 }
 
-/// Where a file goes: a folder, and a name in it.
+/// The place of a file: a folder and a name in it.
 struct FilePlace: Sendable, Hashable {
-    /// The folder as written; `.` if there is none in the path.
+    /// The folder as written; `.` if the path has none.
     let folder: String
     let name: String
     private let prefix: String
 
-    /// The most bytes of a name that the file systems of Linux take.
+    /// The most bytes of a name in Linux file systems.
     static let nameLimit = 255
 
-    /// Takes a path apart.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` if it can be none of a file.
+    /// Splits a path.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` for a path that cannot be a file's.
     init(_ path: String) throws {
         guard !path.utf8.contains(0) else { throw Self.invalid("the path of the file holds NUL") }
         let bytes = path.utf8
@@ -89,17 +89,18 @@ extension UInt8 {
     static let dot = UInt8(ascii: ".")
 }
 
-/// A name for a file that holds a response's body. Whatever a server says, it is a name and no path.
+/// A name for a file that holds a response's body. It is always a name and never a path, whatever the server sends.
 enum SuggestedFileName {
-    /// The name in Content-Disposition, else the last part of the URI's path, else `download` with an extension that goes
-    /// with the media type.
+    /// The name in Content-Disposition, else the last part of the URI's path, else `download` with an extension for the
+    /// media type.
     static func name(fields: HTTPFields, uri: CurlewURI) -> String {
         ContentDisposition(of: fields)?.fileName.flatMap { sanitized($0) }
             ?? lastPart(of: uri.path).flatMap { sanitized($0) }
             ?? "download" + (fallbackExtension(fields).map { ".\($0)" } ?? "")
     }
 
-    /// Percent-decoded after the path is taken apart, and taken apart again by what makes it harmless.
+    /// The last part of the path, percent-decoded after the split. `sanitized` splits it again, as it may then contain
+    /// slashes.
     private static func lastPart(of path: String) -> String? {
         path.split(separator: "/").last.flatMap { PercentDecoding.bytes(of: $0, isStrict: false) }
             .map { String(guessing: $0) }
@@ -109,25 +110,26 @@ enum SuggestedFileName {
         ContentType(contentTypeOf: fields).flatMap { FileExtensionTable.fileExtension(for: $0) }
     }
 
-    /// Makes a name of what a peer says is one; nil if nothing is left. Scalars are looked at, not characters: a separator
-    /// with an accent upon it is a separator to the file system.
+    /// A safe name made of a peer's text; nil if nothing is left. It examines scalars instead of characters: the file
+    /// system treats a separator with a combining accent as a separator.
     static func sanitized(_ text: String) -> String? {
         let parts = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }
         guard let last = parts.last else { return nil }
         let name = fitted(trimmed(last.filter(isKept).map(replaced)[...]))
         guard !name.isEmpty else { return nil }
-        // Looked at when it is short: cutting may have left no more than the device.
+        // The check comes after the shortening, which may have left only a device's name.
         return isDevice(name) ? fitted(Array("_\(name)".unicodeScalars)[...]) : name
     }
 
-    /// Cut to what a file system takes, and without what the cutting has laid bare.
+    /// The name within the limit of the file system. Dots and spaces that the shortening exposed at the ends are
+    /// removed.
     private static func fitted(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
         let cut = FileName(String(String.UnicodeScalarView(scalars))).fitted(to: FilePlace.nameLimit)
         return String(String.UnicodeScalarView(trimmed(Array(cut.unicodeScalars)[...])))
     }
 
-    /// Control characters, and those that are not seen or change the direction in which the rest is seen, so that
-    /// `photo[U+202E]gpj.exe` would look like `photoexe.jpg`. Joiners are part of words in some scripts.
+    /// False for control characters, for invisible characters, and for those that change the direction of the following
+    /// text: `photo[U+202E]gpj.exe` would look like `photoexe.jpg`. Joiners are kept, as some scripts need them.
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: false
@@ -136,7 +138,7 @@ enum SuggestedFileName {
         }
     }
 
-    /// Files travel: what other systems do not take in names becomes `_`. Spaces of any width are spaces.
+    /// Replaces characters that other systems forbid in names by `_`, and spaces of any width by a space.
     private static func replaced(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         switch scalar {
         case "<", ">", ":", "\"", "|", "?", "*": "_"
@@ -144,7 +146,7 @@ enum SuggestedFileName {
         }
     }
 
-    /// Without dots and spaces at the beginning, which hide a file, and at the end, which other systems drop.
+    /// Removes dots and spaces at the beginning, which hide a file, and at the end, which other systems drop.
     private static func trimmed(_ scalars: ArraySlice<Unicode.Scalar>) -> ArraySlice<Unicode.Scalar> {
         func isLoose(_ scalar: Unicode.Scalar) -> Bool { scalar == "." || scalar == " " }
         var kept = scalars.drop(while: isLoose)
@@ -154,7 +156,7 @@ enum SuggestedFileName {
 
     private static let devices: Set<String> = ["con", "prn", "aux", "nul", "conin$", "conout$"]
 
-    /// What stands for a device on Windows, whatever extension it has.
+    /// True for the name of a device on Windows, with any extension.
     private static func isDevice(_ name: String) -> Bool {
         let stem = Array(name.unicodeScalars.prefix { $0 != "." })
         let base = String(String.UnicodeScalarView(trimmed(stem[...]))).lowercased()
@@ -166,12 +168,14 @@ enum SuggestedFileName {
 }
 
 extension CurlewResponse {
-    /// A name for a file that holds the body: from Content-Disposition (RFC 6266: `filename*` before `filename`), else the last
-    /// part of the path of ``uri``, else `download` with an extension that goes with the media type.
+    /// A name for a file that holds the body: from Content-Disposition (RFC 6266: `filename*` before `filename`), else
+    /// the last part of the path of ``uri``, else `download` with an extension for the media type.
     ///
-    /// It is a name in a folder, whatever the server says: of a path only the last part counts; control characters and those
-    /// that change the direction of writing are taken out, and so are dots and spaces at both ends, so that it is not hidden;
-    /// what Windows does not take in names becomes `_`, and names of its devices get one before them. It has at most 255 bytes
-    /// of UTF-8; the extension stays.
+    /// The result is always a name in a folder, whatever the server sends:
+    /// - Only the last part of a path is used.
+    /// - Control characters, and characters that change the direction of writing, are removed.
+    /// - Dots and spaces at both ends are removed, so that the file is not hidden.
+    /// - Characters that Windows forbids become `_`, and the names of Windows devices get a leading `_`.
+    /// - The name has at most 255 bytes of UTF-8; the extension is kept.
     public var suggestedFileName: String { SuggestedFileName.name(fields: fields, uri: uri) }
 }

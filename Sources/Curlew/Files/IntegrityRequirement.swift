@@ -1,21 +1,23 @@
 internal import HTTPTypes
 
-/// The requirements on a body, to be taken for whole. It is checked before the file gets its name; what differs is removed.
+/// The requirements for a complete body. They are checked before the file gets its name; a file that fails them is
+/// removed.
 ///
 /// ```swift
 /// let file = try await response.save(to: .folder("/srv/inbox"), integrity: .sha256(publishedDigest))
 /// ```
 public struct IntegrityRequirement: Sendable, Hashable {
-    /// The number of bytes that are written: the coded ones where a content coding is kept, the decoded ones where it is undone.
+    /// The number of bytes in the file. A content coding that is kept counts in coded bytes, one that is undone in
+    /// decoded bytes.
     public var length: Int64?
-    /// The digest of what is written.
+    /// The digest of the bytes in the file.
     public var digest: ContentDigest?
-    /// True if Repr-Digest and Content-Digest of the response (RFC 9530) are checked, if they have a digest by SHA-256
-    /// or SHA-512 and ``digest`` is nil. True by default. They speak of the coded body, as a download stores it; where its coding
-    /// is undone they are not checked.
+    /// True if Repr-Digest and Content-Digest of the response (RFC 9530) are checked, if they contain SHA-256 or
+    /// SHA-512 and ``digest`` is nil. True by default. The fields describe the coded body, which a download stores;
+    /// they are not checked where the coding is undone.
     public var checksFields: Bool
-    /// True if a response without any digest that can be checked is refused. False by default: the fields are optional,
-    /// and what cannot be read in them is as if it were not there.
+    /// True if a response without a digest that can be checked is refused. False by default, because the fields are
+    /// optional. An unreadable digest counts as missing.
     public var requiresDigest: Bool
 
     public init(
@@ -27,12 +29,12 @@ public struct IntegrityRequirement: Sendable, Hashable {
         self.requiresDigest = requiresDigest
     }
 
-    /// The SHA-256 of what is written, as it was published: 64 hexadecimal digits, or Base 64.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that is no such digest.
+    /// The published SHA-256 of the bytes in the file: 64 hexadecimal digits, or Base 64.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for other text.
     public static func sha256(_ text: String) throws -> IntegrityRequirement { try digest(text, .sha256, "SHA-256") }
 
-    /// The SHA-512 of what is written, as it was published: 128 hexadecimal digits, or Base 64.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that is no such digest.
+    /// The published SHA-512 of the bytes in the file: 128 hexadecimal digits, or Base 64.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for other text.
     public static func sha512(_ text: String) throws -> IntegrityRequirement { try digest(text, .sha512, "SHA-512") }
 
     private static func digest(
@@ -46,14 +48,14 @@ public struct IntegrityRequirement: Sendable, Hashable {
     }
 }
 
-/// The requirements on a response's body, put together from what the caller wants and what the response says of itself.
+/// The requirements for a response's body: the caller's, and those in the response.
 struct IntegrityCheck: Sendable {
     private let integrity: IntegrityRequirement
     private let isPartial: Bool
     private let checksFields: Bool
-    /// What is known before the body comes; the rest may be in its trailers.
+    /// The expected digest, as known before the body; its trailers may add one.
     private(set) var digest: ContentDigest?
-    /// The content coding, and whether it is in the file, in words for a message; empty for most bodies.
+    /// The content coding as text for a message, with the note if the file contains coded bytes; empty for most bodies.
     private let coding: String
 
     init(_ integrity: IntegrityRequirement, of response: CurlewResponse) {
@@ -69,7 +71,8 @@ struct IntegrityCheck: Sendable {
         digest = integrity.digest ?? fieldDigest(response.fields)
     }
 
-    /// - Parameter response: The answer to a request for a part, or for the whole; the check is of the whole.
+    /// - Parameter response: The response to a request for a part or for everything. The check is for the complete
+    ///   representation.
     init(_ integrity: IntegrityRequirement, ofWhole response: CurlewResponse) {
         self.init(integrity, of: response.asWhole)
     }
@@ -78,22 +81,22 @@ struct IntegrityCheck: Sendable {
         checksFields ? ContentDigest(of: fields, isPartial: isPartial) : nil
     }
 
-    /// The body has ended, and its trailers may have what its head had not (RFC 9530 §2).
+    /// Takes the digest from the trailers if the head had none (RFC 9530 §2).
     private mutating func take(trailers: HTTPFields) throws {
         digest = digest ?? fieldDigest(trailers)
         guard digest == nil, integrity.requiresDigest else { return }
         throw CurlewError(.digestMismatch, "the response has no digest that could be checked\(coding)")
     }
 
-    /// So many bytes have come, or will. An error as soon as it is known that they are not right.
+    /// Checks the number of bytes that have arrived or are declared, and throws as soon as it is known to be wrong.
     func check(count: Int64, isWhole: Bool) throws {
         guard let length = integrity.length, count > length || isWhole && count != length else { return }
         let size = isWhole ? "\(count)" : "more"
         throw CurlewError(.lengthMismatch, "the body has \(size) bytes, not the expected \(length)\(coding)")
     }
 
-    /// Checks a body that is there, written from the beginning of a file.
-    /// - Returns: Its digest, which was checked; nil if there was nothing to check it against.
+    /// Checks a complete body that starts at the beginning of a file.
+    /// - Returns: The digest, which was checked; nil if there was no expected digest.
     /// - Throws: ``CurlewError`` with ``ErrorCode/lengthMismatch`` or ``ErrorCode/digestMismatch``.
     mutating func verify(_ part: PartFile, count: Int64, trailers: HTTPFields) async throws -> ContentDigest? {
         try check(count: count, isWhole: true)
@@ -110,16 +113,16 @@ struct IntegrityCheck: Sendable {
 }
 
 extension CurlewResponse {
-    /// The same as if it were the answer to a request for the whole: what it says of its content alone is left out. That is
-    /// all that a 416 says, which has the representation of a refusal.
+    /// The response in the form of a response with the complete representation: fields that describe only its own
+    /// content are removed. For a 416 these are all digests, as its representation is the error page.
     fileprivate var asWhole: CurlewResponse {
         guard status == .partialContent || status == .rangeNotSatisfiable else { return self }
         var whole = self
-        whole.fields[ContentDigest.contentField] = nil
+        whole.fields[.contentDigest] = nil
         if status == .partialContent {
             whole.head.status = .ok
         } else {
-            whole.fields[ContentDigest.representationField] = nil
+            whole.fields[.reprDigest] = nil
         }
         return whole
     }

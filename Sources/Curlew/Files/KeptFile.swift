@@ -1,10 +1,10 @@
-/// A small file that a store is kept in: read and written whole, off the loop and off Swift's threads.
+/// A small file of a store. It is read and written completely, off the event loop and off Swift's thread pool.
 struct KeptFile: Sendable {
     let path: String
 
-    /// Writes the file anew. It takes its name when it is whole, so that a reader sees the old one or the new; only its owner may
-    /// read it (mode 0600).
-    /// - Throws: ``CurlewError`` as ``PartFile`` throws it.
+    /// Replaces the file in one step: a reader gets the complete old or the complete new file. Only its owner may read
+    /// it (mode 0600).
+    /// - Throws: The errors of ``PartFile``.
     func write(_ bytes: [UInt8]) async throws {
         let file = try await PartFile.create(beside: path, permissions: 0o600)
         do {
@@ -16,7 +16,7 @@ struct KeptFile: Sendable {
         }
     }
 
-    /// - Throws: ``CurlewError`` with `code` for a file of more bytes than the limit, else as ``FileReader`` throws it.
+    /// - Throws: ``CurlewError`` with `code` for a file larger than the limit, else the errors of ``FileReader``.
     func read(upTo limit: ByteSize, code: ErrorCode) async throws -> [UInt8] {
         let file = try await FileReader(path: path, for: .keeping)
         let size = try await file.snapshot().size

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// A file that is held open, and the name that it has in its folder. Its calls block: ``PartFile`` makes them on a queue.
+/// An open file and its name in its folder. Its calls block, so ``PartFile`` makes them on a queue.
 ///
-/// It is locked (`flock`), so that no two processes write one file.
+/// A lock (`flock`) keeps two processes from writing one file.
 final class OpenFile: Sendable {
-    /// Where it lies.
+    /// The path of the file.
     let path: String
     private let name: String
     private let folder: OpenFolder
     private let descriptor: Int32
 
-    /// Takes over a descriptor that is open for reading and writing, and locks the file.
+    /// Takes ownership of a descriptor that is open for reading and writing, and locks the file.
     private init(place: FilePlace, folder: OpenFolder, descriptor: Int32) throws {
         path = place.path(of: place.name)
         name = place.name
@@ -23,11 +23,11 @@ final class OpenFile: Sendable {
 
     deinit { close(descriptor) }
 
-    // MARK: Making and opening
+    // MARK: Creation and opening
 
     private static let attempts = 16
 
-    /// Makes a file beside another one that it is to become: `.NAME.RANDOM.part`.
+    /// Creates a part file beside its destination: `.NAME.RANDOM.part`.
     convenience init(
         beside destination: String, named fixedName: String? = nil, existing: Destination.ExistingFile,
         createsFolders: Bool, permissions: mode_t
@@ -36,7 +36,7 @@ final class OpenFile: Sendable {
         let folder = try OpenFolder(place.folder, creates: createsFolders)
         try folder.checkPlace(of: place.name, existing: existing)
         for attempt in 0..<Self.attempts {
-            // Some file systems take only shorter names.
+            // Some file systems only allow shorter names, so the later attempts omit the destination's name.
             let name = fixedName ?? Self.partName(for: attempt < Self.attempts / 2 ? place.name : "")
             let opened = folder.open(name, O_RDWR | O_CREAT | O_EXCL, permissions: permissions)
             let isTaken = opened.errorNumber == EEXIST || opened.errorNumber == ENAMETOOLONG
@@ -48,18 +48,19 @@ final class OpenFile: Sendable {
         throw CurlewError(.fileFailed, "there can be no file beside the destination")
     }
 
-    /// Opens a file that was left behind.
+    /// Opens an existing part file.
     convenience init(leftBehindAt path: String) throws {
         let place = try FilePlace(path)
         let folder = try OpenFolder(place.folder, creates: false)
         let descriptor = Int32(try folder.open(place.name, O_RDWR).get("the part file cannot be opened"))
         try Self.checkOwner(of: descriptor)
         try self.init(place: place, folder: folder, descriptor: descriptor)
-        // Whoever had it may have moved it to its destination just now.
+        // The previous owner of the lock may just have moved the file to its destination.
         guard isInItsPlace else { throw CurlewError(.fileFailed, "the part file is gone") }
     }
 
-    /// What others own they can change at any time, and under a second name it may be dear to somebody.
+    /// Rejects a file that another user owns, because that user could change it at any time. It also rejects a file
+    /// with a second name, because its content may be needed there.
     private static func checkOwner(of descriptor: Int32) throws {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -78,7 +79,7 @@ final class OpenFile: Sendable {
         return ".\(FileName.prefix(of: name, bytes: FilePlace.nameLimit - end.utf8.count - 1))\(end)"
     }
 
-    /// Gives up the lock, so that the next one to open the file can have it at once.
+    /// Releases the lock, so that the file can be reopened at once.
     func unlock() { _ = flock(descriptor, LOCK_UN) }
 
     // MARK: Bytes
@@ -98,7 +99,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed``, also if there is no byte at the offset.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed``, also if the file has no byte at the offset.
     func read(upTo count: Int, at offset: Int64) throws -> [UInt8] {
         var call: FileCall?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
@@ -117,12 +118,12 @@ final class OpenFile: Sendable {
 
     func synchronize() throws { try FileCall { fsync(descriptor) }.get("the file cannot be synchronized") }
 
-    /// Brings errors to light that a disk has kept to itself until now: those of a network's file system come with the
-    /// closing, and closing a duplicate is enough for that and keeps the lock.
+    /// Reports delayed write errors. Network file systems report them when a descriptor is closed. Closing a duplicate
+    /// is enough, and keeps the lock.
     private func flush() throws {
         let duplicate = FileCall { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
         guard duplicate.errorNumber == 0 else { return }
-        // Not called again: the descriptor is free after an error too.
+        // `close` is not repeated: the descriptor is free after an error too.
         if close(Int32(duplicate.value)) != 0, errno != EINTR {
             throw CurlewError(errorNumber: errno, "the file cannot be written")
         }
@@ -130,10 +131,10 @@ final class OpenFile: Sendable {
 
     func snapshot() throws -> FileSnapshot { try FileSnapshot(descriptor: descriptor, for: .keeping) }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/diskFull`` if the disk has no room for so many more bytes.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/diskFull`` if the disk lacks room for that number of further bytes.
     func checkRoom(for count: Int64) throws {
         var status = statvfs()
-        // What tells no size at all is some network file system, and says nothing about its room.
+        // Some network file systems report zero blocks; their free space is unknown.
         guard FileCall({ fstatvfs(descriptor, &status) }).errorNumber == 0, status.f_blocks > 0 else { return }
         let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
         let (room, overflows) = UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
@@ -141,21 +142,21 @@ final class OpenFile: Sendable {
         throw CurlewError(.diskFull, "\(count) bytes are to come, and the disk has room for \(room)")
     }
 
-    // MARK: The name
+    // MARK: Name
 
-    /// True if its name still leads to it.
+    /// True if the file's name still refers to it.
     private var isInItsPlace: Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0, let there = folder.status(of: name) else { return false }
         return there.st_dev == status.st_dev && there.st_ino == status.st_ino
     }
 
-    /// Removes the file. Not what has taken its name, nor what it has become.
+    /// Removes the file, but not another file that now has its name, nor the file after its renaming.
     func remove() {
         if isInItsPlace { folder.remove(name) }
     }
 
-    /// Checks that the file can be given a path in the end, and makes missing folders if wanted.
+    /// Checks that the file can be moved to a path later, and creates missing folders if requested.
     func checkDestination(_ path: String, existing: Destination.ExistingFile, createsFolders: Bool) throws {
         let place = try FilePlace(path)
         let isHere = place.folder == folder.path
@@ -166,7 +167,7 @@ final class OpenFile: Sendable {
         try target.checkPlace(of: place.name, existing: existing)
     }
 
-    /// Gives the file its name, in one step.
+    /// Moves the file to its final name, in one step.
     func commit(to path: String, existing: Destination.ExistingFile, synchronizes: Bool) throws -> String {
         if synchronizes { try synchronize() } else { try flush() }
         do {
@@ -182,7 +183,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// The folder that the file goes to: mostly the one it is in.
+    /// The folder of the destination, which usually is the file's own.
     private func target(_ place: FilePlace) throws -> OpenFolder {
         let folder = place.folder == self.folder.path ? self.folder : try OpenFolder(place.folder, creates: false)
         guard folder.isInItsPlace else {

@@ -1,15 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// A folder that is held open: what is done in it is done there, though it be moved or another take its path.
+/// An open folder. Operations apply to the folder itself, even if it is moved or its path is reused.
 final class OpenFolder: Sendable {
-    /// As it was opened.
+    /// The path at the time of opening.
     let path: String
     let descriptor: Int32
 
-    /// Opens a folder; makes it, and those that it lies in, if wanted (0777 without the bits of the umask).
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` if something in its place is no folder; with
-    ///   ``ErrorCode/fileFailed`` if it is not there or cannot be entered.
+    /// Opens a folder. If requested, it creates the folder and its parents, with permissions 0777, reduced by the
+    /// umask.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` if the path is not a folder's; with
+    ///   ``ErrorCode/fileFailed`` if the folder is missing or not accessible.
     init(_ path: String, creates: Bool) throws {
         self.path = path
         var opened = Self.open(path)
@@ -32,7 +33,7 @@ final class OpenFolder: Sendable {
         return FileCall { Glibc.open(path, Int32(curlew_open_path) | flags) }
     }
 
-    /// Makes a folder and, before it, those that it lies in. Others may do the same at the same time.
+    /// Creates a folder after its parents. Other processes may do the same concurrently.
     private static func create(_ path: String) throws {
         var made = FileCall { mkdir(path, 0o777) }
         if made.errorNumber == ENOENT, let place = try? FilePlace(path), place.folder != path {
@@ -42,7 +43,7 @@ final class OpenFolder: Sendable {
         if made.errorNumber != EEXIST { try made.get("the folder of the file cannot be made") }
     }
 
-    /// What lies under a name: the link itself if it is one, unless it is followed.
+    /// The status of a name. For a symbolic link it is the link's own, unless links are followed.
     func status(of name: String, followsLink: Bool = false) -> stat? {
         var status = stat()
         let call = FileCall { fstatat(descriptor, name, &status, followsLink ? 0 : AT_SYMLINK_NOFOLLOW) }
@@ -55,10 +56,10 @@ final class OpenFolder: Sendable {
 
     func remove(_ name: String) { _ = FileCall { unlinkat(descriptor, name, 0) } }
 
-    /// Waits until the names in it are on the disk.
+    /// Waits until the folder's names are on the disk.
     func synchronize() throws { try FileCall { fsync(descriptor) }.get("the folder cannot be synchronized") }
 
-    /// True if its path still leads to it.
+    /// True if the folder's path still refers to it.
     var isInItsPlace: Bool {
         var there = stat()
         var here = stat()
@@ -66,20 +67,20 @@ final class OpenFolder: Sendable {
         return there.st_dev == here.st_dev && there.st_ino == here.st_ino
     }
 
-    /// The file system that it is on.
+    /// The number of the folder's file system.
     var device: dev_t {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? status.st_dev : 0
     }
 
-    /// The path of a file in it, wherever it is now.
+    /// The path of a file in the folder, at the folder's present location.
     func path(of name: String) -> String {
         let current = currentPath
         if current == "." { return name }
         return current.hasSuffix("/") ? current + name : "\(current)/\(name)"
     }
 
-    /// Where it is now, as the kernel knows it.
+    /// The present path of the folder, according to the kernel.
     private var currentPath: String {
         guard !isInItsPlace else { return path }
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
@@ -91,12 +92,12 @@ final class OpenFolder: Sendable {
 }
 
 extension OpenFolder {
-    /// Looks whether a file may go where this name is.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` for a folder, a device, a pipe, or a link to one, which
-    ///   no file may replace; with ``ErrorCode/fileExists``.
+    /// Checks that a file may be moved to a name.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` for a folder, a device, a pipe, or a link to one
+    ///   of them, which a file must not replace; with ``ErrorCode/fileExists``.
     func checkPlace(of name: String, existing: Destination.ExistingFile) throws {
         guard let status = status(of: name) else { return }
-        // A link whose target is not there counts as itself.
+        // A link without a target counts as a file.
         let isLink = status.st_mode & S_IFMT == S_IFLNK
         let kind = (isLink ? self.status(of: name, followsLink: true) : status).map { $0.st_mode & S_IFMT } ?? S_IFREG
         guard kind == S_IFREG else {
@@ -110,18 +111,18 @@ extension OpenFolder {
 }
 
 extension OpenFolder {
-    /// A way to give a file a name that nothing has. Not every file system knows each.
+    /// A method of moving a file to an unused name. Each is missing in some file systems.
     enum Move: CaseIterable {
         /// `renameat2` with RENAME_NOREPLACE.
         case rename
-        /// A second name, then the first is taken away. A crash in between leaves both.
+        /// A second name is made, then the first is removed. A crash in between leaves both.
         case link
-        /// An empty file takes the name, and is then replaced. A crash in between leaves it.
+        /// An empty file takes the name and is then replaced. A crash in between leaves the empty file.
         case placeholder
     }
 
-    /// Gives a file of this folder a name in another one, or in the same, and replaces nothing.
-    /// - Returns: 0, or why it was not done: `EEXIST` if the name is taken.
+    /// Moves a file of this folder to a name in the same or another folder, without replacing a file.
+    /// - Returns: 0, or the error number: `EEXIST` if the name is in use.
     func move(
         _ name: String, to folder: OpenFolder, as newName: String, by ways: [Move] = Move.allCases
     ) -> Int32 {
@@ -133,7 +134,7 @@ extension OpenFolder {
         return result
     }
 
-    /// Gives a file of this folder a name in another one, or in the same, and replaces what has it.
+    /// Moves a file of this folder to a name in the same or another folder, and replaces the file that has the name.
     func moveReplacing(_ name: String, to folder: OpenFolder, as newName: String) -> Int32 {
         FileCall { renameat(descriptor, name, folder.descriptor, newName) }.errorNumber
     }
@@ -159,18 +160,18 @@ extension OpenFolder {
         }
     }
 
-    /// EPERM is what a file system without links says.
+    /// A file system without hard links returns EPERM.
     private static func meansUnsupported(_ errorNumber: Int32) -> Bool {
         [EINVAL, ENOSYS, ENOTSUP, EPERM, EMLINK].contains(errorNumber)
     }
 }
 
-/// What a call of the system's came to: a number, and why not if it is negative.
+/// The result of a system call: a value, or an error number.
 ///
-/// A call that a signal interrupted is made again.
+/// A call that a signal interrupts is repeated.
 struct FileCall {
     let value: Int
-    /// 0 if the call went well.
+    /// 0 if the call succeeded.
     let errorNumber: Int32
 
     init<Value: SignedInteger>(_ call: () -> Value) {
@@ -190,7 +191,7 @@ struct FileCall {
         }
     }
 
-    /// - Parameter failure: What could not be done.
+    /// - Parameter failure: A description of the failed operation.
     @discardableResult
     func get(_ failure: String) throws -> Int {
         guard errorNumber == 0 else { throw CurlewError(errorNumber: errorNumber, failure) }
@@ -199,8 +200,8 @@ struct FileCall {
 }
 
 extension CurlewError {
-    /// What the system says of a file.
-    /// - Parameter failure: What could not be done.
+    /// The error for a failed system call on a file.
+    /// - Parameter failure: A description of the failed operation.
     init(errorNumber: Int32, _ failure: String) {
         let code: ErrorCode = errorNumber == ENOSPC || errorNumber == EDQUOT ? .diskFull : .fileFailed
         self.init(code, "\(failure): \(describe(errorNumber))")

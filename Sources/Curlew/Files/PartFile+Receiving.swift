@@ -1,28 +1,29 @@
 extension PartFile {
     /// The result of writing a body into a file.
     struct Reception {
-        /// The first byte that was not written.
+        /// The offset of the first byte that was not written.
         let end: Int64
-        /// True if the body went beyond the limit. Of the chunk that did nothing was written.
+        /// True if the body exceeded the limit. The chunk that exceeded it was not written.
         var isTooLong = false
     }
 
-    /// What to do with bytes beyond the limit.
+    /// The treatment of bytes beyond the limit.
     enum Surplus {
-        /// The body is left at the limit, without asking whether it has more.
+        /// Reading stops at the limit, even if the body continues.
         case cutOff
-        /// The body is too long.
+        /// Bytes beyond the limit are an error.
         case refused
     }
 
-    /// Writes chunk after chunk: the one loop of downloads, saved responses and spooled bodies. What writes a chunk decides
-    /// how, and returns when the next may come.
+    /// Writes a body chunk by chunk, for downloads, saved responses and spooled bodies. The closure `write` decides how
+    /// to write a chunk, and returns when the next may come.
     ///
-    /// An error leaves what came before it in the file: those who want to resume keep it, others discard it.
+    /// After an error the chunks before it remain in the file: a caller that resumes keeps them, others discard the
+    /// file.
     /// - Parameters:
-    ///   - offset: Where the first chunk goes.
-    ///   - limit: The first byte that the body does not have; `Int64.max` if that is not known.
-    ///   - surplus: What to do with bytes beyond it.
+    ///   - offset: The offset of the first chunk.
+    ///   - limit: The end of the body; `Int64.max` if it is unknown.
+    ///   - surplus: The treatment of bytes beyond the limit.
     ///   - next: Yields the chunks.
     ///   - write: Writes a chunk at an offset.
     static func receive(
@@ -31,7 +32,8 @@ extension PartFile {
     ) async throws -> Reception {
         var end = offset
         while let chunk = try await next() {
-            // Where the disk is slower than the network there is always a next chunk, and nothing that would throw.
+            // If the disk is slower than the network, a chunk is always ready, and `next` never throws for the
+            // cancellation.
             try Task.checkCancellation()
             let room = limit - end
             let count = Int64(chunk.count)

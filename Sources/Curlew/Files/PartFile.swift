@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import Glibc
 
-/// A file being written under another name beside its destination, until it is whole.
+/// A file that is written under a temporary name beside its destination until it is complete.
 ///
-/// Everything happens on a queue of its own, off the loop and off Swift's threads. At most ``room`` bytes are on their way to
-/// the disk; who writes more waits.
+/// All work is done on a dispatch queue of its own, off the event loop and off Swift's thread pool. At most ``room``
+/// bytes wait for the disk; a caller with more bytes waits.
 final class PartFile: Sendable {
-    /// Gets the bytes of a chunk back when they are written, so that their memory can be used again.
+    /// A closure that takes the memory of a written chunk back for reuse.
     typealias Recycling = @Sendable (inout [UInt8]) -> Void
 
     private let file: OpenFile
@@ -14,7 +14,7 @@ final class PartFile: Sendable {
     private let window = Guarded(WriteWindow(limit: PartFile.room))
     private let running = Guarded<RunningDigest?>(nil)
 
-    /// The most bytes on their way to the disk: 1 MiB. More of them would leave the processor's cache before they are written.
+    /// The most bytes that wait for the disk: 1 MiB. More would leave the processor's cache before they are written.
     static let room = 1 << 20
     /// The bytes that are read at a time for a digest.
     private static let piece = 1 << 20
@@ -25,13 +25,14 @@ final class PartFile: Sendable {
         self.queue = queue
     }
 
-    /// Makes a file beside another one that it is to become: `.NAME.RANDOM.part`.
+    /// Creates a part file beside its destination: `.NAME.RANDOM.part`.
     /// - Parameters:
-    ///   - destination: The path that the file is to have in the end.
-    ///   - name: Another name than that, which nothing may have.
-    ///   - existing: What happens to a file that is there. With ``Destination/ExistingFile/fail`` this throws, before a byte is written.
-    ///   - createsFolders: Whether missing folders are made.
-    ///   - permissions: Those of the file, without the bits of the umask.
+    ///   - destination: The final path of the file.
+    ///   - name: Another name for the part file, which must not exist yet.
+    ///   - existing: The rule for an existing file. With ``Destination/ExistingFile/fail`` an existing file is an
+    ///     error, before a byte is written.
+    ///   - createsFolders: True if missing folders are created.
+    ///   - permissions: The permissions of the file, reduced by the umask.
     /// - Throws: ``CurlewError``: ``ErrorCode/invalidDestination``, ``ErrorCode/fileExists``, ``ErrorCode/diskFull``,
     ///   ``ErrorCode/fileFailed``.
     static func create(
@@ -45,20 +46,20 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Opens a file that was left behind, to resume it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/partFileInUse`` if somebody else has it; ``ErrorCode/fileFailed`` if it is
-    ///   not there, or is no regular file, if it belongs to another user (root excepted), or has several names.
+    /// Opens an existing part file, to resume it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/partFileInUse`` if the file is locked; ``ErrorCode/fileFailed`` if it
+    ///   is missing, is not a regular file, belongs to another user (root excepted), or has several names.
     static func reopen(_ path: String) async throws -> PartFile {
         try await PartFile { try OpenFile(leftBehindAt: path) }
     }
 
-    /// Where it lies.
+    /// The path of the file.
     var path: String { file.path }
 
     // MARK: Writing
 
-    /// Hands bytes over to be written at an offset. Returns when there is room for them, not when they are written.
-    /// - Throws: ``CurlewError`` if they or earlier ones could not be written: ``ErrorCode/diskFull``,
+    /// Queues bytes for writing at an offset. Returns when there is room for them, not when they are written.
+    /// - Throws: ``CurlewError`` if these or earlier bytes could not be written: ``ErrorCode/diskFull``,
     ///   ``ErrorCode/fileFailed``.
     func write(_ bytes: consuming [UInt8], at offset: Int64, recycling: Recycling? = nil) async throws {
         let count = bytes.count
@@ -74,7 +75,7 @@ final class PartFile: Sendable {
 
     private func waitForRoom(_ count: Int) async throws {
         try await withCheckedThrowingContinuation { waiter in
-            // Room may have come in the meantime.
+            // Room may have become free in the meantime.
             let admitted: Result<Bool, any Error> = window.withLock { window in
                 Result {
                     if try window.admit(count) { return true }
@@ -88,11 +89,11 @@ final class PartFile: Sendable {
             case .failure(let error): waiter.resume(throwing: error)
             }
         }
-        // Woken by a failure it has no room, and needs none.
+        // A waiter that a failure wakes has no room reserved.
         if let failure = window.withLock({ $0.failure }) { throw failure }
     }
 
-    /// On the queue.
+    /// Writes a chunk; it is called on the queue.
     private func writeNow(_ bytes: [UInt8], at offset: Int64) {
         var failure = window.withLock { $0.failure }
         if failure == nil {
@@ -106,13 +107,13 @@ final class PartFile: Sendable {
         for waiter in window.withLock({ $0.finish(bytes.count, failure: failure) }) { waiter.resume() }
     }
 
-    /// Waits until all that was handed over is written.
+    /// Waits until all queued bytes are written.
     func drain() async throws { try await perform { _ in } }
 
-    // MARK: The queue
+    // MARK: Queue
 
-    /// Does something after all that was handed over is written.
-    /// - Throws: Why that could not be written, if so.
+    /// Performs work after all queued bytes are written.
+    /// - Throws: The first write error, if any.
     private func perform<Value: Sendable>(
         _ work: @escaping @Sendable (OpenFile) throws -> Value
     ) async throws -> Value {
@@ -125,7 +126,8 @@ final class PartFile: Sendable {
     private static func perform<Value: Sendable>(
         on queue: DispatchQueue, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        // The queue must not be the last to hold the file: who has been woken finds it closed, and its room free.
+        // The queue must not hold the last reference to the file: the awakened caller expects it to be closed and its
+        // space free.
         let pending = Guarded<(@Sendable () throws -> Value)?>(work)
         return try await withCheckedThrowingContinuation { continuation in
             queue.async {
@@ -135,7 +137,7 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Does work that is pending, and has released it when it returns.
+    /// Performs pending work, and releases it before it returns.
     private static func finish<Value: Sendable>(
         _ pending: Guarded<(@Sendable () throws -> Value)?>
     ) -> Result<Value, any Error> {
@@ -146,17 +148,17 @@ final class PartFile: Sendable {
         }
     }
 
-    // MARK: The file
+    // MARK: File
 
-    /// Its identity and its state now.
+    /// The present identity and state of the file.
     func snapshot() async throws -> FileSnapshot { try await perform { try $0.snapshot() } }
 
-    /// The same, be it that writing has failed.
+    /// The present identity and state of the file, even after a write error.
     func lastSnapshot() async throws -> FileSnapshot {
         try await Self.perform(on: queue) { [file] in try file.snapshot() }
     }
 
-    /// Cuts the file off, or lengthens it with zeros.
+    /// Shortens the file, or extends it with zeros.
     func truncate(to size: Int64) async throws {
         try await perform { [running] file in
             running.withLock { $0 = nil }
@@ -164,45 +166,47 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Waits until what was written is on the disk.
+    /// Waits until the written bytes are on the disk.
     func synchronize() async throws { try await perform { try $0.synchronize() } }
 
-    /// Checks that the disk has room for so many more bytes. Nothing is reserved: others may take it.
+    /// Checks that the disk has room for a number of further bytes. The room is not reserved.
     /// - Throws: ``CurlewError`` with ``ErrorCode/diskFull``.
     func checkRoom(for count: Int64) async throws { try await perform { try $0.checkRoom(for: count) } }
 
-    /// Checks that the file can be given a path in the end, and makes missing folders if wanted. ``commit`` checks again.
+    /// Checks that the file can be moved to a path later, and creates missing folders if requested. ``commit`` checks
+    /// again.
     /// - Throws: ``CurlewError``: ``ErrorCode/invalidDestination``, also for a folder on another file system, to which
-    ///   nothing can be moved; ``ErrorCode/fileExists``; ``ErrorCode/fileFailed``.
+    ///   the file cannot be moved; ``ErrorCode/fileExists``; ``ErrorCode/fileFailed``.
     func checkDestination(_ path: String, existing: Destination.ExistingFile, createsFolders: Bool) async throws {
         try await perform { try $0.checkDestination(path, existing: existing, createsFolders: createsFolders) }
     }
 
-    /// Gives the file its name, in one step. It must not be written to afterwards.
+    /// Moves the file to its final name, in one step. It must not be written to afterwards.
     /// - Parameters:
-    ///   - path: The path that it is to have.
-    ///   - existing: What happens to a file that is there.
-    ///   - synchronizes: Whether to wait until the file, and its name, are on the disk.
-    /// - Returns: Its path: another one only with ``Destination/ExistingFile/unique``.
-    /// - Throws: ``CurlewError``. If the bytes are whole and could not be moved, ``CurlewError/file`` says where they lie.
+    ///   - path: The final path.
+    ///   - existing: The rule for an existing file.
+    ///   - synchronizes: True if the call waits until the file and its name are on the disk.
+    /// - Returns: The path of the file: another one only with ``Destination/ExistingFile/unique``.
+    /// - Throws: ``CurlewError``. If the complete file could not be moved, ``CurlewError/file`` has its path.
     func commit(to path: String, existing: Destination.ExistingFile, synchronizes: Bool) async throws -> String {
         try await perform { try $0.commit(to: path, existing: existing, synchronizes: synchronizes) }
     }
 
-    /// Removes the file, be it that writing has failed. Not what has taken its name, nor what it has become.
+    /// Removes the file, even after a write error; but not another file that now has its name, nor the file after its
+    /// renaming.
     func discard() async {
         try? await Self.perform(on: queue) { [file] in file.remove() }
     }
 
-    /// Gives up the lock, so that whoever resumes the file can have it at once.
+    /// Releases the lock, so that the file can be resumed at once.
     func release() async {
         try? await Self.perform(on: queue) { [file] in file.unlock() }
     }
 
     // MARK: Digests
 
-    /// From now on what is written next to what is there makes a digest grow, so that the file need not be read again.
-    /// - Parameter offset: How much is there; it is read.
+    /// Starts a digest that is updated with each following write, so the file need not be read again.
+    /// - Parameter offset: The number of bytes that the file already has; they are read.
     func follow(_ algorithm: ContentDigest.Algorithm, from offset: Int64 = 0) async throws {
         let digest = Guarded(try MessageDigest(algorithm.function))
         try await feed(0..<offset, to: digest, isCancellable: true)
@@ -211,7 +215,7 @@ final class PartFile: Sendable {
         }
     }
 
-    /// The digest of a range: what has grown with the writing if it is that, else by reading it again.
+    /// The digest of a range: the running digest if it covers the range, else a new one by reading the file.
     /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` if the file is shorter, or cannot be read.
     func digest(of algorithm: ContentDigest.Algorithm, in range: Range<Int64>) async throws -> ContentDigest {
         let grown: ContentDigest? = try await perform { [running] _ in
@@ -229,11 +233,12 @@ final class PartFile: Sendable {
         return ContentDigest(algorithm, finished: try digest.withLock { try $0.finishedBytes() })
     }
 
-    /// Reads a range into a digest, be it that writing has failed.
+    /// Reads a range into a digest, even after a write error.
     /// - Parameters:
     ///   - range: The bytes.
     ///   - digest: The digest.
-    ///   - isCancellable: Whether a cancelled task reads no further. Who makes a token because it was cancelled has to.
+    ///   - isCancellable: True if cancelling the task stops the reading. A token that is made because of a cancellation
+    ///     needs false.
     /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` if the file is shorter, or cannot be read.
     func feed(_ range: Range<Int64>, to digest: Guarded<MessageDigest>, isCancellable: Bool = false) async throws {
         var position = range.lowerBound
@@ -250,31 +255,31 @@ final class PartFile: Sendable {
     }
 }
 
-/// A digest that grows with a file that is written from its beginning to its end.
+/// A digest that is updated while a file is written from beginning to end.
 private struct RunningDigest: Sendable {
     let algorithm: ContentDigest.Algorithm
     let digest: Guarded<MessageDigest>
-    /// The first byte that it does not have.
+    /// The offset of the first byte that the digest lacks.
     private(set) var position: Int64
 
-    /// Bytes that are not the next ones leave it where it is: it is then not that of the whole file.
+    /// Ignores bytes at another offset; the digest then does not cover the complete file.
     mutating func take(_ bytes: [UInt8], at offset: Int64) throws {
         guard offset == position else { return }
         try digest.withLock { try $0.update(bytes) }
         position += Int64(bytes.count)
     }
 
-    /// The digest; nothing can follow.
+    /// The final digest.
     func finished() throws -> ContentDigest {
         ContentDigest(algorithm, finished: try digest.withLock { try $0.finishedBytes() })
     }
 }
 
-/// The bytes that are on their way to a disk: how many at a time, and the first failure.
+/// The limit of the bytes that wait for a disk, the waiting callers, and the first failure.
 struct WriteWindow {
     typealias Waiter = CheckedContinuation<Void, any Error>
 
-    /// The most bytes on their way; a single piece may be larger, and then goes alone.
+    /// The most waiting bytes. A larger single chunk is written alone.
     let limit: Int
     private var inFlight = 0
     /// The first failure. Nothing is written after it.
@@ -283,7 +288,7 @@ struct WriteWindow {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes so many bytes in if there is room and nobody waits for it.
+    /// Admits a number of bytes if there is room and no caller waits for it.
     mutating func admit(_ count: Int) throws -> Bool {
         if let failure { throw failure }
         guard waiting.isEmpty, hasRoom(for: count) else { return false }
@@ -293,8 +298,8 @@ struct WriteWindow {
 
     mutating func wait(for count: Int, _ waiter: Waiter) { waiting.append((count, waiter)) }
 
-    /// So many bytes are written, or will not be.
-    /// - Returns: Who need wait no longer.
+    /// Removes a number of bytes that are written, or will not be.
+    /// - Returns: The waiters to resume.
     mutating func finish(_ count: Int, failure newFailure: CurlewError?) -> [Waiter] {
         inFlight -= count
         failure = failure ?? newFailure

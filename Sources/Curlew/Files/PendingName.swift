@@ -1,14 +1,13 @@
 internal import Dispatch
 internal import Glibc
 
-/// A file that is whole and not yet named, written down before it is given its name, so that whoever comes after a crash can
-/// see whether it was.
+/// A record of a complete file that is about to be renamed. After a crash, it shows if the renaming was done.
 package struct PendingName: Sendable, Hashable, Codable {
     /// The path of the part file.
     package let part: String
-    /// The path that it is to have.
+    /// The final path.
     package let target: String
-    /// True if it takes the place of a file that has the name.
+    /// True if the renaming replaces an existing file.
     package let replaces: Bool
     private let identity: FileSnapshot
 
@@ -22,19 +21,20 @@ package struct PendingName: Sendable, Hashable, Codable {
     /// The size of the file in bytes.
     package var size: Int64 { identity.size }
 
-    /// The state of a file that was to be named.
+    /// The outcome of a renaming.
     package enum Settlement: Sendable, Equatable {
-        /// It has its name, now or since before.
+        /// The file has its final name, now or since before.
         case isNamed
-        /// Another file has the name, and the part is still there.
+        /// Another file has the name, and the part file still exists.
         case isTaken
-        /// Neither name leads to it.
+        /// Neither name refers to the file.
         case isLost
     }
 
-    /// Gives the file its name, unless it has it. Several processes may do so at once: one of them names it, and the others see
-    /// that. The part is whole, so nobody need hold its lock.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` or ``ErrorCode/diskFull`` if it can be neither seen nor done.
+    /// Renames the file, unless it already has its name. Several processes may call it concurrently: one renames the
+    /// file, and the others observe that. The part file is complete, so its lock is not needed.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` or ``ErrorCode/diskFull`` if the file can be neither
+    ///   examined nor renamed.
     package func settle() async throws -> Settlement {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try settleNow() }) }
@@ -45,12 +45,12 @@ package struct PendingName: Sendable, Hashable, Codable {
         let source = try FilePlace(part)
         let place = try FilePlace(target)
         guard let folder = try? OpenFolder(source.folder, creates: false) else { return try settledWithoutPart(place) }
-        // Somebody else may name it at the same moment.
+        // Another process may rename it at the same moment.
         for _ in 0..<3 {
             guard isIt(folder, source.name) else { return try settledWithoutPart(place) }
             let targetFolder = try OpenFolder(place.folder, creates: false)
             if isIt(targetFolder, place.name) {
-                // It has both names, where a file system cannot move without replacing.
+                // The file has both names if a file system cannot move without replacing.
                 folder.remove(source.name)
                 return try finished(targetFolder)
             }
@@ -82,17 +82,17 @@ package struct PendingName: Sendable, Hashable, Codable {
         return try finished(folder)
     }
 
-    /// True if a name leads to the file, as it was when it was whole.
+    /// True if a name refers to the file in its recorded state.
     private func isIt(_ folder: OpenFolder, _ name: String) -> Bool {
         guard folder.status(of: name).map({ $0.st_mode & S_IFMT == S_IFREG }) == true else { return false }
         return (try? FileSnapshot(statusOf: folder.path(of: name), for: .keeping)) == identity
     }
 }
 
-/// A part file that has all its bytes, and is checked.
+/// A part file that is complete and checked.
 package struct WholeFile: Sendable {
     private let part: PartFile
-    /// The absolute path that it is to have.
+    /// The absolute final path.
     package let target: String
     private let existing: Destination.ExistingFile
     private let identity: FileSnapshot
@@ -104,7 +104,7 @@ package struct WholeFile: Sendable {
         self.identity = identity
     }
 
-    /// The names that it may be given are numbered from 0.
+    /// The highest number of a candidate name; 0 is the name without a number.
     private var lastCandidate: Int { existing == .unique ? 9999 : 0 }
 
     private func candidate(_ number: Int) throws -> String {
@@ -113,21 +113,21 @@ package struct WholeFile: Sendable {
         return place.path(of: FileName(place.name).fitted(to: FilePlace.nameLimit, number: number))
     }
 
-    /// Gives it its name, after it is on the disk.
-    /// - Parameter announce: Called with each name before it is tried; what it throws ends the naming.
-    /// - Returns: The path.
+    /// Renames the file, after its bytes are on the disk.
+    /// - Parameter announce: Called with each name before it is tried; an error ends the renaming.
+    /// - Returns: The final path.
     /// - Throws: ``CurlewError``: ``ErrorCode/fileExists``, ``ErrorCode/fileFailed``, ``ErrorCode/diskFull``.
     package func name(_ announce: (PendingName) async throws -> Void) async throws -> String {
         try await part.synchronize()
         for number in 0...lastCandidate {
             let candidate = try candidate(number)
-            // Those that are taken are not even announced.
+            // Names that are in use are not announced.
             if existing == .unique, access(candidate, F_OK) == 0 { continue }
             let pending = PendingName(
                 part: part.path, target: candidate, replaces: existing == .replace, identity: identity)
             try await announce(pending)
             let settlement: PendingName.Settlement
-            // Whoever settles it later needs the part.
+            // The part file is kept: a later settlement needs it.
             do { settlement = try await pending.settle() } catch let error as CurlewError {
                 throw error.adding(CurlewError.Context(file: part.path))
             }

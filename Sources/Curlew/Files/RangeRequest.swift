@@ -1,31 +1,32 @@
 internal import HTTPTypes
 
-/// A request for a part of a representation, and the verdict on what came back (RFC 9110 §14, §15.3.7, §15.5.17).
+/// A request for a part of a representation, and the evaluation of its response (RFC 9110 §14, §15.3.7, §15.5.17).
 struct RangeRequest: Sendable, Hashable {
-    /// The bytes that are wanted. An upper bound of `Int64.max` stands for "to the end".
+    /// The requested bytes. An upper bound of `Int64.max` means "to the end".
     var wanted: Range<Int64>
-    /// The length of the whole, if it is known.
+    /// The length of the representation, if it is known.
     var total: Int64?
-    /// What the bytes that are there already belong to.
+    /// The validator of the bytes that are already there.
     var validator: ResumeToken.Validator
-    /// The content codings of the bytes that are there already, in lower case: ranges are of the coded bytes.
+    /// The content codings of the bytes that are already there, in lower case. Ranges refer to coded bytes.
     var codings: [String] = []
 
-    /// The use of an answer.
+    /// The evaluation of a response.
     enum Verdict: Sendable, Hashable {
-        /// The body is this part, wanted from its beginning, though perhaps shorter.
+        /// The body is this part. It begins at the requested offset, but may be shorter than requested.
         case part(Range<Int64>, total: Int64?)
-        /// The body is the whole: the server takes no ranges, or has another representation by now.
+        /// The body is the complete representation: the server does not support ranges, or its representation has
+        /// changed.
         case whole
-        /// There is nothing left to ask for: what is there is the whole.
+        /// No bytes are missing: those already there are complete.
         case complete
-        /// The answer fits in no way. Nothing of it may be written.
+        /// The response does not match the request. Its body must not be written.
         case mismatch(Mismatch)
-        /// It is no answer to a range but a refusal.
+        /// The response is a refusal.
         case refused
     }
 
-    /// Why an answer does not fit.
+    /// The reason for which a response does not match.
     enum Mismatch: String, Sendable, Hashable {
         case unreadable = "its Content-Range cannot be read"
         case severalParts = "it has several parts"
@@ -45,7 +46,7 @@ struct RangeRequest: Sendable, Hashable {
         fields[.ifRange] = validator.value
     }
 
-    /// Evaluates an answer by its head. The body's length is still to be watched.
+    /// Evaluates the head of a response. The caller still has to check the body's length.
     func evaluate(_ head: HTTPResponse) -> Verdict {
         switch head.status.code {
         case 206: evaluatePart(head.headerFields)
@@ -81,17 +82,17 @@ struct RangeRequest: Sendable, Hashable {
     }
 }
 
-/// The content of a Content-Range field (RFC 9110 §14.4): which bytes there are, and of how many.
+/// The value of a Content-Range field (RFC 9110 §14.4): the range of the bytes and the length of the representation.
 ///
-/// Read to the letter: the unit `bytes` in any case, one space, digits alone. A number beyond 2⁶³ − 2, a range whose end
-/// comes before its beginning or that reaches beyond the whole, and `*/*` are errors.
+/// Parsing is strict: the unit `bytes` in any case, one space, digits only. Errors are a position beyond 2⁶³ − 2, a
+/// range that ends before its beginning or exceeds the representation, and `*/*`.
 struct ContentRange: Sendable, Hashable {
-    /// The bytes that the message has; nil if it has none, as in `bytes */1234`.
+    /// The bytes of the message; nil without any, as in `bytes */1234`.
     let range: Range<Int64>?
-    /// The length of the whole; nil where the server does not know it.
+    /// The length of the representation; nil if the server does not know it.
     let total: Int64?
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` unless there is one field, and it can be read.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` unless there is exactly one field, and it is valid.
     init(_ fields: HTTPFields) throws {
         let values = fields[values: .contentRange]
         guard values.count == 1 else {
@@ -111,7 +112,7 @@ struct ContentRange: Sendable, Hashable {
     }
 }
 
-/// Reads the field from left to right.
+/// A parser for the field's value.
 private struct ContentRangeReader {
     private var rest: Substring.UTF8View
 

@@ -1,19 +1,19 @@
 internal import HTTPTypes
 
 extension ResumeToken {
-    /// The sign by which a server still has the very bytes that it had: a strong entity tag, or a date that is as good as one.
+    /// A strong validator: an entity tag, or a date, that identifies the bytes of a representation exactly.
     ///
-    /// A resumed download sends it in If-Range (RFC 9110 §13.1.5), and there weak validators may not stand: a weak entity tag
-    /// is the same for representations that differ in their bytes. A Last-Modified date serves only where there is no entity
-    /// tag at all, and only if it is at least one second before the response's own Date: else the file could have changed
-    /// twice within that second (§8.8.2.2).
+    /// A resumed download sends it in If-Range (RFC 9110 §13.1.5), which forbids weak validators: a weak entity tag may
+    /// be the same for representations with different bytes. A Last-Modified date is used only without an entity tag,
+    /// and only if it is at least one second before the response's Date. Otherwise the file could have changed twice
+    /// within that second (§8.8.2.2).
     public struct Validator: Sendable, Hashable, CustomStringConvertible {
         enum Kind: Sendable, Hashable {
             case entityTag, date
         }
 
         let kind: Kind
-        /// The value as it stands in If-Range.
+        /// The value for If-Range.
         let value: String
 
         /// The most bytes of an entity tag that is used.
@@ -21,7 +21,7 @@ extension ResumeToken {
 
         public var description: String { value }
 
-        /// The validator of a response; nil if it has none that is strong.
+        /// The validator of a response; nil without a strong one.
         init?(_ fields: HTTPFields) {
             let tags = fields[values: .eTag]
             if let tag = tags.first {
@@ -37,7 +37,7 @@ extension ResumeToken {
             }
         }
 
-        /// A strong entity tag; nil for a weak one, and for what is none (§8.8.3).
+        /// A strong entity tag; nil for a weak or invalid one (§8.8.3).
         init?(entityTag tag: String) {
             let bytes = tag.utf8
             guard (2...Self.lengthLimit).contains(bytes.count), bytes.first == .quote, bytes.last == .quote,
@@ -47,17 +47,17 @@ extension ResumeToken {
             value = tag
         }
 
-        /// A date that was found to be strong.
+        /// A date that is known to be strong.
         init?(date: String) {
             guard HTTPDate(date) != nil else { return nil }
             kind = .date
             value = date
         }
 
-        /// True if a response to a range may be of the same representation.
+        /// True if a response to a range request may belong to the same representation.
         ///
-        /// An entity tag has to be there again, as the server must send it (§15.3.7); a date need not be, but if it is it must
-        /// be the same. Where there was no entity tag there must be none.
+        /// The response must repeat an entity tag, as the server has to send it (§15.3.7). A date may be missing, but
+        /// must not differ. Without an original entity tag, the response must have none.
         func fits(_ fields: HTTPFields) -> Bool {
             let tags = fields[values: .eTag]
             switch kind {
@@ -66,7 +66,7 @@ extension ResumeToken {
             }
         }
 
-        /// Tags are compared byte by byte (§8.8.3.2). As strings they would be by a normal form that can take a second to make.
+        /// Tags are compared byte by byte (§8.8.3.2). String comparison would normalize them, which can take a second.
         private static func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
     }
 }

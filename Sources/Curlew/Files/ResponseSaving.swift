@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The writing of one response into a file, from its head to the file's name.
+/// The writing of a response's body into a file, from the check of the head to the renaming.
 struct ResponseSaving {
     let response: CurlewResponse
     let destination: Destination
@@ -27,7 +27,7 @@ struct ResponseSaving {
         }
     }
 
-    /// Writes the body, and waits until it is written.
+    /// Writes the body, and waits until all of it is written.
     private func fill(_ part: PartFile, _ check: IntegrityCheck) async throws -> Int64 {
         if let algorithm = check.digest?.algorithm { try await part.follow(algorithm) }
         var chunks = response.body.makeAsyncIterator()
@@ -42,7 +42,7 @@ struct ResponseSaving {
             }
             try Task.checkCancellation()
         } catch {
-            // What was handed over shall be there, or have failed, when somebody looks at the file.
+            // The queued bytes are written, or have failed, before the caller examines the file.
             try? await part.drain()
             throw error
         }
@@ -50,9 +50,9 @@ struct ResponseSaving {
         return reception.end
     }
 
-    // MARK: The head
+    // MARK: Head
 
-    /// What is no whole representation must not become a file.
+    /// Throws for a response that does not contain a complete representation.
     private func checkHead() async throws {
         guard response.status.kind == .successful else { throw await refusal("no success") }
         switch response.status.code {
@@ -77,15 +77,17 @@ struct ResponseSaving {
 }
 
 extension CurlewResponse {
-    /// Writes the body into a file, off the event loop, as it comes.
+    /// Writes the body into a file as it arrives, off the event loop.
     ///
-    /// - Only a success (2xx) is written, and 206 only if the request had Range. 204, 205 and what answers HEAD have no content:
-    ///   ``ErrorCode/emptyBody``. Anything else is ``ErrorCode/unacceptableStatus``, with the beginning of the body in
-    ///   ``CurlewError/bodyPrefix``, and nothing is written.
-    /// - The bytes go into a file beside the destination that gets its name when they are whole and right. Until then at most
-    ///   1 MiB is on its way to the disk, and the transfer pauses while the disk is behind.
-    /// - A body that breaks off, a digest that differs, a full disk and a cancelled task leave nothing behind. A file that is
-    ///   whole and cannot be given its name is kept: ``CurlewError/file`` says where it is.
+    /// - Only the body of a success (2xx) is written, and that of a 206 only if the request had Range. A response
+    ///   without content, which is 204, 205 or the response to HEAD, fails with ``ErrorCode/emptyBody``. Several parts
+    ///   in one body fail with ``ErrorCode/unacceptableContentType``. Other responses fail with
+    ///   ``ErrorCode/unacceptableStatus``, with the beginning of the body in ``CurlewError/bodyPrefix``. Nothing is
+    ///   written in these cases.
+    /// - The bytes are written to a file beside the destination, which is renamed when they are complete and checked.
+    ///   At most 1 MiB waits for the disk; the transfer pauses while the disk is behind.
+    /// - A body that breaks off, a wrong digest, a full disk and a cancelled task leave no file behind. A complete file
+    ///   that cannot be renamed is kept: ``CurlewError/file`` has its path.
     ///
     /// ```swift
     /// let response = try await api.get("https://example.com/archive.tar.gz")
@@ -93,11 +95,11 @@ extension CurlewResponse {
     /// print(file.path, file.size)
     /// ```
     /// - Parameters:
-    ///   - destination: Where it goes.
-    ///   - integrity: What it must be.
+    ///   - destination: The destination of the file.
+    ///   - integrity: The requirements for the body.
     /// - Throws: ``CurlewError``, also with ``ErrorCode/invalidDestination``, ``ErrorCode/fileExists``,
-    ///   ``ErrorCode/diskFull``, ``ErrorCode/fileFailed``, ``ErrorCode/lengthMismatch``, ``ErrorCode/digestMismatch``, and
-    ///   what breaks the body off; what the closure of ``Destination/chosen(_:)`` throws.
+    ///   ``ErrorCode/diskFull``, ``ErrorCode/fileFailed``, ``ErrorCode/lengthMismatch``, ``ErrorCode/digestMismatch``;
+    ///   the error that broke the body off; the error of the closure of ``Destination/chosen(_:)``.
     public func save(to destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement()) async throws
         -> DownloadedFile
     {
@@ -124,8 +126,8 @@ extension CurlewResponse {
         return complete
     }
 
-    /// The error for a status that brings no file, with the beginning of the body, which mostly tells why. The rest of the
-    /// body is abandoned.
+    /// The error for a status that excludes saving, with the beginning of the body, which usually has the reason. The
+    /// rest of the body is cancelled.
     func refusal(_ message: String) async -> CurlewError {
         let (bytes, breakage) = await body.gather(upTo: ByteSize(CurlewError.bodyPrefixLimit))
         body.abandon()

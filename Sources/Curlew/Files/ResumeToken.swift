@@ -1,13 +1,14 @@
 internal import HTTPTypes
 
-/// The state of a download that was cancelled or failed, for resuming it in this process or a later one.
+/// The state of a cancelled or failed download, for resuming it in this process or a later one.
 ///
-/// It is found in ``CurlewError/resumeToken``, comes from ``DownloadTask/cancel()``, or is read from the file that
-/// ``DownloadTask/Options/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:progress:)``, or discard
-/// the bytes that have come with ``discard()``.
+/// A token is in ``CurlewError/resumeToken``, is returned by ``DownloadTask/cancel()``, or is read from the file in
+/// ``DownloadTask/Options/tokenFile``. Pass it to
+/// ``HTTPSession/download(resuming:to:fields:download:options:progress:)``, or call ``discard()`` to delete the
+/// received bytes.
 ///
-/// It holds no field, no user information and no byte of the file; but it holds the URL with its query, so a URL that is
-/// signed is a secret in it too. The fields that the request needs, such as Authorization, are given again.
+/// The token contains no fields, no user information and no bytes of the file. It contains the URL with its query, so a
+/// token for a signed URL is a secret. Fields that the request needs, such as Authorization, are passed again.
 ///
 /// As JSON:
 ///
@@ -26,42 +27,46 @@ internal import HTTPTypes
 /// }
 /// ```
 ///
-/// `finalURL`, `total`, `destination` and `sha256` may be absent; `end` is the first byte that is not there; in place of
-/// `entityTag` there may be `lastModified`, and `codings` lists the content codings of the bytes, if they have any. Reading refuses what cannot be one: unknown versions, negative numbers, ranges
-/// out of order or beyond the whole, more than 8 codings, gaps where no `total` is, more than 1,024 ranges, paths that are relative, hold NUL or are longer than 4,095
-/// bytes, a part whose name is none that Curlew gives (`.….part`), so that a token that was tampered with cannot make other
-/// files be written to or removed.
+/// `finalURL`, `total`, `destination` and `sha256` are optional. `end` is the first missing byte. `lastModified` may
+/// replace `entityTag`. `codings` lists the content codings of the bytes, if there are any.
+///
+/// Decoding refuses tokens that cannot be valid, so a manipulated token cannot write to or remove other files:
+/// - unknown versions and negative numbers;
+/// - ranges out of order or beyond the total, gaps without `total`, and more than 1,024 ranges;
+/// - more than 8 codings;
+/// - paths that are relative, contain NUL or are longer than 4,095 bytes;
+/// - a part file without a name of Curlew's form (`.….part`).
 public struct ResumeToken: Sendable, Hashable {
-    /// The newest form that is known.
+    /// The newest supported version of the format.
     static let version = 1
     /// The most ranges that a token holds.
     static let rangeLimit = 1024
 
-    /// Bytes of the file that have come.
+    /// A range of received bytes.
     struct Received: Sendable, Hashable {
         var range: Range<Int64>
-        /// Their SHA-256, in hexadecimal. Without it only a part file that nobody has touched is resumed.
+        /// The SHA-256 of the range, in hexadecimal. Without it, only an unchanged part file is resumed.
         var sha256: String?
     }
 
-    /// What was asked for, without user information.
+    /// The requested URI, without user information.
     public let uri: CurlewURI
-    /// What answered in the end, if redirects led elsewhere. The request begins again at ``uri``.
+    /// The URI that returned the file, if redirects led to another one. A resumed request starts at ``uri``.
     public let finalURI: CurlewURI?
-    /// The sign by which the server still has the same file.
+    /// The validator by which the server recognizes the same file.
     public let validator: ResumeToken.Validator
-    /// The length of the whole file, if the server has said it.
+    /// The length of the complete file, if the server has declared it.
     public let total: Int64?
-    /// Where the bytes lie that have come.
+    /// The path of the file with the received bytes.
     public let partPath: String
-    /// Where the file goes; nil if that was never found out.
+    /// The path of the final file; nil if it was not determined.
     public let destination: String?
     let identity: FileSnapshot
     let received: [Received]
-    /// The content codings of the bytes, in lower case and in the order in which they were applied; mostly none.
+    /// The content codings of the bytes, in lower case and in the order of their application; usually none.
     let codings: [String]
 
-    /// The number of bytes that have come.
+    /// The number of received bytes.
     public var receivedCount: Int64 { ByteRanges(received.map(\.range)).count }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
@@ -81,9 +86,9 @@ public struct ResumeToken: Sendable, Hashable {
         try check()
     }
 
-    /// Removes the bytes that have come. The token is of no use afterwards.
+    /// Deletes the received bytes. The token is useless afterwards.
     ///
-    /// Only a file with the name of a part is removed, and none that a download is at.
+    /// Only a file with the name of a part file is deleted, and only if no download uses it.
     public func discard() async {
         guard let part = try? await PartFile.reopen(partPath) else { return }
         await part.discard()
@@ -142,15 +147,15 @@ extension ResumeToken: Codable {
         var sha256: String?
     }
 
-    /// Reads a token.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken`` or ``ErrorCode/invalidURL`` for what is no token that can
-    ///   be used, and the decoder's errors for what is none at all.
+    /// Decodes a token.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken`` or ``ErrorCode/invalidURL`` for a token that
+    ///   cannot be used, and the decoder's errors for other data.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         guard try container.decode(Int.self, forKey: .version) == Self.version else {
             throw Self.invalid("its version is not known")
         }
-        // Before the decoding of many pieces, so that it costs little to refuse them.
+        // The number of pieces is checked before they are decoded, so a refusal is cheap.
         var pieces = try container.nestedUnkeyedContainer(forKey: .received)
         if let count = pieces.count, count > Self.rangeLimit { throw Self.invalid("it has too many ranges") }
         var received: [Received] = []
@@ -200,7 +205,7 @@ extension ResumeToken: Codable {
 extension CurlewError.Context {
     private enum ResumeTokenKey: CurlewError.Key { typealias Value = ResumeToken }
 
-    /// The token that a download can be resumed with.
+    /// The token for resuming the download.
     var resumeToken: ResumeToken? {
         get { self[ResumeTokenKey.self] }
         set { self[ResumeTokenKey.self] = newValue }
@@ -213,12 +218,12 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// The token that a download which failed or was cancelled can be resumed with; nil if it can only restart.
+    /// The token for resuming the failed or cancelled download; nil if it can only restart.
     public var resumeToken: ResumeToken? { context.resumeToken }
 }
 
 extension String {
-    /// True if it is a SHA-256 in lower-case hexadecimal.
+    /// True if the text is a SHA-256 in lower-case hexadecimal.
     fileprivate var isHash: Bool {
         utf8.count == 64 && utf8.allSatisfy { $0.isDigit || (0x61...0x66).contains($0) }
     }

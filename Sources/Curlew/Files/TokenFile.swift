@@ -3,12 +3,13 @@ internal import FoundationEssentials
 internal import Glibc
 
 extension ResumeToken {
-    /// The most bytes of a token's file that are read.
+    /// The most bytes that are read from a token's file.
     static let fileLimit: ByteSize = .mebibytes(1)
 
-    /// Reads a token from the file that a download has kept (``DownloadTask/Options/tokenFile``).
-    /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if there is no such file, if it is larger than 1 MiB,
-    ///   cannot be read or belongs to another user (root excepted); ``ErrorCode/invalidResumeToken`` if it holds no token that can be used.
+    /// Reads a token from the file in ``DownloadTask/Options/tokenFile``.
+    /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if the file is missing, larger than 1 MiB,
+    ///   unreadable, or belongs to another user (root excepted); ``ErrorCode/invalidResumeToken`` if its content is not
+    ///   a usable token.
     public init(contentsOf path: String) async throws {
         let bytes = try await TokenFile.read(path, upTo: Self.fileLimit)
         do {
@@ -20,8 +21,8 @@ extension ResumeToken {
         }
     }
 
-    /// True if its part file is whole and has got its name at ``destination``: so it is if the process ended after
-    /// that, and before the token's file was removed. There is nothing to resume then.
+    /// True if the part file was complete and has already been renamed to ``destination``. The process then ended
+    /// before it removed the token's file. Nothing is left to resume.
     public var isFinished: Bool {
         get async {
             guard let destination, let total, let file = await TokenFile.snapshot(of: destination) else { return false }
@@ -29,12 +30,12 @@ extension ResumeToken {
         }
     }
 
-    /// Writes the token into a file, in place of what is there, all at once: under another name first.
+    /// Writes the token into a file, and replaces an existing file in one step.
     ///
-    /// Only its owner may read the file.
+    /// Only the owner may read the file.
     /// - Parameters:
-    ///   - path: The file.
-    ///   - synchronizes: Whether to wait until it is on the disk.
+    ///   - path: The path of the file.
+    ///   - synchronizes: True if the call waits until the file is on the disk.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resumeTokenFileFailed``.
     public func write(to path: String, synchronizes: Bool = false) async throws {
         let encoder = JSONEncoder()
@@ -49,7 +50,7 @@ extension ResumeToken {
     }
 }
 
-/// The small file that a token is kept in, read and written off the callers' threads.
+/// The small file of a token, read and written off the callers' threads.
 enum TokenFile {
     private static let queue = DispatchQueue(label: "curlew.token")
 
@@ -76,8 +77,8 @@ enum TokenFile {
         }
     }
 
-    /// A token says what is asked for, what is written to, and which bytes are taken for right. In a folder that is open to
-    /// all, such as `/tmp`, anybody could have put one in its place.
+    /// Rejects a file of another user. A token determines the requested URL, the file that is written, and the bytes
+    /// that are trusted. In a folder that all users can write to, such as `/tmp`, any user could have placed it.
     private static func checkOwner(of descriptor: Int32) throws {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -88,8 +89,8 @@ enum TokenFile {
         }
     }
 
-    /// A reader finds the old content or the new one, never a part. A process that is killed leaves at worst a file with a
-    /// name of its own beside it.
+    /// Replaces the file in one step, so a reader gets the complete old or new content. A process that is killed may
+    /// leave a temporary file beside it.
     static func write(_ bytes: [UInt8], to path: String, synchronizes: Bool) async throws {
         try await perform {
             let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
@@ -112,12 +113,12 @@ enum TokenFile {
         }
     }
 
-    /// What lies at a path; nil if that is no file.
+    /// The state of the file at a path; nil if there is no file.
     static func snapshot(of path: String) async -> FileSnapshot? {
         try? await perform { try FileSnapshot(statusOf: path, for: .keeping) }
     }
 
-    /// Removes the file, if it is there.
+    /// Removes the file, if it exists.
     static func remove(_ path: String) async {
         try? await perform { _ = unlink(path) }
     }
@@ -134,7 +135,7 @@ enum TokenFile {
         }
     }
 
-    /// A new name is on the disk when its folder is.
+    /// Writes the folder to the disk, and so the new name.
     private static func synchronizeFolder(of path: String) throws {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,9 +1,9 @@
 public import FoundationEssentials
 
-/// The state of a resumable upload, for going on with it in this process or a later one.
+/// The state of a resumable upload, for continuing it in this process or a later one.
 ///
-/// It holds the URLs that the server has given the upload, which are a secret where they are hard to guess, and no field and no byte of
-/// the file. The file must be the same: one that has changed since is refused before a byte is sent.
+/// The token contains the URLs that the server has assigned to the upload; they are secrets if they are hard to guess.
+/// It contains no fields and no bytes of the file. A file that has changed since is refused before a byte is sent.
 ///
 /// As JSON:
 ///
@@ -15,28 +15,29 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// Reading refuses what cannot be one: unknown versions and protocols, parts with gaps between them, offsets that are negative or beyond
-/// the length, URLs that are neither http nor https, an upload over http that was created over https.
+/// Decoding refuses tokens that cannot be valid: unknown versions and protocols, parts with gaps between them, and
+/// offsets outside the length. It also refuses URLs that are neither http nor https, and an upload over http that was
+/// created over https.
 public struct UploadToken: Sendable, Hashable {
     static let version = 1
     static let partLimit = 10_000
-    /// The most parts that are sent at a time where each is an upload of its own.
+    /// The most parts that are sent in parallel if each is a separate upload.
     static let parallelLimit = 64
     private static let tagLimit = 1024
 
-    /// Where the upload was created. Of a presigned URL without the query.
+    /// The URI at which the upload was created. The query of a presigned URL is omitted.
     public let target: CurlewURI
-    /// The bytes in all.
+    /// The number of bytes of the file.
     public let length: Int64
-    /// When the server forgets the upload, as it has said last.
+    /// The time at which the server discards the upload, according to its last response.
     public internal(set) var expires: Date?
     var dialect: UploadDialectName
     let identity: FileSnapshot
     var parts: [UploadPart]
 
-    /// The bytes that the server had, when it was last known.
+    /// The number of bytes that the server had at the last report.
     public var offset: Int64 { parts.reduce(0) { $0 + $1.offset } }
-    /// Where the upload is, or its first part; nil for one in parts by presigned URLs.
+    /// The URI of the upload, or of its first part; nil for parts with presigned URLs.
     public var uri: CurlewURI? { parts.first?.uri }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
@@ -80,23 +81,23 @@ public struct UploadToken: Sendable, Hashable {
         }
     }
 
-    /// True if something is there to go on with.
+    /// True if the token has something to continue.
     var isOfUse: Bool {
         if case .multipart = dialect { true } else { parts.contains { $0.uri != nil } }
     }
 }
 
-/// A part of a file, and how much of it a server has.
+/// A part of a file, and the number of its bytes that a server has.
 struct UploadPart: Sendable, Hashable, Codable {
-    /// Its place in the file.
+    /// The offset of the part in the file.
     var start: Int64
     var length: Int64
-    /// Where it is sent to.
+    /// The URI that the part is sent to.
     var uri: CurlewURI?
     var offset: Int64 = 0
-    /// What the server has called it.
+    /// The server's entity tag for the part.
     var tag: String?
-    /// SHA-256 of its bytes up to the offset.
+    /// The SHA-256 of the part's bytes up to the offset.
     var digest: ContentDigest?
 
     init(start: Int64, length: Int64) {
@@ -140,11 +141,11 @@ struct UploadPart: Sendable, Hashable, Codable {
 
 /// A protocol of resumable uploads, and its version.
 enum UploadDialectName: Sendable, Hashable {
-    /// draft-ietf-httpbis-resumable-upload, of an interop version.
+    /// An interop version of draft-ietf-httpbis-resumable-upload.
     case draft(Int)
     /// tus 1.0.
     case tus
-    /// Parts by presigned URLs, as S3 has them; the upload has a name of the server's.
+    /// Parts by presigned URLs, as in S3. The server has assigned a name to the upload.
     case multipart(String)
 
     static let draftVersions: Set<Int> = [3, 5, 6]
@@ -162,7 +163,7 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// What a resumable upload that has failed goes on with; nil if the server has nothing of it.
+    /// The token for continuing a failed resumable upload; nil if the server has none of it.
     public var uploadToken: UploadToken? { context[Context.UploadTokenKey.self] }
 }
 
@@ -219,12 +220,13 @@ extension UploadToken: Codable {
 }
 
 extension UploadToken {
-    /// The most bytes of a token's file that are read.
+    /// The most bytes that are read from a token's file.
     static let fileLimit: ByteSize = .mebibytes(4)
 
-    /// Reads a token from the file that an upload has kept (``ResumableUpload/Options/tokenFile``).
-    /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if there is no such file, if it is larger than 4 MiB, cannot be read
-    ///   or belongs to another user (root excepted); ``ErrorCode/invalidResumeToken`` if it holds no token that can be used.
+    /// Reads a token from the file in ``ResumableUpload/Options/tokenFile``.
+    /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if the file is missing, larger than 4 MiB,
+    ///   unreadable, or belongs to another user (root excepted); ``ErrorCode/invalidResumeToken`` if its content is not
+    ///   a usable upload token.
     public init(contentsOf path: String) async throws {
         let bytes = try await TokenFile.read(path, upTo: Self.fileLimit)
         do {
@@ -236,7 +238,7 @@ extension UploadToken {
         }
     }
 
-    /// Writes the token into a file, in place of what is there, all at once. Only its owner may read the file.
+    /// Writes the token into a file, and replaces an existing file in one step. Only the owner may read the file.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resumeTokenFileFailed``.
     public func write(to path: String) async throws {
         let encoder = JSONEncoder()

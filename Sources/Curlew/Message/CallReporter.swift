@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The receiver of the reports that links make about a call. It goes along with the request.
+/// The receiver of the reports that links make about a call. The request carries it.
 protocol CallReporter: AnyObject, Sendable {
     /// A redirect is followed.
     func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int)
@@ -12,13 +12,13 @@ protocol CallReporter: AnyObject, Sendable {
     func retrying(
         _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ error: CurlewError?, after wait: Duration,
         _ attempt: Int)
-    /// A request is sent once more, as its response takes long.
+    /// A second copy of a request is sent because the response is late.
     func hedging(_ request: CurlewRequest, attempt: Int)
     /// The result of the request has changed the state of a circuit.
     func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest)
-    /// A request goes to the transport. Its listeners may change its fields.
-    /// - Parameter session: The session that carries it; nil for another transport.
-    /// - Returns: nil if nothing listens to attempts.
+    /// A request is passed to the transport. The listeners of the attempt may change its fields.
+    /// - Parameter session: The session that carries the request; nil for another transport.
+    /// - Returns: The receiver of the attempt's reports; nil without a listener.
     func attemptBegins(_ request: inout CurlewRequest, over session: (any AnyObject & Sendable)?) -> (
         any AttemptReporter
     )?
@@ -26,14 +26,14 @@ protocol CallReporter: AnyObject, Sendable {
 
 /// The receiver of the reports about one attempt. It also watches the exchange of the attempt, if a session carries it.
 protocol AttemptReporter: ExchangeWatcher {
-    /// The head of a response has come.
+    /// The head of a response has arrived.
     func answered(_ request: CurlewRequest, _ response: CurlewResponse)
-    /// The attempt has failed before a head came.
+    /// The attempt has failed before the head of a response arrived.
     func failed(_ request: CurlewRequest, _ error: any Error)
 }
 
 /// An object that is notified of the end of a request's exchange.
 protocol ExchangeWatcher: AnyObject, Sendable {
-    /// The exchange has ended, its body included. Called on its event loop: it returns at once.
+    /// The exchange has ended, its body included. Called on the exchange's event loop, so it must return at once.
     func ended(_ exchange: any ResponseExchange)
 }

@@ -1,50 +1,55 @@
-/// The limits of the connections that a session keeps. Each event loop of the session has its own pool with these
-/// bounds. A time of zero or less is ``ErrorCode/invalidRequest`` when the session is made, but for ``nameLifetime``, which
-/// may be zero. <doc:Connections> says which of them to set, and why.
+/// The limits of the connections that a session keeps. <doc:Connections> explains which of them to set.
 ///
-/// Retired connections (``SessionActor/retireConnections()``), which only serve what is under way, do not count.
+/// Each event loop of the session has its own pool with these limits. A time of zero or less fails with
+/// ``ErrorCode/invalidRequest`` when the session is made; only ``nameLifetime`` may be zero.
+///
+/// Retired connections (``SessionActor/retireConnections()``), which only finish their present exchanges, do not count.
 public struct ConnectionLimits: Sendable, Hashable, Codable {
-    /// Connections to one host at a time; what exceeds them waits, ``Timeouts/connectionWait`` at most. 64 by default: a server is no
-    /// browser, and six would make the seventh request wait. 0 is no limit.
+    /// The most connections to one host. Further requests wait, at most for ``Timeouts/connectionWait``. 64 by default;
+    /// 0 is no limit.
+    ///
+    /// A server makes more requests at a time than a browser: with a browser's limit of six the seventh would wait.
     public var perHost: Int
-    /// Connections in all. 0, the default, is no limit.
+    /// The most connections in all. 0, the default, is no limit.
     public var total: Int
-    /// Connections kept open without a request. 64 by default, 1 at least.
+    /// The most connections that are kept open without a request. 64 by default, at least 1.
     public var idle: Int
-    /// The time for which a connection is kept without a request; whole seconds are used, rounded up. 60 seconds by
+    /// The time for which a connection without a request is kept. Whole seconds are used, rounded up. 60 seconds by
     /// default.
     public var idleLifetime: Duration
-    /// Streams on one HTTP/2 connection; the server may allow fewer. 0, the default, leaves it to the server
+    /// The most streams on one HTTP/2 connection; the server may allow fewer. 0, the default, uses the server's limit
     /// (`SETTINGS_MAX_CONCURRENT_STREAMS`, RFC 9113 §6.5.2).
     public var streamsPerConnection: Int
 
-    /// The age from which on a connection takes no new request; what is under way on it goes on, and it is closed when
-    /// the last has ended. nil, the default, is no limit.
+    /// The age at which a connection stops accepting requests. Its present requests finish, and it is closed after the
+    /// last of them. nil, the default, is no limit.
     ///
-    /// It spreads clients anew over the servers behind a balancer. A limit of some minutes costs next to nothing; one that
-    /// is shorter than a request takes gives each request a connection of its own.
+    /// The limit makes clients connect again to the servers behind a load balancer, and so spreads them. A limit of
+    /// some minutes costs very little; a limit shorter than a request gives each request its own connection.
     public var maximumAge: Duration?
     /// The most requests that a connection carries; it is closed after the last. 0, the default, is no limit.
     ///
-    /// Requests that libcurl repeats by itself to answer a challenge count once.
+    /// Requests that libcurl itself repeats to answer a challenge count once.
     public var maximumUses: Int
-    /// The time without a byte from the server after which a connection, be it idle or shared with other requests, takes
-    /// no new request. nil, the default, is no limit.
+    /// The time without a byte from the server after which a connection accepts no new request, whether it is idle or
+    /// in use. nil, the default, is no limit.
     ///
-    /// A machine on the way that has forgotten a connection says nothing, and so does a server that has died. What is
-    /// under way has ``Timeouts/idle`` and ``Timeouts/head``.
+    /// A dead server, or a router that has lost the connection's state, sends nothing. Requests that are already on the
+    /// connection are limited by ``Timeouts/idle`` and ``Timeouts/head``.
     public var silence: Duration?
-    /// The time of silence after which the system asks whether the peer is still there, and the time between that and the
-    /// next two probes (TCP keep-alive, `SO_KEEPALIVE`, RFC 9293 §3.8.4). After three without an answer it ends the
-    /// connection. Whole seconds are used, rounded up, nine hours at most. 15 seconds by default; nil sends none.
+    /// The time of silence after which the system probes the peer, and the time between the probes (TCP keep-alive,
+    /// `SO_KEEPALIVE`, RFC 9293 §3.8.4). 15 seconds by default; nil sends no probes.
     ///
-    /// The probes also keep machines on the way from forgetting an idle connection. They do not go over Unix sockets.
+    /// After three probes without an answer the system ends the connection. Whole seconds are used, rounded up, at most
+    /// nine hours. The probes also keep routers from dropping an idle connection. They are not sent over Unix sockets.
     public var keepAliveInterval: Duration?
-    /// The time for which the addresses that were found for a name are used for new connections, as the system's resolver does
-    /// not tell for how long they hold. Whole seconds are used, rounded up. 60 seconds by default.
-    /// Zero looks the name up for each connection; ``Timeouts/unlimited`` never looks it up again.
+    /// The time for which the addresses of a name are used for new connections. Whole seconds are used, rounded up. 60
+    /// seconds by default.
     ///
-    /// Connections that are open stay: with ``maximumAge`` they follow a name that moves.
+    /// The system's resolver does not report how long its addresses are valid. Zero resolves the name for each
+    /// connection; ``Timeouts/unlimited`` resolves it once.
+    ///
+    /// Open connections stay open: with ``maximumAge`` they follow a name that moves.
     public var nameLifetime: Duration
 
     public init(
@@ -73,7 +78,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
 }
 
 extension ConnectionLimits {
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a time that is none.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a time outside its bounds.
     func check() throws {
         try Timeouts.check(idleLifetime, "idleLifetime")
         try Timeouts.check(maximumAge, "maximumAge")

@@ -1,11 +1,11 @@
-/// Where a connection goes and where it comes from, when that is not what the URI alone says.
+/// The destination and the local end of a connection, where they differ from those that the URI determines.
 public struct ConnectionRoute: Sendable, Hashable, Codable {
-    /// Addresses to use for a host instead of asking the resolver, as `curl --resolve`.
+    /// Addresses that replace the resolver's answer for a host, as `curl --resolve`.
     public struct HostOverride: Sendable, Hashable, Codable {
         public var host: String
-        /// The port for which it holds.
+        /// The port of the connections that use the addresses.
         public var port: Int
-        /// IPv4 and IPv6 addresses without brackets, tried as a resolver's answer would be.
+        /// IPv4 and IPv6 addresses without brackets, tried in the manner of a resolver's answer.
         public var addresses: [String]
 
         public init(host: String, port: Int, addresses: [String]) {
@@ -15,10 +15,10 @@ public struct ConnectionRoute: Sendable, Hashable, Codable {
         }
     }
 
-    /// Another host and port to connect to, as `curl --connect-to`. Host field, SNI and certificate check keep the
-    /// URI's host.
+    /// Another host and port to connect to, as `curl --connect-to`. The Host field, SNI and the certificate check keep
+    /// the URI's host.
     public struct Redirection: Sendable, Hashable, Codable {
-        /// The host and port that it holds for; nil holds for any.
+        /// The host and port that are redirected; nil matches any.
         public var host: String?
         public var port: Int?
         public var toHost: String
@@ -32,20 +32,20 @@ public struct ConnectionRoute: Sendable, Hashable, Codable {
         }
     }
 
-    /// Addresses for hosts. Those of a host that a redirection leads to are used as well.
+    /// Addresses for hosts. A host that is the target of a redirection uses them too.
     public var hosts: [HostOverride]
-    /// Other places to connect to; the first that fits is used.
+    /// Other hosts and ports to connect to; the first match is used.
     public var redirections: [Redirection]
     /// The path of a Unix domain socket to connect to instead of host and port.
     public var unixSocket: String?
-    /// The local interface name, address or host name to connect from, as libcurl's `CURLOPT_INTERFACE` has it.
+    /// The local interface name, address or host name to connect from, in the form of libcurl's `CURLOPT_INTERFACE`.
     public var localInterface: String?
-    /// Which addresses may be used.
+    /// The kind of addresses that may be used.
     public var addressFamily: AddressFamily
 
     /// The kinds of addresses to connect to.
     public enum AddressFamily: String, Sendable, Hashable, Codable {
-        /// IPv6 and IPv4, the second started 200 ms after the first (RFC 8305).
+        /// IPv6 and IPv4; the second is tried 200 ms after the first (RFC 8305).
         case any
         case ipv4
         case ipv6
@@ -67,7 +67,7 @@ public struct ConnectionRoute: Sendable, Hashable, Codable {
 }
 
 extension ConnectionRoute {
-    /// True if all is the same byte by byte: two paths of sockets that are equivalent in Unicode are two files.
+    /// True if all parts have the same bytes: two socket paths that are equivalent in Unicode are two files.
     public static func == (one: ConnectionRoute, other: ConnectionRoute) -> Bool {
         one.hosts == other.hosts && one.redirections == other.redirections
             && one.unixSocket.hasSameBytes(as: other.unixSocket)
@@ -84,7 +84,8 @@ extension ConnectionRoute {
 }
 
 extension ConnectionRoute {
-    /// Leads a name of this machine with a dot at its end to the same name without it, unless the route has addresses for it.
+    /// Redirects a local name that ends in a dot to the same name without the dot, unless the route has addresses for
+    /// it.
     mutating func addLocalName(_ name: String, for uri: CurlewURI) {
         let host = uri.host
         let isOverridden = hosts.contains {

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What proves who asks. Its description holds no secret.
+/// Proof of the client's identity. Its description contains no secret.
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     enum Kind: Sendable, Hashable {
         case password(user: String, password: String)
@@ -38,10 +38,10 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     /// A token for Bearer (RFC 6750 §2.1).
     public static func bearer(_ token: String) -> Credential { Credential(kind: .token(token)) }
 
-    /// The ticket of Kerberos that the process has, for Negotiate.
+    /// The Kerberos ticket of the process, for Negotiate.
     public static let ticket = Credential(kind: .ticket)
 
-    /// The schemes that it can answer, the strongest first.
+    /// The schemes that the credential can answer, the strongest first.
     var schemes: [Credential.Scheme] {
         switch kind {
         case .password: [.negotiate, .ntlm, .digest, .basic]
@@ -60,8 +60,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 
-    /// The value of Authorization that needs nothing of a challenge; nil for schemes that do.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent so.
+    /// The value of Authorization for a scheme without a challenge; nil for the other schemes.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that the scheme cannot send.
     package func value(for scheme: Credential.Scheme) throws(CurlewError) -> String? {
         switch (kind, scheme) {
         case (.password(let user, let password), .basic):
@@ -80,7 +80,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
         }
     }
 
-    /// The value of Authorization by the scheme that needs no challenge: Bearer for a token, Basic for a password.
+    /// The value of Authorization that needs no challenge: Bearer for a token, Basic for a password.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a ticket, and for text that cannot be sent.
     var preemptiveValue: String {
         get throws(CurlewError) {
@@ -106,7 +106,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
 }
 
 extension Credential {
-    /// A way to authenticate by the name that it has in challenges (RFC 9110 §11.1), compared without regard to case.
+    /// An authentication scheme, by its name in challenges (RFC 9110 §11.1), compared without regard to case.
     public struct Scheme: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
         /// The name, in lower case.
         public let rawValue: String
@@ -115,21 +115,21 @@ extension Credential {
 
         public var description: String { rawValue }
 
-        /// User and password in every request, readable by who sees it (RFC 7617).
+        /// User and password in every request, readable by any observer of the request (RFC 7617).
         public static let basic = Credential.Scheme(rawValue: "basic")
         /// A token (RFC 6750).
         public static let bearer = Credential.Scheme(rawValue: "bearer")
         /// A digest over password, nonce and request (RFC 7616).
         public static let digest = Credential.Scheme(rawValue: "digest")
-        /// A ticket of Kerberos (RFC 4559).
+        /// A Kerberos ticket (RFC 4559).
         public static let negotiate = Credential.Scheme(rawValue: "negotiate")
-        /// Microsoft's challenge and response, which binds the connection.
+        /// Microsoft's challenge and response, which authenticates the connection.
         public static let ntlm = Credential.Scheme(rawValue: "ntlm")
     }
 }
 
-/// A credential that the engine authenticates with by itself, in a scheme of several steps, and the only origin that it is
-/// for, should a link send the request on.
+/// A credential for a scheme of several steps that the engine performs by itself. It is limited to one origin, in case
+/// a link sends the request elsewhere.
 struct EngineCredential: Sendable {
     let credential: Credential
     let scheme: Credential.Scheme

@@ -1,8 +1,8 @@
 public import HTTPTypes
 
-// What a caller asks an error, made from the classes of its code.
+// Questions about an error, answered from the classes of its code.
 extension CurlewError {
-    /// True if time ran out: ``ErrorCode/isTimeout``.
+    /// True if a time limit was exceeded: ``ErrorCode/isTimeout``.
     ///
     /// ```swift
     /// do {
@@ -13,31 +13,31 @@ extension CurlewError {
     /// ```
     public var isTimeout: Bool { code.isTimeout }
 
-    /// True if the reason may pass, so that the same call may succeed later: ``ErrorCode/isTransient``, and
+    /// True if the cause may be temporary, so the same call may succeed later: ``ErrorCode/isTransient``, and
     /// ``ErrorCode/unacceptableStatus`` with a status of 408, 429, 500, 502, 503 or 504.
     ///
-    /// It does not say that the request may be sent again: that takes a request that is idempotent, or a failure before there
-    /// was a connection.
+    /// The property does not mean that the request may be sent again. That requires an idempotent request, or a failure
+    /// before there was a connection.
     public var isTransient: Bool {
         if code == .unacceptableStatus, let status { return HTTPResponse.Status.transient.contains(status) }
         return code.isTransient
     }
 
-    /// True if the call was cancelled: ``ErrorCode/cancelled``. Every call throws that if its task is cancelled.
+    /// True if the call was cancelled: ``ErrorCode/cancelled``. Every call throws this code if its task is cancelled.
     public var isCancellation: Bool { code == .cancelled }
 
     /// True if there was no connection to send the request over: ``ErrorCode/isConnectFailure``.
     public var isConnectFailure: Bool { code.isConnectFailure }
 
-    /// True if the server is not trusted, it does not trust this client, or the two cannot agree on TLS:
+    /// True if the server is not trusted, the server does not trust this client, or both cannot agree on TLS:
     /// ``ErrorCode/isTrustFailure``. ``serverTrust`` has the host and the chain.
     public var isTrustFailure: Bool { code.isTrustFailure }
 
-    /// The status of the response; nil if none came.
+    /// The status of the response; nil without a response.
     public var status: HTTPResponse.Status? { response?.status }
 
-    /// True if an error says that its task was cancelled: Curlew's own with ``ErrorCode/cancelled``, or Swift's `CancellationError`,
-    /// which the caller's own code throws beside it.
+    /// True if an error reports the cancellation of its task: a `CurlewError` with ``ErrorCode/cancelled``, or Swift's
+    /// `CancellationError`, which the caller's own code may throw.
     ///
     /// ```swift
     /// do {
@@ -50,12 +50,12 @@ extension CurlewError {
         error is CancellationError || (error as? CurlewError)?.isCancellation == true
     }
 
-    /// Swift's error as one of the library, which throws no other where a task is cancelled.
+    /// Converts Swift's cancellation error. The library throws it in no other form.
     init(_ cancellation: CancellationError, context: Context = Context()) {
         self.init(.cancelled, "the task was cancelled", context: context, underlying: cancellation)
     }
 
-    /// An error of any type as one of the library: ``ErrorCode/foreignFailure`` for one that is the program's own.
+    /// Converts an error of any type: one of the program's own errors becomes ``ErrorCode/foreignFailure``.
     @inline(never)
     package init(wrapping error: any Error) {
         switch error {
@@ -67,7 +67,7 @@ extension CurlewError {
         }
     }
 
-    /// An error of any type as one of the library, with the request that failed by it.
+    /// Converts an error of any type and adds the request that failed.
     @inline(never)
     init(wrapping error: any Error, _ request: CurlewRequest) {
         switch error {
@@ -77,7 +77,8 @@ extension CurlewError {
         }
     }
 
-    // Not inlined: an async function that makes an error would keep room for all of it in its frame, while it waits.
+    // Not inlined: otherwise an async function that makes an error would reserve space for all of it in its frame while
+    // it waits.
 
     /// - Parameter request: The request of the task that was cancelled.
     @inline(never)
@@ -88,7 +89,7 @@ extension CurlewError {
                 method: request.method, uri: request.uri, showsQuery: request.options.showsQueries))
     }
 
-    /// The same error with the method and the URI of its request; what it already knew stays.
+    /// The same error with the method and the URI of its request, where it has none yet.
     @inline(never)
     func adding(_ request: CurlewRequest) -> CurlewError {
         adding(

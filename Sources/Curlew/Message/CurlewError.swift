@@ -1,24 +1,24 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// The one error type of the library: what failed, on which request, how far it got, and what came back.
+/// The error type of the library: the kind of failure, the request, the stage it reached, and the response.
 ///
-/// Its description never holds field values, user information or body bytes, and the query only where ``RequestOptions/showsQueries`` is set, so
-/// that it may be logged.
+/// The description is safe to log. It contains no field values, user information or body bytes. It contains the query
+/// only where ``RequestOptions/showsQueries`` is set.
 public struct CurlewError: Error, Sendable {
-    /// How far an exchange got before it failed.
+    /// The stage that an exchange reached before it failed.
     public enum Stage: String, Sendable, Hashable, Codable {
-        /// Nothing was sent; the request is at fault, or its turn had not come.
+        /// No byte was sent: the request is invalid, or it was still waiting for its turn.
         case preparing
-        /// Finding an address, connecting or shaking hands.
+        /// The host was being resolved, or the connection or the TLS handshake was being made.
         case connecting
-        /// A connection was there; the request was on its way or the answer awaited.
+        /// The connection existed; the request was being sent, or the response was awaited.
         case exchanging
         /// The head of the response had arrived.
         case receiving
     }
 
-    // One reference instead of a dozen fields keeps throwing paths and results small.
+    // A single reference instead of a dozen fields keeps throwing paths and results small.
     private final class Storage: Sendable {
         let code: ErrorCode
         let message: String
@@ -27,14 +27,14 @@ public struct CurlewError: Error, Sendable {
 
         init(code: ErrorCode, message: String, context: Context, underlying: (any Error)?) {
             self.code = code
-            // It may quote what a peer has written, which shall not write lines of its own into a log.
+            // The message may quote a peer's text, which must not add lines to a log.
             self.message = message.replacingControlCharacters
             self.context = context
             self.underlying = underlying
         }
     }
 
-    /// What is known of the exchange.
+    /// The known facts about the exchange.
     struct Context: Sendable {
         var method: HTTPRequest.Method?
         var uri: CurlewURI?
@@ -44,7 +44,7 @@ public struct CurlewError: Error, Sendable {
         var engineCode: Int?
         var attempts = 1
         var history: [CurlewResponse.Redirect] = []
-        /// True if the description may hold the query.
+        /// True if the description may contain the query.
         var showsQuery = false
         fileprivate var keyed = KeyedValues()
 
@@ -71,7 +71,7 @@ public struct CurlewError: Error, Sendable {
         }
     }
 
-    /// The key of a detail that an error carries beside what is known of every exchange.
+    /// The key of a further detail that an error carries.
     public protocol Key {
         associatedtype Value: Sendable
     }
@@ -79,8 +79,8 @@ public struct CurlewError: Error, Sendable {
     private let storage: Storage
 
     /// - Parameters:
-    ///   - code: What went wrong.
-    ///   - message: The same in words, without secrets.
+    ///  - code: The kind of failure.
+    ///  - message: A description of the failure, without secrets.
     ///   - underlying: The error that caused this one.
     public init(_ code: ErrorCode, _ message: String, underlying: (any Error)? = nil) {
         self.init(code, message, context: Context(), underlying: underlying)
@@ -91,36 +91,35 @@ public struct CurlewError: Error, Sendable {
             code: code, message: message, context: context, underlying: underlying.map { Self.adopting($0) })
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     public var code: ErrorCode { storage.code }
-    /// What went wrong, in words.
+    /// A description of the failure.
     public var message: String { storage.message }
     /// The method of the request that failed.
     public var method: HTTPRequest.Method? { storage.context.method }
     /// The URI of the request that failed.
     public var uri: CurlewURI? { storage.context.uri }
-    /// How far the exchange got.
+    /// The stage that the exchange reached.
     public var stage: Stage { storage.context.stage }
-    /// The head of the response, if one came.
+    /// The head of the response, if one arrived.
     public var response: HTTPResponse? { storage.context.response }
     /// The first bytes of the response's body, at most ``bodyPrefixLimit``, if any were read.
     public var bodyPrefix: [UInt8] { storage.context.bodyPrefix }
-    /// libcurl's own number for the failure (`CURLcode`), if it was the one to fail.
+    /// libcurl's number for the failure (`CURLcode`), if libcurl reported it.
     public var engineCode: Int? { storage.context.engineCode }
-    /// The number of times that the request was sent, the first time included: more than 1 where ``Retry`` sent it
-    /// again.
+    /// The number of times that the request was sent, the first time included: more than 1 if ``Retry`` sent it again.
     public var attempts: Int { storage.context.attempts }
-    /// The redirects that had been followed, first to last; see ``Redirects``.
+    /// The redirects that had been followed, in their order; see ``Redirects``.
     public var history: [CurlewResponse.Redirect] { storage.context.history }
-    /// The error beneath this one.
+    /// The error that caused this one.
     public var underlying: (any Error)? { storage.underlying }
-    /// What is known of the exchange.
+    /// The known facts about the exchange.
     var context: Context { storage.context }
 
     /// The detail under a key, if the error has it.
     public subscript<K: Key>(key: K.Type) -> K.Value? { storage.context[key] }
 
-    /// The same error with a detail under a key, in the place of one that was there.
+    /// The same error with a detail under a key. A detail that was there is replaced.
     public func adding<K: Key>(_ value: K.Value, for key: K.Type) -> CurlewError {
         var context = storage.context
         context[key] = value
@@ -130,7 +129,7 @@ public struct CurlewError: Error, Sendable {
     /// The most bytes of a body that an error keeps.
     public static let bodyPrefixLimit = 4096
 
-    /// The same error with what is now known of its exchange; what it already knew stays.
+    /// The same error with further facts about its exchange. Facts that it already has are kept.
     func adding(_ context: Context) -> CurlewError {
         var merged = storage.context
         merged.method = merged.method ?? context.method
@@ -151,10 +150,10 @@ extension CurlewError: CustomStringConvertible {
     public var description: String {
         var text = "\(code): \(message)"
         if let method, let uri { text += " (\(method) \(uri.loggedText(showsQuery: context.showsQuery)))" }
-        // The message of a status that was not expected has it.
+        // The message of an unexpected status already contains the status.
         if let response, code != .unacceptableStatus { text += " [\(response.status.text)]" }
         if attempts > 1 { text += " after \(attempts) attempts" }
-        // A foreign error may quote what it could not decode.
+        // An error of another library may quote the data that it could not decode, so only its type is shown.
         if let cause = underlying as? CurlewError {
             text += "; caused by: \(cause)"
         } else if let underlying, !(underlying is DecodingError), !(underlying is CancellationError) {

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension CurlewRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Method and URI, without user information and with `***` for a query: `GET https://api.example.com/birds?***`.
+    /// Method and URI, without user information and with `***` for the query: `GET https://api.example.com/birds?***`.
     public var description: String { "\(method) \(uri.loggedText(showsQuery: options.showsQueries))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
@@ -38,7 +38,8 @@ extension CurlewResponse.Body: CustomStringConvertible, CustomDebugStringConvert
 }
 
 extension HTTPResponse.Status {
-    /// The code and the phrase that the registry has for it: `404 Not Found`. The phrase of the response is the peer's text.
+    /// The code and its registered phrase: `404 Not Found`. The response's own phrase is the peer's text and is not
+    /// used.
     var text: String { Self.phrases[code].map { "\(code) \($0)" } ?? "\(code)" }
 
     /// The phrases of the statuses that HTTPTypes names.

@@ -15,20 +15,20 @@ public struct HTTPProtocolVersion: Sendable, Hashable, Codable, CustomStringConv
     /// HTTP/2 (RFC 9113).
     public static let http2 = HTTPProtocolVersion(major: 2, minor: 0)
 
-    /// `HTTP/1.1`, `HTTP/2` and the like.
+    /// `HTTP/1.1`, `HTTP/2` and similar texts.
     public var description: String { minor == 0 && major > 1 ? "HTTP/\(major)" : "HTTP/\(major).\(minor)" }
 }
 
-/// Which versions of HTTP a request may use.
+/// The versions of HTTP that a request may use.
 public struct HTTPVersionPolicy: Sendable, Hashable, Codable {
     enum Kind: String, Sendable, Codable { case negotiated, http11, http2PriorKnowledge }
 
     let kind: Kind
 
-    /// HTTP/2 over TLS where the server agrees to it (ALPN), else HTTP/1.1. The default.
+    /// HTTP/2 over TLS if the server agrees (ALPN), else HTTP/1.1. The default.
     public static let negotiated = HTTPVersionPolicy(kind: .negotiated)
-    /// HTTP/1.1 alone.
+    /// Only HTTP/1.1.
     public static let http11 = HTTPVersionPolicy(kind: .http11)
-    /// HTTP/2 from the first byte, also without TLS (RFC 9113 §3.3).
+    /// HTTP/2 from the first byte, with or without TLS (RFC 9113 §3.3).
     public static let http2PriorKnowledge = HTTPVersionPolicy(kind: .http2PriorKnowledge)
 }

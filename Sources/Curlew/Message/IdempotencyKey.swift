@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension RequestOptions {
-    /// A key by which a server recognizes a request that it has processed before (the field Idempotency-Key).
+    /// A key by which a server recognizes a request that it has already processed (the field Idempotency-Key).
     ///
     /// ```swift
     /// var options = RequestOptions()
@@ -33,9 +33,11 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The key of the call. It sets the field Idempotency-Key, unless the request has one, and lets ``Retry``, ``Hedging`` and the transport
-    /// send the request again as if its method were idempotent, unless ``isIdempotent`` is false. Uploads that resume, and those in parts, do
-    /// not send it: they are made of several requests.
+    /// The idempotency key of the call. It sets the field Idempotency-Key, unless the request has one.
+    ///
+    /// With a key, ``Retry``, ``Hedging`` and the transport send the request again as if its method were idempotent,
+    /// unless ``isIdempotent`` is false. Resumable uploads and multipart uploads do not send the key, as they consist
+    /// of several requests.
     public var idempotencyKey: IdempotencyKey? {
         get { self[IdempotencyKeyKey.self] }
         set { self[IdempotencyKeyKey.self] = newValue }
@@ -43,11 +45,9 @@ extension RequestOptions {
 }
 
 extension CurlewRequest {
-    private static let keyField = HTTPField.Name("Idempotency-Key")!
-
     /// Writes the key of the call into its field.
     mutating func addIdempotencyKey() {
-        guard let key = options.idempotencyKey, !fields.contains(Self.keyField) else { return }
-        fields[Self.keyField] = key.text
+        guard let key = options.idempotencyKey, !fields.contains(.idempotencyKey) else { return }
+        fields[.idempotencyKey] = key.text
     }
 }

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// A hash that is fed piece by piece. Not `Sendable`: one task at a time feeds it.
+/// A hash that is computed piece by piece. Not `Sendable`: one task at a time feeds it.
 final class MessageDigest {
-    /// A hash function by the name that OpenSSL has for it.
+    /// A hash function by its name in OpenSSL.
     struct Algorithm: Sendable, Hashable {
         let name: String
 
@@ -15,8 +15,8 @@ final class MessageDigest {
 
     private let context: OpaquePointer
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` if this OpenSSL has no such function, as one for FIPS has no
-    ///   MD5; with ``ErrorCode/resourcesExhausted`` without memory.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` if this OpenSSL lacks the function, as a FIPS build
+    ///   lacks MD5; with ``ErrorCode/resourcesExhausted`` without memory.
     init(_ algorithm: Algorithm) throws {
         OpenSSLLibrary.start()
         guard let context = EVP_MD_CTX_new() else {
@@ -25,7 +25,7 @@ final class MessageDigest {
         self.context = context
         let function = EVP_MD_fetch(nil, algorithm.name, nil)
         defer { EVP_MD_free(function) }
-        // The context keeps a reference of its own to the function.
+        // The context keeps its own reference to the function.
         guard let function, EVP_DigestInit_ex2(context, function, nil) == 1 else {
             throw CurlewError(.unsupported, "this OpenSSL has no \(algorithm.name)")
         }
@@ -39,7 +39,7 @@ final class MessageDigest {
         }
     }
 
-    /// The hash of what has been fed, in lower-case hexadecimal; more may be fed afterwards.
+    /// The hash of the bytes so far, in lower-case hexadecimal; further bytes may follow.
     func hashSoFar() throws -> String {
         guard let copy = EVP_MD_CTX_new() else { throw CurlewError(.resourcesExhausted, "no memory for a hash") }
         defer { EVP_MD_CTX_free(copy) }

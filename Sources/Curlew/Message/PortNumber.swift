@@ -1,9 +1,9 @@
-/// The port of an authority, a proxy, an exception or an alternative (RFC 3986 §3.2.3), read in one place.
+/// The port of an authority, a proxy, an exception or an alternative (RFC 3986 §3.2.3).
 package enum PortNumber {
-    /// The ports that a server may listen at. 0 is reserved (RFC 6335 §6): the system takes it for any port.
+    /// The valid ports of a server. 0 is reserved (RFC 6335 §6): the system interprets it as any port.
     package static let valid = 1...65_535
 
-    /// The port that the digits are: zeros before them do not count. nil for any other text, an empty one too.
+    /// The port that digits denote; leading zeros are ignored. nil for any other text, an empty one included.
     package static func read(_ digits: some Collection<UInt8>) -> UInt16? {
         guard digits.allSatisfy(\.isDigit) else { return nil }
         let significant = digits.drop { $0 == UInt8(ascii: "0") }

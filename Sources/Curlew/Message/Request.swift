@@ -1,8 +1,8 @@
 public import HTTPTypes
 
-/// A request: method, URI, fields, body and how it is to be carried.
+/// A request: method, URI, fields, body and options.
 public struct CurlewRequest: Sendable {
-    /// The method; `GET` unless said otherwise.
+    /// The method; `GET` by default.
     public var method: HTTPRequest.Method {
         get { storage.values.method }
         _modify {
@@ -10,7 +10,7 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.method
         }
     }
-    /// Where the request goes.
+    /// The URI of the requested resource.
     public var uri: CurlewURI {
         get { storage.values.uri }
         _modify {
@@ -18,8 +18,8 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.uri
         }
     }
-    /// The header fields, sent in this order. `Content-Length` and `Transfer-Encoding` are made from ``body``;
-    /// `Host` from ``uri`` unless given here. `HTTPField(checking:value:)` makes one from text that may not be fit.
+    /// The header fields, sent in this order. `Content-Length` and `Transfer-Encoding` are made from ``body``, `Host`
+    /// from ``uri`` unless given here. `HTTPField(checking:value:)` makes a field from unchecked text.
     public var fields: HTTPFields {
         get { storage.values.fields }
         _modify {
@@ -35,7 +35,7 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.body
         }
     }
-    /// Fields sent after the body. They make the body go out chunked, and the request over HTTP/1.1.
+    /// The fields that follow the body. With trailers the body is sent chunked, and the request over HTTP/1.1.
     public var trailers: HTTPFields {
         get { storage.values.trailers }
         _modify {
@@ -43,7 +43,7 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.trailers
         }
     }
-    /// Options of this request alone; what is nil is the session's.
+    /// Options of this request; nil stands for the session's value.
     public var options: RequestOptions {
         get { storage.values.options }
         _modify {
@@ -51,8 +51,8 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.options
         }
     }
-    /// The receiver of reports about the call that the request belongs to; nil if nothing listens to it. It is no option, so that a
-    /// request with listeners is equal to one without.
+    /// The receiver of reports about the request's call; nil without a listener. It is not an option, so a request with
+    /// listeners equals one without.
     var reporter: (any CallReporter)? {
         get { storage.values.reporter }
         _modify {
@@ -68,8 +68,8 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.watchers
         }
     }
-    /// The settings of the session for connections where the request has none, for links that choose where to connect, and for what
-    /// requests share.
+    /// The settings of the session for connections, used where the request has none. They serve links that choose where
+    /// to connect, or that share responses.
     var connectionDefaults: (any SourceDefaults)? {
         get { storage.values.connectionDefaults }
         _modify {
@@ -77,7 +77,7 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.connectionDefaults
         }
     }
-    /// One reference: requests are copied at every link, and kept in the frame of every call that waits.
+    /// A single reference, because requests are copied at every link and kept in the frame of every waiting call.
     private var storage: Storage
 
     public init(
@@ -92,7 +92,7 @@ public struct CurlewRequest: Sendable {
             Values(method: method, uri: uri, fields: fields, body: body, trailers: trailers, options: options))
     }
 
-    /// Reads `url` and makes a request to it.
+    /// Parses `url` and makes a request for it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
     public init(
         _ method: HTTPRequest.Method = .get,
@@ -105,7 +105,7 @@ public struct CurlewRequest: Sendable {
         self.init(method, try CurlewURI(url), fields: fields, body: body, trailers: trailers, options: options)
     }
 
-    /// The request's head as the currency type of swift-http-types.
+    /// The request's head as the type of swift-http-types.
     public var head: HTTPRequest {
         HTTPRequest(
             method: method,
@@ -132,7 +132,7 @@ public struct CurlewRequest: Sendable {
         var connectionDefaults: (any SourceDefaults)?
     }
 
-    /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.
+    /// `@unchecked Sendable`: the storage is written only while a single value refers to it (copy on write).
     private final class Storage: @unchecked Sendable {
         @exclusivity(unchecked) var values: Values
 
@@ -141,14 +141,15 @@ public struct CurlewRequest: Sendable {
 }
 
 extension CurlewRequest {
-    /// True if it may be sent twice: as ``RequestOptions/isIdempotent`` says, else by its method or its key.
+    /// True if the request may be sent twice. ``RequestOptions/isIdempotent`` decides, else the method or the
+    /// idempotency key.
     var isIdempotent: Bool {
         options.isIdempotent ?? (method.isIdempotent || options.isAnySet && options.idempotencyKey != nil)
     }
 }
 
 extension HTTPRequest.Method {
-    /// True if sending the request twice means the same as sending it once (RFC 9110 §9.2.2, RFC 10008 §2).
+    /// True if two requests have the same effect as one (RFC 9110 §9.2.2, RFC 10008 §2).
     package var isIdempotent: Bool {
         switch self {
         case .get, .head, .query, .put, .delete, .options, .trace: true

@@ -1,26 +1,27 @@
 public import HTTPTypes
 
-/// How one request is to be carried. What is nil is taken from the session's configuration.
+/// The options of one request. nil stands for the value of the session's configuration.
 ///
-/// A timeout of zero or less is ``ErrorCode/invalidRequest``, before anything is sent; ``Timeouts/unlimited`` is no limit.
+/// A timeout of zero or less fails with ``ErrorCode/invalidRequest`` before anything is sent; ``Timeouts/unlimited`` is
+/// no limit.
 ///
-/// What a link wants to know of a request is an option of the link: ``Key`` declares one.
+/// Links declare options of their own by ``Key``.
 public struct RequestOptions: Sendable {
     /// The longest time from the start of connecting to a usable connection; see ``Timeouts/connect``.
     public var connectTimeout: Duration? {
         get { storage?.values.connectTimeout }
         set { change { $0.connectTimeout = newValue } }
     }
-    /// The longest time without a byte either way; see ``Timeouts/idle``. ``Timeouts/unlimited`` is no limit.
+    /// The longest time without a byte in either direction; see ``Timeouts/idle``. ``Timeouts/unlimited`` is no limit.
     public var idleTimeout: Duration? {
         get { storage?.values.idleTimeout }
         set { change { $0.idleTimeout = newValue } }
     }
     /// The longest time from start to end; see ``Timeouts/total``.
     ///
-    /// Given here it is a deadline over the whole call: ``Redirects`` and ``Retry`` give each further request what is left
-    /// of it, and their waits count. The session's own ``Timeouts/total`` holds for each request anew.
-    /// ``Timeouts/unlimited`` is no limit, whatever the session's is.
+    /// As an option of a request, the limit is a deadline for the complete call: ``Redirects`` and ``Retry`` give each
+    /// further request the time that is left, and their waits count. The session's ``Timeouts/total`` applies to each
+    /// request separately. ``Timeouts/unlimited`` is no limit, whatever the session's limit.
     public var totalTimeout: Duration? {
         get { storage?.values.totalTimeout }
         set { change { $0.totalTimeout = newValue } }
@@ -30,7 +31,8 @@ public struct RequestOptions: Sendable {
         get { storage?.values.connectionWaitTimeout }
         set { change { $0.connectionWaitTimeout = newValue } }
     }
-    /// The longest time between the request and the first byte of an answer; see ``Timeouts/head``. Long polls set it.
+    /// The longest time between the request and the first byte of the response; see ``Timeouts/head``. Long polls set
+    /// it.
     public var headTimeout: Duration? {
         get { storage?.values.headTimeout }
         set { change { $0.headTimeout = newValue } }
@@ -40,7 +42,7 @@ public struct RequestOptions: Sendable {
         get { storage?.values.versionPolicy }
         set { change { $0.versionPolicy = newValue } }
     }
-    /// Where to connect to, and from where.
+    /// The destination and the local end of the connection.
     public var route: ConnectionRoute? {
         get { storage?.values.route }
         set { change { $0.route = newValue } }
@@ -50,12 +52,12 @@ public struct RequestOptions: Sendable {
         get { storage?.values.addressPolicy }
         set { change { $0.addressPolicy = newValue } }
     }
-    /// The proxy to go through; ``Proxy/Configuration/none`` goes through none.
+    /// The proxy; ``Proxy/Configuration/none`` connects without a proxy.
     public var proxy: Proxy.Configuration? {
         get { storage?.values.proxy }
         set { change { $0.proxy = newValue } }
     }
-    /// The size of the buffer that the socket is read into.
+    /// The size of the buffer for reading from the socket.
     public var readBufferSize: ByteSize? {
         get { storage?.values.readBufferSize }
         set { change { $0.readBufferSize = newValue } }
@@ -65,52 +67,55 @@ public struct RequestOptions: Sendable {
         get { storage?.values.bodyBufferSize }
         set { change { $0.bodyBufferSize = newValue } }
     }
-    /// How fast the bodies of this request and of its response may flow; see ``TaskActor/setRateLimit(_:)``. Each task of the
-    /// call, as after a redirect, has the limit for itself.
+    /// The limits of the flow of the request's and the response's bodies; see ``TaskActor/setRateLimit(_:)``. Each task
+    /// of the call, as after a redirect, has the limit for itself.
     public var rateLimit: RateLimit? {
         get { storage?.values.rateLimit }
         set { change { $0.rateLimit = newValue } }
     }
-    /// Sends `Expect: 100-continue` and waits so long at most for leave to send the body (RFC 9110 §10.1.1).
-    /// nil, the default, sends the body at once; zero and less are ``ErrorCode/invalidRequest``.
+    /// Sends `Expect: 100-continue` and waits at most for this time for permission to send the body (RFC 9110 §10.1.1).
+    /// nil, the default, sends the body at once; zero or less fails with ``ErrorCode/invalidRequest``.
     public var expectContinue: Duration? {
         get { storage?.values.expectContinue }
         set { change { $0.expectContinue = newValue } }
     }
-    /// A word of the caller's for the task, to be found again in ``TaskActor/tag`` and in events.
+    /// A label for the task, reported in ``TaskActor/tag`` and in events.
     public var tag: String? {
         get { storage?.values.tag }
         set { change { $0.tag = newValue } }
     }
-    /// True if sending the request twice means the same as sending it once. nil, the default, asks its method
-    /// (RFC 9110 §9.2.2). It decides what ``Retry``, ``Hedging`` and the transport itself send again.
+    /// True if two requests have the same effect as one. nil, the default, uses the rule for the method (RFC 9110
+    /// §9.2.2). ``Retry``, ``Hedging`` and the transport send only such requests again.
     public var isIdempotent: Bool? {
         get { storage?.values.isIdempotent }
         set { change { $0.isIdempotent = newValue } }
     }
-    /// Fields with secrets of the caller's, beside those that are secret by their names, such as Authorization, Cookie and
-    /// Private-Token: they are masked in logs, taken off when a redirect leads to another origin, and credentials for an ``HTTPCache``.
+    /// Further fields that contain secrets. Some fields are secret by their names, such as Authorization, Cookie and
+    /// Private-Token.
+    ///
+    /// Secret fields are masked in logs, removed when a redirect leads to another origin, and treated as credentials by
+    /// an ``HTTPCache``.
     public var secretFields: Set<HTTPField.Name> {
         get { storage?.values.secretFields ?? [] }
         set { change { $0.secretFields = newValue } }
     }
-    /// The credential that the engine authenticates with by itself.
+    /// The credential for a scheme that the engine performs by itself.
     var engineCredential: EngineCredential? {
         get { storage?.values.engineCredential }
         set { change { $0.engineCredential = newValue } }
     }
-    /// nil where nothing is set, as in most requests: options are copied with the request at every link.
+    /// nil if no option is set, as in most requests: each link copies the options with the request.
     private var storage: Storage?
 
     public init() {}
 
-    /// Options in one line; what is left out is nil.
+    /// Options in one line; an omitted option is nil.
     ///
     /// ```swift
     /// let response = try await api.get("report", options: RequestOptions(totalTimeout: .seconds(5), tag: "report"))
     /// ```
     ///
-    /// Those of links, which are declared elsewhere, follow with ``setting(_:to:)``.
+    /// Options of links, which are declared elsewhere, follow with ``setting(_:to:)``.
     public init(
         connectionWaitTimeout: Duration? = nil,
         connectTimeout: Duration? = nil,
@@ -138,7 +143,7 @@ public struct RequestOptions: Sendable {
         if values.isSet { storage = Storage(values) }
     }
 
-    /// The same options, with another value of one of them, such as those of links.
+    /// The same options with another value for one of them, such as an option of a link.
     ///
     /// ```swift
     /// let options = RequestOptions(totalTimeout: .seconds(5)).setting(\.decodesContent, to: false)
@@ -178,7 +183,7 @@ public struct RequestOptions: Sendable {
         var sourceKeys: [any SourceKey.Type] = []
         var hasForeignKeys = false
 
-        /// True if one of them is set that an initializer takes.
+        /// True if an option is set that the initializer takes.
         var isSet: Bool {
             connectionWaitTimeout != nil || connectTimeout != nil || headTimeout != nil || idleTimeout != nil
                 || totalTimeout != nil || versionPolicy != nil || route != nil || addressPolicy != nil || proxy != nil
@@ -187,7 +192,7 @@ public struct RequestOptions: Sendable {
         }
     }
 
-    /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.
+    /// `@unchecked Sendable`: the storage is written only while a single value refers to it (copy on write).
     private final class Storage: @unchecked Sendable {
         @exclusivity(unchecked) var values: Values
 
@@ -196,19 +201,19 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
-    /// True if one of them was ever set.
+    /// True if any option was ever set.
     var isAnySet: Bool { storage != nil }
 }
 
 extension RequestOptions {
-    /// The request's own time limits, and for the rest those of the session.
+    /// The time limits of the request, completed by those of the session.
     func timeouts(_ defaults: Timeouts) -> Timeouts {
         guard isAnySet else { return defaults }
         var timeouts = defaults
         if let connectTimeout { timeouts.connect = connectTimeout }
         if let idleTimeout { timeouts.idle = idleTimeout }
         if let totalTimeout {
-            // The deadline of the calls around the request does not lengthen the limit of the session.
+            // The deadline of the surrounding calls does not extend the session's limit.
             timeouts.total = deadline?.setsTotal == true ? min(timeouts.total, totalTimeout) : totalTimeout
         }
         if let attemptTimeout { timeouts.total = min(timeouts.total, attemptTimeout) }
@@ -236,8 +241,11 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The longest time of each attempt, from the start of its task to its last byte: ``Retry`` sends a request again that takes longer,
-    /// as after any ``ErrorCode/totalTimeout`` within ``totalTimeout``. nil, the default, is ``Timeouts/total`` of the session.
+    /// The longest time of each attempt, from the start of its task to its last byte. nil, the default, is
+    /// ``Timeouts/total`` of the session.
+    ///
+    /// After this time ``Retry`` sends the request again, as after any ``ErrorCode/totalTimeout`` within
+    /// ``totalTimeout``.
     public var attemptTimeout: Duration? {
         get { self[AttemptTimeoutKey.self] }
         set { self[AttemptTimeoutKey.self] = newValue }
@@ -249,7 +257,7 @@ extension RequestOptions.Key {
 }
 
 extension RequestOptions {
-    /// The key of an option that somebody else than Curlew's core reads: a link of your own, mostly.
+    /// The key of an option that code outside Curlew's core reads: usually a link of your own.
     ///
     /// ```swift
     /// extension RequestOptions {
@@ -264,11 +272,14 @@ extension RequestOptions {
     /// ```
     public protocol Key {
         associatedtype Value: Sendable
-        /// The value where none was set.
+        /// The value of an option that is not set.
         static var defaultValue: Value { get }
-        /// False if equal requests that differ in the option get the same response, as with one that only a log reads: ``Coalescing``
-        /// then joins them, and an ``HTTPCache`` gives both what is stored. With true, the request goes alone, and bypasses a cache
-        /// unless its ``RequestOptions/cachePartition`` says whom the response is for. True unless said otherwise.
+        /// True if the option may change the response; true by default.
+        ///
+        /// False means that equal requests with different values of the option get the same response, as with an option
+        /// that only a log reads. ``Coalescing`` then joins such requests, and an ``HTTPCache`` gives them the same
+        /// stored response. True means that the request is sent alone. It then bypasses a cache, unless its
+        /// ``RequestOptions/cachePartition`` names the owner of the response.
         static var affectsResponse: Bool { get }
     }
 
@@ -289,14 +300,14 @@ extension RequestOptions {
         }
     }
 
-    /// True if a keyed option was set that may make another response of an equal request.
+    /// True if a keyed option was set that may change the response.
     var isResponseAffected: Bool { storage?.values.isResponseAffected ?? false }
 
-    /// True if such an option is another module's, so that its effect is not known.
+    /// True if such an option belongs to another module, so that its effect is unknown.
     var hasForeignKeys: Bool { storage?.values.hasForeignKeys ?? false }
 
-    /// The keyed options that make another source of the response, in words; nil if there are none.
-    /// - Throws: What keeps one of them from being put into words.
+    /// The text of the keyed options that select another source of the response; nil without such options.
+    /// - Throws: The error of an option that cannot be written as text.
     func sourceText() throws -> String? {
         var text: String?
         for key in storage?.values.sourceKeys ?? [] {
@@ -314,11 +325,13 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// True if the query of the URI may be seen, where texts are made of a request: in the descriptions of errors, in the lines of
-    /// ``RequestLogging``, in the spans of `RequestTracing` and in ``CurlewRequest/curlCommand(maskingSecrets:)``. False by default: a query may
-    /// hold tokens and signatures, and `***` stands in its place (`REDACTED` in spans).
+    /// True if texts made from a request may contain the query of its URI. False by default, because a query may
+    /// contain tokens and signatures; `***` replaces it (`REDACTED` in spans).
     ///
-    /// A first link sets it for all requests of a session, as while one looks for a fault:
+    /// The texts are the descriptions of errors, the lines of ``RequestLogging``, the spans of `RequestTracing` and
+    /// ``CurlewRequest/curlCommand(maskingSecrets:)``.
+    ///
+    /// A first link sets it for all requests of a session, for example during debugging:
     ///
     /// ```swift
     /// let api = try HTTPSession(baseURL: "https://api.example.com/") {

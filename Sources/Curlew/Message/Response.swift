@@ -1,8 +1,8 @@
 public import HTTPTypes
 
-/// A response: its head, and a body still to be read.
+/// A response: its head and its unread body.
 ///
-/// A body that is dropped unread ends its transfer and frees the connection.
+/// Releasing an unread body ends its transfer and frees the connection.
 public struct CurlewResponse: Sendable {
     /// Status, reason and header fields.
     public var head: HTTPResponse {
@@ -28,7 +28,7 @@ public struct CurlewResponse: Sendable {
             yield &storage.values.version
         }
     }
-    /// The URI that answered.
+    /// The URI that returned the response.
     public var uri: CurlewURI {
         get { storage.values.uri }
         _modify {
@@ -36,7 +36,8 @@ public struct CurlewResponse: Sendable {
             yield &storage.values.uri
         }
     }
-    /// The interim responses (1xx) that came before, oldest first, at most ``CurlewResponse/Limits/interimResponses``.
+    /// The interim responses (1xx) before this response, oldest first, at most
+    /// ``CurlewResponse/Limits/interimResponses``.
     public var interim: [HTTPResponse] {
         get { storage.values.interim }
         _modify {
@@ -44,7 +45,7 @@ public struct CurlewResponse: Sendable {
             yield &storage.values.interim
         }
     }
-    /// The redirects that led here, first to last; see ``Redirects``.
+    /// The redirects that led to this response, in their order; see ``Redirects``.
     public var history: [CurlewResponse.Redirect] {
         get { storage.values.history }
         _modify {
@@ -52,9 +53,9 @@ public struct CurlewResponse: Sendable {
             yield &storage.values.history
         }
     }
-    /// The number of times that the request was sent for this answer, the first time and hedges included: more than 1
-    /// where ``Retry`` or ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport
-    /// repeats by itself on a fresh connection is in ``TaskActor/metrics``.
+    /// The number of times that the request was sent for this response, the first time and hedges included: more than 1
+    /// if ``Retry`` or ``Hedging`` sent it again. Redirects are counted in ``history``; the transport's own repetitions
+    /// on a fresh connection are in ``TaskActor/metrics``.
     public var attempts: Int {
         get { storage.values.attempts }
         _modify {
@@ -62,9 +63,10 @@ public struct CurlewResponse: Sendable {
             yield &storage.values.attempts
         }
     }
-    /// The exchange that brought the response; nil where none did, as in a stub.
+    /// The exchange of the response; nil without one, as for a stub.
     var exchange: (any ResponseExchange)? { storage.values.exchange }
-    /// What a session has said of its responses: a bound, the dialect of JSON. Message does not look into it.
+    /// The session's settings for its responses: a limit, the JSON dialect. The types in `Message` do not interpret
+    /// them.
     var defaults: (any Sendable & AnyObject)? {
         get { storage.values.defaults }
         _modify {
@@ -72,10 +74,10 @@ public struct CurlewResponse: Sendable {
             yield &storage.values.defaults
         }
     }
-    /// One reference: a response is handed on by every link, and kept in the frame of every call that waits.
+    /// A single reference, because every link passes the response on, and every waiting call keeps it in its frame.
     private var storage: Storage
 
-    /// Makes a response that no task carried: for a link that answers by itself, and for tests.
+    /// Makes a response without an exchange: for a link that answers by itself, and for tests.
     public init(
         _ status: HTTPResponse.Status,
         fields: HTTPFields = HTTPFields(),
@@ -101,17 +103,17 @@ public struct CurlewResponse: Sendable {
     /// The status.
     public var status: HTTPResponse.Status { head.status }
 
-    /// The header fields, in the order received.
+    /// The header fields, in the order of their arrival.
     public var fields: HTTPFields {
         get { head.headerFields }
         set { head.headerFields = newValue }
     }
 
-    /// Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
+    /// Content-Type, read by ``ContentType/init(contentTypeOf:)``.
     public var mediaType: ContentType? { ContentType(contentTypeOf: fields) }
 
-    /// Content-Length as a number, if the field is there and no Transfer-Encoding, which has the last word on the length of
-    /// the body (RFC 9112 §6.3).
+    /// Content-Length as a number; nil if the response has a Transfer-Encoding, which then determines the length of the
+    /// body (RFC 9112 §6.3).
     public var contentLength: Int64? {
         guard !head.headerFields.contains(.transferEncoding) else { return nil }
         return head.headerFields[.contentLength].flatMap { ContentLength.read($0.utf8) }
@@ -134,7 +136,7 @@ public struct CurlewResponse: Sendable {
         var keyed = KeyedValues()
     }
 
-    /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.
+    /// `@unchecked Sendable`: the storage is written only while a single value refers to it (copy on write).
     private final class Storage: @unchecked Sendable {
         @exclusivity(unchecked) var values: Values
 
@@ -143,10 +145,10 @@ public struct CurlewResponse: Sendable {
 }
 
 extension CurlewResponse {
-    /// The key of something that a link, mostly one of your own, has to say of a response.
+    /// The key of a value that a link, usually one of your own, attaches to a response.
     public protocol Key {
         associatedtype Value: Sendable
-        /// The value where nothing was said.
+        /// The value if none was set.
         static var defaultValue: Value { get }
     }
 
@@ -166,7 +168,7 @@ struct EncodedContent: Sendable {
     /// Content-Encoding and Content-Length.
     var fields: HTTPFields
 
-    /// Takes what does not hold for the decoded body out of the fields.
+    /// Removes the fields that do not apply to the decoded body.
     init(codings: [String], takenFrom fields: inout HTTPFields) {
         self.codings = codings
         self.fields = fields.filter { $0.name == .contentEncoding || $0.name == .contentLength }
@@ -184,25 +186,25 @@ extension CurlewResponse {
         set { self[EncodedContentKey.self] = newValue }
     }
 
-    /// The content codings that ``ContentDecoding`` has undone, in lower case, in the order in which they had been applied.
-    /// Empty if the body is as it came.
+    /// The content codings that ``ContentDecoding`` has undone, in lower case, in the order in which they had been
+    /// applied. Empty if the body was not decoded.
     public var contentCodings: [String] { encoded?.codings ?? [] }
 
-    /// The fields that ``ContentDecoding`` took off because they speak of the coded body: Content-Encoding and
-    /// Content-Length. Empty if the body is as it came.
+    /// The fields that ``ContentDecoding`` has removed because they describe the coded body: Content-Encoding and
+    /// Content-Length. Empty if the body was not decoded.
     public var encodedFields: HTTPFields { encoded?.fields ?? HTTPFields() }
 }
 
 extension CurlewResponse {
-    /// A redirect on the way to a response: who answered, and how.
+    /// A redirect that led to a response.
     public struct Redirect: Sendable, Hashable {
         /// The status, one of 301, 302, 303, 307 and 308.
         public var status: HTTPResponse.Status
-        /// The URI that answered with the redirect.
+        /// The URI that returned the redirect.
         public var uri: CurlewURI
-        /// The fields of that answer, Location among them.
+        /// The fields of the redirect, Location included.
         public var fields: HTTPFields
-        /// The number of times that the request was sent before it got this answer, the first time included.
+        /// The number of times that the request was sent before this redirect was returned, the first time included.
         public var attempts: Int
 
         public init(status: HTTPResponse.Status, uri: CurlewURI, fields: HTTPFields, attempts: Int = 1) {

@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// The exchange that brought a response, as far as those who read the response have to do with it.
+/// The exchange of a response, as seen by the readers of the response.
 protocol ResponseExchange: AnyObject, Sendable {
     /// The request as it was sent.
     var request: CurlewRequest { get }
     /// A number that no other exchange of the process has.
     var number: UInt64 { get }
-    /// True if anybody listens to what is reported.
+    /// True if a listener receives the reports.
     var isObserved: Bool { get }
-    /// True if it went over TLS, and its policy takes nobody for the host whose certificate was not verified.
+    /// True if the exchange used TLS, and its policy accepts only hosts with verified certificates.
     var isVerified: Bool { get }
 
     /// True if an object is notified of the end of the exchange.
@@ -17,20 +17,20 @@ protocol ResponseExchange: AnyObject, Sendable {
     /// Ends the exchange, unless it has ended.
     func cancel()
 
-    /// Publishes what became of the response, behind the end of the exchange.
+    /// Publishes the outcome of the response, after the end of the exchange.
     func report(_ outcome: ResponseOutcome)
 }
 
-/// What became of a response after its exchange.
+/// The outcome of a response after its exchange.
 enum ResponseOutcome: Sendable {
-    /// A serializer made a value of it, or failed to.
+    /// A serializer returned a value from the response, or failed.
     /// - Parameters:
     ///   - serializer: The serializer's type.
     ///   - head: The head of the response.
-    ///   - body: The bytes that it read; empty if it reads no whole bodies.
+    ///  - body: The bytes that the serializer read; empty for a serializer of streams.
     case serialized(by: String, head: HTTPResponse, body: [UInt8], Result<any Sendable, any Error>)
-    /// Its body is in a file that has its name.
+    /// The file with the body has received its final name.
     case moved(path: String)
-    /// Its body is in a file that could not be given its name.
+    /// The file with the body could not receive its final name.
     case moveFailed(path: String, CurlewError)
 }

@@ -1,15 +1,16 @@
 extension CurlewResponse {
-    /// Bounds on what a response may send outside its body, and on what is collected of the body.
+    /// Limits for the parts of a response outside its body, and for the collected body.
     public struct Limits: Sendable, Hashable, Codable {
-        /// Bytes of all heads and trailers of one response, interim ones included. 256 KiB by default; libcurl has a bound of
-        /// its own at 300 KiB, and one of 100 KiB for a single line.
+        /// The bytes of all heads and trailers of one response, interim responses included. 256 KiB by default. libcurl
+        /// has limits of its own: 300 KiB in all, and 100 KiB for a single line.
         public var headSize: ByteSize
-        /// Field lines, folded ones as well, of one head or one trailer section. 1,000 by default; more than 60,000 are never
-        /// taken, nor 5,000 or more by libcurl from 8.14 on.
+        /// The field lines of one head or one trailer section, folded lines included. 1,000 by default, at most 60,000.
+        /// libcurl from 8.14 on accepts fewer than 5,000.
         public var fieldCount: Int
-        /// The most interim responses that are kept for the caller. 16 by default; more than 100 fail the exchange.
+        /// The most interim responses that are kept for the caller. 16 by default. An exchange with more than 100
+        /// fails.
         public var interimResponses: Int
-        /// What the typed verbs collect of a body at most. 64 MiB by default.
+        /// The most bytes of a body that the typed verbs collect. 64 MiB by default.
         public var collectedBody: ByteSize
 
         public init(

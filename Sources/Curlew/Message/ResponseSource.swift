@@ -1,40 +1,49 @@
 internal import HTTPTypes
 
-/// The source that a request gets its response from, apart from its URI: the connection that its options ask for.
+/// The source of a response, apart from the URI of its request: the connection that the request's options select.
 ///
-/// A response is stored and shared by URI and source. This is the one place that says which options make another source:
+/// Responses are stored and shared by URI and source. This table defines the options that select another source:
 ///
-/// | option | ``HTTPCache`` | ``Coalescing`` |
+/// | Option | ``HTTPCache`` | ``Coalescing`` |
 /// | --- | --- | --- |
-/// | `route`, `proxy`, `addressPolicy`, `security`, of the request or else of its session | entries of their own | the request goes alone |
-/// | the field Host | entries of their own | joins requests with the same one |
-/// | the content of a QUERY, and the fields that speak of it | entries of their own | the request goes alone |
-/// | `cachePartition` | entries of their own | joins requests of the partition |
-/// | a ``RequestOptions/Key`` of another module that affects the response | bypass; with a `cachePartition`, entries of the partition | the request goes alone |
-/// | a security policy that cannot be encoded, a proxy that cannot be read | bypass | the request goes alone |
-/// | `engineCredential` | a credential, as ``HTTPCache/Mode-swift.struct`` has it | the request goes alone |
-/// | user information of the URI | a credential | joins requests with the same one |
+/// | `route`, `proxy`, `addressPolicy`, `security`, of the request | own entries | sent alone |
+/// | the same settings of the session | own entries | joined if equal |
+/// | the field Host | own entries | joined if equal |
+/// | the content of a QUERY, and the fields that describe it | own entries | sent alone |
+/// | `cachePartition` | own entries | joined if equal |
+/// | a foreign key that affects the response | bypass, or entries of the `cachePartition` | sent alone |
+/// | a security policy that cannot be encoded, a proxy that cannot be read | bypass | sent alone |
+/// | `engineCredential` | a credential | sent alone |
+/// | user information of the URI | a credential | joined if equal |
 /// | `secretFields` | credentials | no difference |
-/// | `connectTimeout`, `headTimeout`, `idleTimeout`, `totalTimeout`, `connectionWaitTimeout` | no difference | joins requests with the same ones |
-/// | `versionPolicy`, `readBufferSize`, `bodyBufferSize`, `rateLimit`, `expectContinue`, `tag` | no difference | the request goes alone |
-/// | a ``SourceKey`` without words, such as that of `onTask` | no difference | the request goes alone |
-/// | `isIdempotent`, and each key whose ``RequestOptions/Key/affectsResponse`` is false | no difference | no difference |
+/// | all time limits, except `expectContinue` | no difference | joined if equal |
+/// | `versionPolicy`, buffer sizes, `rateLimit`, `expectContinue`, `tag` | no difference | sent alone |
+/// | a ``SourceKey`` without text, such as that of `onTask` | no difference | sent alone |
+/// | `isIdempotent`, and each key that does not affect the response | no difference | no difference |
+///
+/// "Own entries" means that each value of the setting has its own stored responses. A foreign key is a
+/// ``RequestOptions/Key`` of another module. It affects the response unless its ``RequestOptions/Key/affectsResponse``
+/// is false. ``HTTPCache/Mode-swift.struct`` defines the treatment of credentials.
+///
+/// The time limits are `connectTimeout`, `headTimeout`, `idleTimeout`, `totalTimeout`, `attemptTimeout` and
+/// `connectionWaitTimeout`; the buffer sizes are `readBufferSize` and `bodyBufferSize`.
 struct ResponseSource: Sendable {
-    /// The knowledge of what answers.
+    /// The certainty about the source of a response.
     enum Knowledge: Sendable {
         case complete
-        /// A link of another module may choose by its option. The caller's partition says for whom.
+        /// A link of another module may select the source by its option. The caller's partition names the owner of the
+        /// response.
         case withPartition
         case none
     }
 
-    /// SHA-256 of the options in words; nil for the usual source, as of most requests.
+    /// SHA-256 of the options as text; nil for the usual source, which most requests have.
     private let name: String?
     let knowledge: Knowledge
 
     private static let usual = ResponseSource(name: nil, knowledge: .complete)
 
-    /// - Parameter content: The content of a QUERY in words; empty for other requests.
+    /// - Parameter content: The content of a QUERY as text; empty for other requests.
     static func of(_ request: CurlewRequest, _ content: [(name: String, value: String)] = []) -> ResponseSource {
         let hasHost = request.fields.contains(host)
         guard request.options.isAnySet || request.connectionDefaults != nil || hasHost || !content.isEmpty else {
@@ -56,7 +65,7 @@ struct ResponseSource: Sendable {
         for field in request.fields where field.name == host { words.add("host", field.value.lowercased()) }
         let route = options.chosenRoute ?? defaults?.route ?? ConnectionRoute()
         if route != ConnectionRoute() { words.add(route) }
-        // A Unix socket is connected to without a proxy.
+        // A connection to a Unix socket uses no proxy.
         if route.unixSocket == nil, let proxies = options.proxy.map(ProxyResolver.init) ?? defaults?.proxies {
             if let proxy = try proxies.proxy(for: request.uri) { words.add(proxy) }
         }
@@ -68,25 +77,26 @@ struct ResponseSource: Sendable {
 
     private static let host = HTTPField.Name("Host")!
 
-    /// The partition of a store for the caller's partition: that itself for the usual source, else one behind the name of the source.
+    /// The store's partition for the caller's partition. For the usual source it is unchanged; otherwise the source's
+    /// name precedes it.
     func partition(_ own: String?) -> String? {
         let mark = "via:"
         guard name != nil || own?.utf8.starts(with: mark.utf8) == true else { return own }
-        // No two pairs of a source and a partition have one text: the name has no semicolon.
+        // The text is unambiguous, as the name contains no semicolon.
         return mark + (name ?? "") + (own.map { ";" + $0 } ?? "")
     }
 }
 
-/// The settings of a session that choose the source of a response, where the request has none of its own.
+/// The settings of a session that select the source of a response, used where the request has none of its own.
 protocol SourceDefaults: AnyObject, Sendable {
     var route: ConnectionRoute { get }
     var proxies: ProxyResolver { get }
     var addressPolicy: AddressPolicy { get }
-    /// A name of the security policy; empty for the usual one.
+    /// The name of the security policy; empty for the usual one.
     var securityText: String { get }
 }
 
-/// Words with their lengths, so that no two lists of them make one text.
+/// Words with their lengths, so that different lists have different texts.
 private struct SourceWords {
     private(set) var text = ""
 
@@ -129,10 +139,11 @@ private struct SourceWords {
     }
 }
 
-/// The key of an option of Curlew's own that affects the response, or how it is carried.
+/// The key of an option of Curlew's own that affects the response, or the way it is carried.
 protocol SourceKey: RequestOptions.Key, SendableMetatype {
-    /// The option in words, if it makes another source; nil for one that only changes how a request is carried.
-    /// - Throws: What keeps it from being put into words.
+    /// The option as text, if it selects another source; nil for an option that only changes the way a request is
+    /// carried.
+    /// - Throws: The error of an option that cannot be written as text.
     static func sourceText(_ value: Value) throws -> String?
 }
 
@@ -151,13 +162,13 @@ extension RequestOptions {
         let original: ConnectionRoute?
     }
 
-    /// Sets a route that leads to the same origin by another way, so that its responses count as those of the route before.
+    /// Sets another route to the same origin. Its responses count as those of the previous route.
     mutating func substituteRoute(_ route: ConnectionRoute) {
         self[SubstituteKey.self] = Substitute(route: route, original: self.route)
         self.route = route
     }
 
-    /// The route as the caller chose it.
+    /// The route that the caller chose.
     fileprivate var chosenRoute: ConnectionRoute? {
         guard let substitute = self[SubstituteKey.self], substitute.route == route else { return route }
         return substitute.original

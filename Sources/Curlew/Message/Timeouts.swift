@@ -1,36 +1,41 @@
 /// The time limits of a request.
 ///
-/// ``unlimited`` is no limit. Zero and negative durations are none of these: a session or a request that has one fails with
-/// ``ErrorCode/invalidRequest``, before anything is sent.
+/// ``unlimited`` is no limit. A session or a request with a limit of zero or less fails with
+/// ``ErrorCode/invalidRequest`` before anything is sent.
 ///
 /// ```swift
 /// configuration.timeouts = Timeouts(head: .seconds(5), total: .seconds(60))
 /// configuration.timeouts.idle = Timeouts.unlimited
 /// ```
 public struct Timeouts: Sendable, Hashable, Codable {
-    /// While the session's connections are all taken, until the request has one or begins to make one: the bounds of
-    /// ``ConnectionLimits`` are reached, or a connection is being made that it may be able to share. 10 seconds by default.
+    /// The longest wait of a request for one of the session's connections: until it has one, or begins to make one. 10
+    /// seconds by default.
     ///
-    /// Waiting for a turn in the session (``SessionConfiguration/tasksInFlight``) does not count, nor does the time for
-    /// which the task is suspended: after that the limit begins anew.
+    /// A request waits while the limits of ``ConnectionLimits`` are reached, or while a connection is being made that
+    /// it may share. Waiting for a turn in the session (``SessionConfiguration/tasksInFlight``) does not count. Neither
+    /// does the time for which the task is suspended: the limit starts again after it.
     public var connectionWait: Duration
-    /// From the start of connecting until a connection can carry the request: address look-up, TCP and TLS.
-    /// 10 seconds by default; libcurl counts to 24 days at most. Waiting for a free connection does not count.
+    /// The longest time from the start of connecting until a connection can carry the request: name resolution, TCP and
+    /// TLS. 10 seconds by default; libcurl's maximum is 24 days. Waiting for a free connection does not count.
     public var connect: Duration
-    /// From the moment that the request, its body included, was handed to the system until the first byte of an answer,
-    /// which may be an interim one. 30 seconds by default.
+    /// The longest time from the complete request to the first byte of a response. 30 seconds by default; a long poll
+    /// needs more.
     ///
-    /// So an attempt that a server does not answer leaves time for another. A long poll needs more. The limit does not run
-    /// while the task is suspended, and begins anew after that. Over TLS and HTTP/2 what counts is the first line of the head.
+    /// The limit begins when the system has taken the request, its body included. The response may be an interim one.
+    ///
+    /// The limit leaves time for a further attempt if a server does not answer. It does not run while the task is
+    /// suspended, and starts again after that. Over TLS and HTTP/2 the first line of the head counts.
     public var head: Duration
-    /// Without a byte either way once the request has a connection. 60 seconds by default, as in Foundation.
-    /// It does not run while the caller holds the transfer back.
+    /// The longest time without a byte in either direction, once the request has a connection. 60 seconds by default,
+    /// as in Foundation. The limit does not run while the caller holds the transfer back.
     public var idle: Duration
-    /// From the start of the task, its waiting in the queue included, to the last byte. No limit by default. It holds for
-    /// each request that ``Redirects`` or ``Retry`` sends; ``RequestOptions/totalTimeout`` is for the whole call.
+    /// The longest time from the start of the task, its wait in the queue included, to the last byte. No limit by
+    /// default. It applies to each request that ``Redirects`` or ``Retry`` sends; ``RequestOptions/totalTimeout``
+    /// applies to the complete call.
     public var total: Duration
 
-    /// No limit, for each of the timeouts, and for those of a request: nil there means that of the session.
+    /// No limit, for each timeout of a session or a request. In the options of a request, nil stands for the session's
+    /// limit.
     public static let unlimited = Duration.seconds(Int64.max)
 
     public init(

@@ -2,25 +2,26 @@ internal import Glibc
 
 /// An absolute `http` or `https` URI (RFC 3986), checked and ready to be requested.
 ///
-/// Reading is strict where a mistake could be an attack and lenient where it is a typing habit:
-/// - control characters, an unknown scheme, an empty host, a port that is not from 1 to 65535 and a `\` in the authority are errors;
-/// - zeros before a port and the colon of an empty one are left out;
-/// - an international host name becomes its ASCII form (UTS #46), or is an error where it has none, and always without
-///   the package's trait `InternationalNames`, which is on by default;
-/// - spaces, non-ASCII text and the characters `" < > \ ^ ` { | }` in path and query are percent-encoded.
+/// Parsing is strict where a mistake could be an attack, and lenient towards typing habits:
+/// - Control characters, an unknown scheme, an empty host, a port outside 1 to 65535, and a `\` in the authority are
+///   errors.
+/// - Leading zeros of a port, and the colon of an empty port, are removed.
+/// - An international host name becomes its ASCII form (UTS #46). A name without such a form is an error, and so is
+///   every such name without the package's trait `InternationalNames`, which is on by default.
+/// - Spaces, non-ASCII text and the characters `" < > \ ^ ` { | }` in path and query are percent-encoded.
 ///
 /// ```swift
 /// let uri = try CurlewURI("https://example.com/v1/")
 /// try uri.resolving("foo?bar=baz").description  // https://example.com/v1/foo?bar=baz
 /// ```
 public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
-    /// The whole URI without user information, its path never empty.
+    /// The complete URI without user information. Its path is never empty.
     var text: String { storage.text }
     /// The UTF-8 offsets at which the parts of `text` begin.
     var layout: Layout { storage.layout }
-    /// `user:password`, percent-decoded, if the URI carried it. Never part of `description`.
+    /// `user:password`, percent-decoded, if the URI contained it. Never part of `description`.
     var userInformation: String? { storage.userInformation }
-    /// One reference: URIs are copied more often than made.
+    /// A single reference, because URIs are copied more often than made.
     private let storage: Storage
 
     private final class Storage: Sendable {
@@ -46,7 +47,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         var hasDotSegment = false
     }
 
-    /// Reads an absolute URI.
+    /// Parses an absolute URI.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
     public init(_ string: String) throws {
         self = try URIParser.absolute(string)
@@ -71,13 +72,14 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// `http` or `https`.
     public var scheme: String { layout.isSecure ? "https" : "http" }
 
-    /// The host as written; an IPv6 address keeps its brackets, and an international name is in its ASCII form (`xn--…`).
+    /// The host as written. An IPv6 address keeps its brackets, and an international name is in its ASCII form
+    /// (`xn--…`).
     public var host: String { slice(layout.host) }
 
-    /// The port that is written, else the scheme's: 80 or 443.
+    /// The port of the URI, else that of the scheme: 80 or 443.
     public var port: Int { layout.port.map(Int.init) ?? (layout.isSecure ? 443 : 80) }
 
-    /// Host and, if one was written, port.
+    /// The host and, if the URI has one, the port.
     public var authority: String { slice(layout.host.lowerBound..<layout.authorityEnd) }
 
     /// The path, beginning with a slash, percent-encoded.
@@ -88,12 +90,12 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         layout.queryEnd > layout.pathEnd ? slice(layout.pathEnd + 1..<layout.queryEnd) : nil
     }
 
-    /// The part after `#`, percent-encoded; nil without one. It is never sent.
+    /// The part after `#`, percent-encoded; nil without `#`. It is never sent.
     public var fragment: String? {
         layout.queryEnd < text.utf8.count ? slice(layout.queryEnd + 1..<text.utf8.count) : nil
     }
 
-    /// Scheme, host in lower case and effective port: what RFC 6454 calls the origin.
+    /// Scheme, host in lower case and effective port: the origin of RFC 6454.
     public var origin: String { "\(scheme)://\(host.lowercased()):\(port)" }
 
     /// True if scheme, host and port are the same (RFC 6454 §5).
@@ -101,13 +103,13 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         layout.isSecure == other.layout.isSecure && port == other.port && host.lowercased() == other.host.lowercased()
     }
 
-    /// True if scheme, host and port are written alike, which is mostly so where the origin is the same.
+    /// True if scheme, host and port are written alike, which is usual for the same origin.
     package func begins(like other: CurlewURI) -> Bool {
         let count = layout.authorityEnd
         guard count == other.layout.authorityEnd else { return false }
         let isEqual = text.utf8.withContiguousStorageIfAvailable { own in
             other.text.utf8.withContiguousStorageIfAvailable { other in
-                // A comparison of elements takes thirty times as many instructions.
+                // A comparison of elements takes thirty times as many instructions as `memcmp`.
                 memcmp(own.baseAddress!, other.baseAddress!, count) == 0
             }
         }
@@ -117,16 +119,17 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// The URI without user information, with its query and fragment.
     public var description: String { text }
 
-    /// The URI for a log: without user information and fragment, and with `***` in the place of the query unless that may be seen.
+    /// The URI for a log: without user information and fragment, and with `***` for the query unless it may be shown.
     func loggedText(showsQuery: Bool) -> String {
         guard !showsQuery, layout.queryEnd > layout.pathEnd else { return requestText }
         return slice(0..<layout.pathEnd + 1) + "***"
     }
 
-    /// What is requested, with the host in lower case and without the scheme's own port. Mostly that is as it was written.
+    /// The requested URI, with the host in lower case and without the scheme's default port. It usually equals the
+    /// written one.
     var normalizedText: String {
         let isDefaultPort = layout.port.map { $0 == (layout.isSecure ? 443 : 80) } ?? false
-        // A colon without a port counts as well.
+        // A colon without a port is removed too.
         let hasPort = layout.port == nil ? layout.authorityEnd > layout.host.upperBound : isDefaultPort
         let host = text.utf8.dropFirst(layout.host.lowerBound).prefix(layout.host.count)
         if !hasPort, !host.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }) {
@@ -136,10 +139,10 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme)://\(self.host.lowercased())\(port)\(slice(layout.authorityEnd..<layout.queryEnd))"
     }
 
-    /// The URI without its fragment: what is requested.
+    /// The URI without its fragment, which is never sent.
     var requestText: String { layout.queryEnd == text.utf8.count ? text : slice(0..<layout.queryEnd) }
 
-    /// The same URI with `https`: port 80 and none become 443, another one stays (RFC 6797 §8.3).
+    /// The same URI with `https`. Port 80, or none, becomes 443; another port stays (RFC 6797 §8.3).
     func upgraded() -> CurlewURI {
         guard !layout.isSecure else { return self }
         var moved = layout
@@ -155,7 +158,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         return CurlewURI(text: "https://\(authority)\(rest)", layout: moved, userInformation: userInformation)
     }
 
-    /// The same URI with its path made to end in a slash, as a base is read.
+    /// The same URI with a slash at the end of its path, for use as a base.
     func asBase() -> CurlewURI {
         guard !path.hasSuffix("/") else { return self }
         var copy = layout
@@ -173,10 +176,10 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CurlewURI {
-    /// The URI that `reference` means when read relative to this one (RFC 3986 §5.2).
+    /// The URI of `reference` relative to this one (RFC 3986 §5.2).
     ///
-    /// An absolute reference stands for itself, `//host/…` keeps the scheme, `/…` the authority, `?…` the path.
-    /// Dot segments are removed; a fragment of the base is not inherited.
+    /// An absolute reference replaces this URI. `//host/…` keeps the scheme, `/…` keeps the authority, and `?…` keeps
+    /// the path. Dot segments are removed; a fragment of the base is not inherited.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
     public func resolving(_ reference: String) throws -> CurlewURI {
         let utf8 = reference.utf8
@@ -221,7 +224,7 @@ extension CurlewURI {
         userInformation == nil ? self : CurlewURI(text: text, layout: layout, userInformation: nil)
     }
 
-    /// RFC 3986 §5.2.4, a segment at a time.
+    /// The URI without dot segments (RFC 3986 §5.2.4).
     func removingDotSegments() -> CurlewURI {
         guard layout.hasDotSegment else { return self }
         let path = self.path

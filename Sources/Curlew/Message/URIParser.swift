@@ -1,4 +1,4 @@
-/// Reads text into a ``CurlewURI``: one pass for the parts, one for what has to be percent-encoded.
+/// The parser of ``CurlewURI``: one pass for the parts, one for percent-encoding.
 enum URIParser {
     static func absolute(_ string: String) throws -> CurlewURI {
         if let uri = URIFastPath.read(string) { return uri }
@@ -118,7 +118,7 @@ enum URIParser {
         byte.isHexDigit || byte == .colon || byte == UInt8(ascii: ".")
     }
 
-    /// Appends path, query or fragment, percent-encoding what may not stand there.
+    /// Appends path, query or fragment, and percent-encodes the characters that are not allowed.
     private static func appendEncoded(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) throws {
         for byte in bytes {
             switch byte {
@@ -138,7 +138,7 @@ enum URIParser {
     private static func decodedUserInformation(_ bytes: ArraySlice<UInt8>) throws -> String {
         let decoded = PercentDecoding.bytes(of: bytes, isStrict: false) ?? []
         let user = bytes.prefix { $0 != .colon }
-        // Behind it another user and another password would be read.
+        // A colon in the user's name would change where the password begins.
         guard !(PercentDecoding.bytes(of: user, isStrict: false) ?? []).contains(.colon) else {
             throw CurlewError(.invalidURL, "the user's name holds a colon, which cannot be sent (RFC 7617 §2)")
         }
@@ -148,13 +148,13 @@ enum URIParser {
         return String(decoding: decoded, as: UTF8.self)
     }
 
-    /// Text fit for an error: no control characters, no password, at most 100 characters.
+    /// Text that is safe in an error: no control characters, no password, at most 100 characters.
     static func printable(_ string: String) -> String { string.printable }
 
-    /// As much of a URL as is fit for an error: neither query nor fragment, which hold codes and tokens.
+    /// The part of a URL that is safe in an error: neither query nor fragment, which may contain codes and tokens.
     static func printable(url: String) -> String {
         guard let end = url.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return printable(url) }
-        // A password that is not percent-encoded may hold either.
+        // A password that is not percent-encoded may contain `?` and `#`.
         if url.unicodeScalars[end...].contains("@") { return "…" }
         return String(url[..<end]).printable + "…"
     }
@@ -162,10 +162,10 @@ enum URIParser {
     private static let hexDigits = Array("0123456789ABCDEF".utf8)
 }
 
-/// Reads the URIs that programs write: nothing in them has to be changed, so the text is kept as it is. Anything odd is left
-/// to ``URIParser``, which knows why.
+/// A parser for the URIs that programs write: they need no change, so the text is kept. ``URIParser`` reads all others
+/// and reports their errors.
 private enum URIFastPath {
-    /// The URI, if it is a plain one.
+    /// The URI, if it needs no change.
     static func read(_ string: String) -> CurlewURI? {
         var text = string
         guard let layout = text.withUTF8(layout) else { return nil }
@@ -195,7 +195,7 @@ private enum URIFastPath {
         return layout
     }
 
-    // The general way to ask this, over the bytes of a String, took 500 instructions of each request.
+    // The generic comparison of a String's bytes took 500 instructions per request.
     private static func begins(_ bytes: UnsafeBufferPointer<UInt8>, with prefix: StaticString) -> Bool {
         guard bytes.count >= prefix.utf8CodeUnitCount else { return false }
         for index in 0..<prefix.utf8CodeUnitCount where bytes[index] != prefix.utf8Start[index] { return false }
@@ -206,7 +206,7 @@ private enum URIFastPath {
         var value = 0
         position += 1
         let start = position
-        // The text is kept as it stands, so a port with zeros before it is no plain one.
+        // The text is kept unchanged, so a port with leading zeros is left to the full parser.
         guard position < bytes.count, bytes[position] != UInt8(ascii: "0") else { return nil }
         while position < bytes.count, bytes[position].isDigit, position - start < 5 {
             value = value * 10 + Int(bytes[position] - UInt8(ascii: "0"))
@@ -246,7 +246,7 @@ private enum URIFastPath {
         byte.isLetter || byte.isDigit || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
-    /// True if the byte may stand in path, query or fragment as it is: visible ASCII but for `" < > \\ ^ ` { | }`.
+    /// True if the byte may stand in path, query or fragment unchanged: visible ASCII except `" < > \\ ^ ` { | }`.
     private static func isPlain(_ byte: UInt8) -> Bool {
         guard byte < 0x80 else { return false }
         let mask: UInt64 = byte < 64 ? 0xAFFF_FFFA_0000_0000 : 0x47FF_FFFE_AFFF_FFFF

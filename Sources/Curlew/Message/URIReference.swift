@@ -1,19 +1,21 @@
-/// A reference to a resource (RFC 3986 §4.1), relative to a session's base URL or absolute, as the first argument of a call.
+/// A reference to a resource (RFC 3986 §4.1), relative to a session's base URL or absolute. It is the first argument of
+/// a call.
 ///
-/// It is written as a string literal. A value in the literal becomes one escaped segment of the path, or one escaped value
-/// behind `?`, and cannot lead anywhere else:
+/// A reference is written as a string literal. A value in the literal becomes one escaped segment of the path, or one
+/// escaped value after `?`. It cannot change the target in any other way:
 ///
 /// ```swift
 /// let user = try await api.get("users/\(id)", as: User.self)      // "../admin" goes out as ..%2Fadmin
 /// let hits = try await api.get("search?q=\(text)", as: [Hit].self)
 /// ```
 ///
-/// In a path, an empty value is refused, and `.` and `..`, also where they come about by parts that join; anywhere, a value
-/// that is a URL, a collection, or stands where the scheme or the host is. The call throws ``ErrorCode/invalidURL`` then. An
-/// optional does not compile.
+/// The call throws ``ErrorCode/invalidURL`` for:
+/// - an empty value in a path;
+/// - a segment of the path that becomes `.` or `..`, also by joining parts;
+/// - a value that is a URL or a collection, or stands in the place of the scheme or the host.
 ///
-/// Text that is not to be escaped goes in by `\(raw: text)`. A whole reference that is known at run time alone is written
-/// ``raw(_:)`` or ``uri(_:)``:
+/// An optional value does not compile. Text that must not be escaped is written `\(raw: text)`. A complete reference
+/// that is known only at run time is written ``raw(_:)`` or ``uri(_:)``:
 ///
 /// ```swift
 /// let page = try await api.get(.raw(link), as: Page.self)
@@ -22,7 +24,7 @@ public struct URIReference: Sendable {
     enum Storage: Sendable {
         case text(String)
         case uri(CurlewURI)
-        /// What is wrong with the literal.
+        /// The error in the literal.
         case invalid(String)
     }
 
@@ -30,15 +32,15 @@ public struct URIReference: Sendable {
 
     private init(_ storage: Storage) { self.storage = storage }
 
-    /// Text that is a reference as it stands. Nothing in it is escaped but what may not stand in a URI: where it comes from
-    /// elsewhere, it decides where the request goes.
+    /// Text that is used as a reference unchanged. Only characters that are not allowed in a URI are escaped. The text
+    /// decides where the request is sent, so it must be trusted.
     public static func raw(_ text: String) -> URIReference { URIReference(.text(text)) }
 
     /// A URI.
     public static func uri(_ uri: CurlewURI) -> URIReference { URIReference(.uri(uri)) }
 
-    /// The URI that it stands for.
-    /// - Parameter base: What it is read against; nil if it has to be absolute.
+    /// The URI of the reference.
+    /// - Parameter base: The URI that the reference is relative to; nil requires an absolute reference.
     func resolved(against base: CurlewURI?) throws -> CurlewURI {
         switch storage {
         case .uri(let uri): return uri
@@ -55,13 +57,13 @@ extension URIReference: ExpressibleByStringInterpolation {
 
     public init(stringInterpolation: StringInterpolation) { self.init(stringInterpolation.storage) }
 
-    /// A literal with values in it.
+    /// A literal that contains values.
     public struct StringInterpolation: StringInterpolationProtocol {
         private enum Part { case target, query, fragment }
 
         private var text = ""
         private var part = Part.target
-        /// The offset in ``text`` of each value, as far as the path may reach.
+        /// The offset in ``text`` of each value in the path.
         private var places: [Int] = []
         private var problem: String?
 
@@ -77,10 +79,10 @@ extension URIReference: ExpressibleByStringInterpolation {
             text += literal
         }
 
-        /// A value: one segment of the path or a part of one, or one value of the query.
+        /// A value: one segment of the path or a part of it, or one value of the query.
         public mutating func appendInterpolation(_ value: some StringProtocol) { append(String(value)) }
 
-        /// A value as it describes itself: one segment of the path or a part of one, or one value of the query.
+        /// The description of a value: one segment of the path or a part of it, or one value of the query.
         public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
             if value is any Collection {
                 refuse("a collection has no place in a URL: put its values into parameters")
@@ -110,7 +112,21 @@ extension URIReference: ExpressibleByStringInterpolation {
         )
         public mutating func appendInterpolation<Value>(_ value: Value?) {}
 
-        /// Text that goes in as it is.
+        @available(
+            *, unavailable,
+            message:
+                "a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
+        )
+        public mutating func appendInterpolation(path value: some StringProtocol) {}
+
+        @available(
+            *, unavailable,
+            message:
+                "a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
+        )
+        public mutating func appendInterpolation(query value: some StringProtocol) {}
+
+        /// Text that is inserted unchanged.
         public mutating func appendInterpolation(raw value: some StringProtocol) { appendLiteral(String(value)) }
 
         private mutating func refuse(_ reason: String) { if problem == nil { problem = reason } }
@@ -147,7 +163,7 @@ extension URIReference: ExpressibleByStringInterpolation {
             return .text(text)
         }
 
-        /// The offset at which the path begins: after scheme and authority, if there are any.
+        /// The offset of the path's beginning: after scheme and authority, if there are any.
         private static func pathStart(_ bytes: [UInt8]) -> Int {
             let scheme = URIParser.schemeEnd(of: bytes).map { $0 + 1 } ?? 0
             guard bytes[scheme...].starts(with: "//".utf8) else { return scheme }

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// The value of User-Agent that names the program that asks, and Curlew (RFC 9110 §10.1.5).
+/// The value of User-Agent. It names the program and Curlew (RFC 9110 §10.1.5).
 struct UserAgent {
     /// The version of the library.
     static let curlewVersion = "0.1"
 
-    /// That of this process, found out once.
+    /// The value for this process, determined once.
     static let ofProcess = UserAgent(program: executable ?? "")
 
     let text: String
 
     /// `program/1.4 Curlew/0.1`.
     /// - Parameters:
-    ///   - program: The name; what is not ASCII is transliterated from Latin letters or left out, and so is what may not
-    ///     stand in a product's name.
+    ///   - program: The name. Latin letters outside ASCII are transliterated; other characters that are not allowed in
+    ///     a product's name are removed.
     ///   - version: The program's version, if it has one.
     init(program: String, version: String? = nil) {
         var product = Self.token(program)
@@ -21,7 +21,7 @@ struct UserAgent {
         text = (product.isEmpty ? "" : product + " ") + "Curlew/\(Self.curlewVersion)"
     }
 
-    /// Letters with marks lose them, spaces become hyphens.
+    /// The name as a token: letters lose their marks, and spaces become hyphens.
     private static func token(_ name: String) -> String {
         var token: [UInt8] = []
         for scalar in name.unicodeScalars {
@@ -37,7 +37,7 @@ struct UserAgent {
         return String(decoding: token.prefix(100), as: UTF8.self)
     }
 
-    /// The ASCII letters of a Latin one, by the name that Unicode gives it: `LATIN SMALL LETTER E WITH ACUTE` is `e`.
+    /// The ASCII letters of a Latin letter, by its Unicode name: `LATIN SMALL LETTER E WITH ACUTE` becomes `e`.
     private static func latin(_ scalar: Unicode.Scalar) -> String {
         let words = scalar.properties.name?.split(separator: " ") ?? []
         guard words.count > 3, words[0] == "LATIN", words[2] == "LETTER" else { return "" }
@@ -53,7 +53,7 @@ struct UserAgent {
         return words[1] == "SMALL" ? letters.lowercased() : letters
     }
 
-    /// The name of the file that the process runs.
+    /// The name of the executable file of the process.
     static var executable: String? {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))
         let length = readlink("/proc/self/exe", &path, path.count)

@@ -1,27 +1,27 @@
-/// What is left of ``RequestOptions/totalTimeout`` for the requests of a call that come after its first.
+/// The rest of ``RequestOptions/totalTimeout`` for the requests of a call that follow its first one.
 ///
-/// Each link that sends more than one request measures from when it was called. They may stand in each other: what the outer
-/// passes on is what the inner one has in all.
+/// Each link that sends more than one request measures from the moment when it was called. Deadlines may be nested: the
+/// time that an outer link passes on is the full limit of the inner link.
 struct CallDeadline {
     private let total: Duration?
     private let start: Duration
     private let timekeeper: Timekeeper
 
     /// - Parameters:
-    ///   - options: Those of the call.
-    ///   - timekeeper: What measures.
-    ///   - start: When the call began, by the timekeeper.
+    ///   - options: The options of the call.
+    ///   - timekeeper: The clock that measures.
+    ///   - start: The beginning of the call, by the timekeeper.
     init(_ options: RequestOptions, _ timekeeper: Timekeeper, start: Duration) {
         total = options.totalTimeout.flatMap { $0.isUnlimited ? nil : $0 }
         self.timekeeper = timekeeper
         self.start = start
     }
 
-    /// The time that is left; nil without a limit.
+    /// The remaining time; nil without a limit.
     var remaining: Duration? { total.map { $0 - (timekeeper.elapsed() - start) } }
 
-    /// Gives a request the time that is left.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if there is none.
+    /// Limits a request to the remaining time.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if no time remains.
     func limit(_ request: inout CurlewRequest) throws {
         guard let total, let remaining else { return }
         guard remaining > .zero else {

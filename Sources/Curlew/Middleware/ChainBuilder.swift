@@ -1,4 +1,4 @@
-/// Writes a chain as a list. First written is outermost; the compiler checks that neighbours fit.
+/// Writes a chain as a list. The first link is the outermost; the compiler checks that the types of neighbours fit.
 ///
 /// ```swift
 /// let session = try HTTPSession(baseURL: "https://api.example.com/") {

@@ -1,7 +1,8 @@
-/// A link that is a closure: it sees a request, may change it, calls the rest of the chain, and sees the response.
+/// A middleware made of a closure: the closure receives a request, may change it, calls the rest of the chain, and
+/// receives the response.
 ///
-/// For a link that is needed once and has no state of its own; one with options, or with tests of its own, is better a type that
-/// conforms to ``CurlewMiddleware``.
+/// It suits a link that is needed once and has no state of its own. A link with options or tests is better written as a
+/// type that conforms to ``CurlewMiddleware``.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -14,10 +15,10 @@
 /// }
 /// ```
 ///
-/// The closure runs where its caller runs, as the method of any link does, and `next` may be called more than once, or not at
-/// all. A request for another origin than the caller's is made from ``CurlewRequest/removingSecrets()``.
+/// The closure runs on its caller's executor, as the method of every link does. It may call `next` more than once, or
+/// not at all. A request for another origin than the caller's is made with ``CurlewRequest/removingSecrets()``.
 public struct Link: CurlewMiddleware {
-    /// The closure of a link: the request and the rest of the chain go in, the response comes out.
+    /// The closure of a link: its input is the request and the rest of the chain, its result the response.
     public typealias Interceptor =
         nonisolated(nonsending) @Sendable (
             CurlewRequest, Next<CurlewRequest, CurlewResponse>
@@ -25,7 +26,7 @@ public struct Link: CurlewMiddleware {
 
     private let interceptor: Interceptor
 
-    /// - Parameter interceptor: What handles one call.
+    /// - Parameter interceptor: The closure that handles one call.
     public init(_ interceptor: @escaping Interceptor) { self.interceptor = interceptor }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws

@@ -1,11 +1,12 @@
-/// The rest of a chain, as a link calls it: on the executor that the link runs on. It may be called more than once, at the
-/// same time too, as ``Hedging`` does.
+/// The rest of a chain, as a link calls it. It runs on the link's executor. A link may call it more than once, also
+/// concurrently, as ``Hedging`` does.
 public typealias Next<Input, Output> = nonisolated(nonsending) @Sendable (Input) async throws -> Output
 
-/// One link of a chain: it sees what goes in, may change it, call the rest of the chain, and see what comes back.
+/// A link of a chain of middleware: it receives the input, may change it, calls the rest of the chain, and receives
+/// the result.
 ///
-/// A link may answer without calling `next`, call it more than once, or wrap the body that comes back. Most keep the
-/// types, a request in and a response out; a serializer changes them.
+/// A link may answer without calling `next`, call it more than once, or wrap the body of the result. Most links keep
+/// the types, a request in and a response out; a serializer changes them.
 ///
 /// ```swift
 /// struct RequestID: CurlewMiddleware {
@@ -19,32 +20,32 @@ public typealias Next<Input, Output> = nonisolated(nonsending) @Sendable (Input)
 public protocol CurlewMiddleware<Input, Output>: Sendable {
     associatedtype Input: Sendable
     associatedtype Output: Sendable
-    /// What the rest of the chain takes.
+    /// The input of the rest of the chain.
     associatedtype NextInput: Sendable = Input
-    /// What the rest of the chain brings.
+    /// The result of the rest of the chain.
     associatedtype NextOutput: Sendable = Output
 
-    /// Handles one call. It runs on the caller's executor, never on the event loop unless the caller does.
+    /// Handles one call. It runs on the caller's executor, and on the event loop only if the caller does.
     func intercept(_ input: Input, next: Next<NextInput, NextOutput>) async throws -> Output
 }
 
 extension CurlewMiddleware {
-    /// The short names, as links may write them: inside a link they stand for Curlew's types, whatever else is imported.
+    /// The short names, for use inside a link: they mean Curlew's types, whatever other modules are imported.
     public typealias Request = CurlewRequest
     public typealias Response = CurlewResponse
 }
 
-/// A link that is made of others.
+/// A link that consists of other links.
 protocol ComposedLink {
-    /// The links that it is made of.
+    /// The links that it consists of.
     var parts: [any CurlewMiddleware] { get }
 }
 
 extension CurlewMiddleware {
-    /// True if it is a link of a type, or has one among its parts.
+    /// True if it is a link of the type, or contains one.
     func contains<Link: CurlewMiddleware>(_ type: Link.Type) -> Bool { !links(of: type).isEmpty }
 
-    /// The links of a type: this one, or those among its parts.
+    /// The links of a type: this one, or the ones among its parts.
     func links<Link: CurlewMiddleware>(of type: Link.Type) -> [Link] {
         if let link = self as? Link { return [link] }
         return (self as? any ComposedLink)?.parts.flatMap { $0.links(of: type) } ?? []
@@ -68,7 +69,7 @@ extension ChainBuilder {
 }
 
 extension ChainBuilder {
-    /// One of two links, chosen when the chain was built.
+    /// Either of two links, chosen when the chain is built.
     public enum Either<First: CurlewMiddleware, Second: CurlewMiddleware>: CurlewMiddleware, ComposedLink
     where
         First.Input == Second.Input, First.Output == Second.Output,
@@ -96,7 +97,7 @@ extension ChainBuilder {
 }
 
 extension ChainBuilder {
-    /// A link that may be absent. Only one that keeps the types can be.
+    /// A link that may be absent. Its input and output types must be those of the rest of the chain.
     public struct Maybe<Link: CurlewMiddleware>: CurlewMiddleware, ComposedLink
     where Link.NextInput == Link.Input, Link.NextOutput == Link.Output {
         let link: Link?
@@ -112,7 +113,7 @@ extension ChainBuilder {
 }
 
 extension ChainBuilder {
-    /// No link at all.
+    /// A chain without links.
     public struct Empty<Input: Sendable, Output: Sendable>: CurlewMiddleware {
         public init() {}
 

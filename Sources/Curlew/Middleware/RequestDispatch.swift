@@ -1,15 +1,17 @@
 internal import HTTPTypes
 
-/// The way in which the end of a chain sends a request, where a link wants it otherwise than for its caller alone and at once.
+/// The way in which the end of a chain sends a request, for links that change it: a shared or a later sending, for
+/// example.
 ///
-/// ``HTTPSession`` asks it. A link cannot do this by itself, as it may not call the rest of the chain once it has returned.
+/// ``HTTPSession`` calls it. The link itself cannot send the request, as it may not call the rest of the chain after it
+/// has returned.
 protocol RequestDispatch: Sendable {
     typealias Send = @Sendable (CurlewRequest) async throws -> CurlewResponse
 
     /// - Parameters:
-    ///   - request: As it comes out of the chain.
-    ///   - transport: The identity of what sends it; nil if it has none.
-    ///   - send: What sends it.
+    ///   - request: The request as the chain produced it.
+    ///   - transport: The identity of the transport; nil if it has none.
+    ///   - send: The function that sends the request.
     func dispatch(_ request: CurlewRequest, over transport: ObjectIdentifier?, by send: @escaping Send) async throws
         -> CurlewResponse
 }
@@ -20,16 +22,16 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The dispatch that a link has set; the first one stays.
+    /// The dispatch that a link has set. The first link that sets one wins.
     var dispatch: (any RequestDispatch)? {
         get { self[DispatchKey.self] }
         set { self[DispatchKey.self] = newValue }
     }
 }
 
-/// Sends a request in a task of its own, and gives its caller a response that says no more than that.
+/// Sends a request in a detached task, and returns a placeholder (202) to the caller at once.
 struct DetachedDispatch: RequestDispatch {
-    /// Takes what comes of the request.
+    /// Receives the result of the request.
     let completion: @Sendable (Result<CurlewResponse, any Error>) async -> Void
 
     func dispatch(_ request: CurlewRequest, over transport: ObjectIdentifier?, by send: @escaping Send) async throws
@@ -49,10 +51,10 @@ struct DetachedDispatch: RequestDispatch {
 extension CurlewResponse {
     private enum SentRequestKey: Key { static let defaultValue: CurlewRequest? = nil }
 
-    /// True if texts about it may hold the query of its request.
+    /// True if texts about the response may contain the query of its request.
     var showsQuery: Bool { (exchange?.request ?? sentRequest)?.options.showsQueries ?? false }
 
-    /// The request as it was sent, where no exchange of a session has it.
+    /// The request as it was sent, for a response without an exchange of a session.
     var sentRequest: CurlewRequest? {
         get { self[SentRequestKey.self] }
         set { self[SentRequestKey.self] = newValue }
@@ -60,7 +62,7 @@ extension CurlewResponse {
 
     private enum PlaceholderKey: Key { static let defaultValue = false }
 
-    /// True if no server has answered: the request is sent by a task of its own.
+    /// True if the response is a placeholder, not a server's answer: a detached task sends the request.
     fileprivate(set) var isPlaceholder: Bool {
         get { self[PlaceholderKey.self] }
         set { self[PlaceholderKey.self] = newValue }

@@ -1,7 +1,7 @@
-/// A listener to calls: to their attempts, redirects, retries and ends.
+/// A listener to calls: their attempts, redirects, retries and ends.
 ///
-/// ``CallListening`` is the link that adds a listener to the calls of a session. ``RequestLogging``, and `RequestMetrics` and
-/// `RequestTracing` of CurlewService, are listeners too.
+/// ``CallListening`` is the link that adds a listener to the calls of a session. ``RequestLogging``, and
+/// `RequestMetrics` and `RequestTracing` of CurlewService, are listeners too.
 ///
 /// ```swift
 /// final class SlowCalls: CallListener {
@@ -16,12 +16,13 @@
 /// }
 /// ```
 public protocol CallListener: AnyObject, Sendable {
-    /// Receives an event. The events of one call come in their order.
+    /// Receives an event. The events of one call arrive in order.
     func receive(_ event: CallEvent)
 
-    /// Prepares an attempt: the listener may add fields to the request, such as the context of a trace. Does nothing by default.
+    /// Prepares an attempt: the listener may add fields to the request, such as the context of a trace. The default
+    /// does nothing.
     ///
-    /// It is called where the call runs, before the event ``CallEvent/Kind/attemptStarted``, and returns at once.
+    /// It is called on the call's executor, before the event ``CallEvent/Kind/attemptStarted``, and must not block.
     /// - Parameters:
     ///   - request: The request of the attempt.
     ///   - call: The number of the call.

@@ -1,24 +1,25 @@
-/// A link that adds a listener to the calls which pass it.
+/// A link that adds a listener to the calls that pass through it.
 ///
-/// It belongs before all other links: it then sees a call once, and all attempts that ``Retry``, ``Hedging`` and ``Redirects`` make.
+/// It belongs before all other links: then it sees each call once, and all attempts that ``Retry``, ``Hedging`` and
+/// ``Redirects`` make.
 ///
-/// The listener receives its events one at a time, in the order in which they occurred, on a thread of the link's own. A listener that
-/// is slow or that blocks holds up no call and no event loop. At most 8,192 events wait for it; further ones are dropped, and
-/// ``dropped`` counts them.
+/// The listener receives its events one at a time, in order, on the link's own thread. A slow or blocking listener
+/// delays neither calls nor event loops. At most 8,192 events wait for it; further ones are dropped, and ``dropped``
+/// counts them.
 public struct CallListening: CurlewMiddleware {
     private let queue: QueuedListener
 
     /// - Parameters:
-    ///   - listener: The listener. It lives as long as the link and the calls that have passed it.
-    ///   - limit: The most events that wait for the listener; at least 1.
+    ///   - listener: The listener. The link and its calls retain it.
+    ///   - limit: The largest number of events that wait for the listener; at least 1.
     public init(_ listener: any CallListener, limit: Int = 8192) {
         queue = QueuedListener(listener, limit: max(1, limit))
     }
 
-    /// The number of events that were dropped as too many waited.
+    /// The number of events that were dropped because too many waited.
     public var dropped: Int { queue.dropped }
 
-    /// Waits until the listener has received all events that have occurred. It waits for as long as the listener takes.
+    /// Waits until the listener has received all events so far, for as long as that takes.
     public func flush() async { await queue.flush() }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -28,7 +29,7 @@ public struct CallListening: CurlewMiddleware {
     }
 }
 
-/// A listener that hands its events on to another one, by a queue with a bound.
+/// A listener that passes its events on to another one through a bounded queue.
 private final class QueuedListener: CallListener {
     private let listener: any CallListener
     private let queue: DeferredQueue<CallEvent>
@@ -49,9 +50,9 @@ private final class QueuedListener: CallListener {
 
     func receive(_ event: CallEvent) {
         var event = event
-        // A session ends when it is dropped, whatever events wait here.
+        // The queue must not retain the session, which ends when it is released.
         event.session = nil
-        // A request that the listener keeps, or sends, has no part in this call.
+        // The listener's copy of the request has no part in this call, even if the listener sends it.
         event.request.reporter = nil
         event.request.watchers = []
         queue.add(event)

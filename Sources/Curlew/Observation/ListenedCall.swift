@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Synchronization
 
-/// A call that has listeners. It makes their events of the reports of links, of the end of the chain, and of exchanges.
+/// A call that has listeners. It creates their events from the reports of links, the end of the chain, and exchanges.
 package final class ListenedCall: CallReporter {
     /// A listener, and the events that it wants.
     private struct Subscription: Sendable {
@@ -16,7 +16,7 @@ package final class ListenedCall: CallReporter {
     private let subscriptions: [Subscription]
     /// The kinds of events that any listener wants.
     private let kinds: CallEvent.Kinds
-    /// The call as a link further out has made it, which counts the attempts of both.
+    /// The call as an outer link has created it; it counts the attempts of both.
     private let outer: ListenedCall?
     private let attempts = Atomic(0)
 
@@ -30,8 +30,8 @@ package final class ListenedCall: CallReporter {
     /// Adds a listener to the call of a request.
     /// - Parameters:
     ///   - kinds: The events that it wants.
-    ///   - replaced: The listener whose place it takes.
-    /// - Returns: The call, with the number that it had before.
+    ///   - replaced: The listener that it replaces.
+    /// - Returns: The call, whose number stays the same.
     @discardableResult
     package static func add(
         _ listener: any CallListener, _ kinds: CallEvent.Kinds, to request: inout CurlewRequest,
@@ -40,7 +40,7 @@ package final class ListenedCall: CallReporter {
         let subscription = Subscription(listener: listener, kinds: kinds)
         let call: ListenedCall
         if let outer = request.reporter as? ListenedCall {
-            // Of a link that is passed twice, and of a log further out, the new listener takes the place.
+            // The new listener replaces itself, if a link is passed twice, and an outer log.
             let others = outer.subscriptions.filter { $0.listener !== listener && $0.listener !== replaced }
             call = ListenedCall(number: outer.number, others + [subscription], outer: outer)
         } else {
@@ -58,7 +58,7 @@ package final class ListenedCall: CallReporter {
         outer?.nextAttempt() ?? attempts.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Makes an event and hands it to those who want its kind.
+    /// Creates an event and sends it to the listeners that want its kind.
     fileprivate func publish(
         _ kind: CallEvent.Kind, _ request: CurlewRequest, attempt: Int = 0, _ describe: (inout CallEvent) -> Void
     ) {
@@ -116,8 +116,8 @@ package final class ListenedCall: CallReporter {
     }
 }
 
-/// One attempt of a call that has listeners. They are told of its head before its end, and of its end once: the head is the caller's to
-/// report, and the event loop may report the end before it does.
+/// An attempt of a call that has listeners. Listeners receive the head before the end, and the end once: the caller
+/// reports the head, and the event loop may report the end earlier.
 ///
 /// Events are published under the lock, so that they keep their order.
 private final class ListenedAttempt: AttemptReporter {
@@ -136,7 +136,7 @@ private final class ListenedAttempt: AttemptReporter {
     }
 
     func answered(_ request: CurlewRequest, _ response: CurlewResponse) {
-        // A session reports the end of the exchange by itself, unless another transport has sent it another request.
+        // A session reports the end of the exchange itself, unless a transport sent a different request.
         let endsLater = response.exchange?.isWatched(by: self) ?? false
         guard !endsLater || call.wants(.responseReceived) else { return }
         progress.withLock { progress in
@@ -180,7 +180,7 @@ private final class ListenedAttempt: AttemptReporter {
 }
 
 extension CallListener {
-    /// Listens to a call: to all that the links further in do, and to its end.
+    /// Listens to a call: to the events of all inner links, and to its end.
     package func listen(
         to request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>
     ) async throws -> CurlewResponse {

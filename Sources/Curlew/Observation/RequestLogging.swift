@@ -1,28 +1,30 @@
 public import HTTPTypes
 public import Logging
 
-/// Logs requests, their responses and failures through swift-log, at debug.
+/// Logs requests, responses and failures through swift-log, at level debug.
 ///
-/// Without a logger of its own the link writes to `Logger.current`, the one that the caller's task is bound to by `withLogger`,
-/// so that the metadata of what the caller works at, such as the identifier of an incoming request, is in its lines. Where
-/// nothing is bound, that is the logger that `LoggingSystem` makes for the empty label when it is first asked for: unless the
-/// program has bootstrapped another, one that writes to standard error from `info` on, and so none of these lines. A call whose
-/// logger wants none of the lines costs a look at its level.
+/// The link writes to `Logger.current` unless it has a logger of its own. `Logger.current` is the logger that
+/// `withLogger` binds to the caller's task. So each line has the caller's metadata, such as the identifier of an
+/// incoming request.
 ///
-/// The levels are those that swift-log advises libraries to use. A failure that is thrown, and a response, are the caller's to
-/// log as what they mean there; repetitions are in ``CurlewResponse/attempts`` and ``CurlewError/attempts``.
+/// Without a bound logger, `Logger.current` is the one that `LoggingSystem` creates for the empty label on first use.
+/// Unless the program has bootstrapped another, it writes to standard error from level `info` on, so it writes none of
+/// these lines. If the logger wants none of the lines, a call only costs a check of its level.
+///
+/// The levels follow swift-log's advice for libraries. The caller logs a thrown failure or a response with the meaning
+/// that it has for the program. Repetitions are counted in ``CurlewResponse/attempts`` and ``CurlewError/attempts``.
 ///
 /// Every line has `call.id`, method and URI in its metadata. As the first link it writes a line when a call begins, one
-/// for each redirect that ``Redirects`` follows, each repetition by ``Retry`` and each hedge by ``Hedging``, and one at the
-/// end, all with the same identifier; the duration is that to the head of the response. A second one further in, after
-/// `Retry`, writes a pair of lines for each request that goes out, with the identifier of the first.
+/// for each redirect of ``Redirects``, retry of ``Retry`` and hedge of ``Hedging``, and one at the end. All lines have
+/// the same identifier; the duration ends with the head of the response. A second link of this type, after `Retry`,
+/// writes a pair of lines for each sent request, with the same identifier.
 ///
-/// Bodies are never written, nor user information, nor the values of fields with secrets: Authorization, Proxy-Authorization,
-/// Cookie, Set-Cookie, others known to be secret, and those that ``secretFields`` or ``RequestOptions/secretFields`` name.
-/// Fields are written at ``Levels/fields`` alone. `***` stands in the place of a query, also of those in Location, Content-Location, Referer,
-/// Refresh and Link, unless ``RequestOptions/showsQueries`` is set.
+/// Bodies and user information are never written, nor are the values of secret fields. These are Authorization,
+/// Proxy-Authorization, Cookie, Set-Cookie, other fields known as secret, and the fields that ``secretFields`` or
+/// ``RequestOptions/secretFields`` name. Fields are written at ``Levels/fields`` alone. `***` replaces a query, also in
+/// Location, Content-Location, Referer, Refresh and Link, unless ``RequestOptions/showsQueries`` is set.
 ///
-/// How long a body took, and how it ended, is not known here: ``SessionActor/events`` has it.
+/// The link does not log the duration and the end of a body: ``SessionActor/events`` reports them.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -35,15 +37,15 @@ public import Logging
 public struct RequestLogging: CurlewMiddleware {
     /// The level of each kind of line.
     public struct Levels: Sendable, Hashable {
-        /// That a request begins. `debug` by default.
+        /// The level of the line for the beginning of a request. `debug` by default.
         public var request: Logger.Level
-        /// That its response has come. `debug` by default.
+        /// The level of the line for a response. `debug` by default.
         public var response: Logger.Level
-        /// That a redirect is followed, or a request sent again or hedged. `debug` by default.
+        /// The level of the lines for redirects, retries and hedges. `debug` by default.
         public var repetition: Logger.Level
-        /// That it failed. `debug` by default: it is thrown.
+        /// The level of the line for a failure. `debug` by default, as the error is thrown to the caller.
         public var failure: Logger.Level
-        /// The level of the logger from which on the lines have the fields, those of requests and of responses. `trace` by
+        /// The level of the logger from which on the lines contain the fields of requests and responses. `trace` by
         /// default.
         public var fields: Logger.Level
 
@@ -59,17 +61,17 @@ public struct RequestLogging: CurlewMiddleware {
         }
     }
 
-    /// The logger. nil, the default, is `Logger.current`, as the task has it that makes the call.
+    /// The logger. nil, the default, selects `Logger.current` of the calling task.
     public var logger: Logger?
     /// The level of each kind of line.
     public var levels: Levels
-    /// Fields with secrets, beside those known to be secret and those that a request marks.
+    /// The names of further secret fields, beside the known ones and those that a request marks.
     public var secretFields: Set<HTTPField.Name> = []
-    /// Makes the identifier of a call: 16 random hexadecimal digits by default.
+    /// Creates the identifier of a call: 16 random hexadecimal digits by default.
     public var makeIdentifier: @Sendable (CurlewRequest) -> String = { _ in RequestLog.randomIdentifier() }
 
     /// - Parameters:
-    ///   - logger: What is written to; nil is `Logger.current`.
+    ///   - logger: The logger; nil selects `Logger.current`.
     ///   - levels: The level of each kind of line.
     public init(_ logger: Logger? = nil, levels: Levels = Levels()) {
         self.logger = logger
@@ -84,7 +86,7 @@ public struct RequestLogging: CurlewMiddleware {
         return try await logged(request, logger, next)
     }
 
-    /// True if the current logger, or that of the link, wants any of the lines.
+    /// True if the current logger, or the link's own, wants any of the lines.
     var isWanted: Bool { writes(to: logger ?? .current) }
 
     private func writes(to logger: Logger) -> Bool { logger.logLevel <= levels.highest }
@@ -110,11 +112,11 @@ public struct RequestLogging: CurlewMiddleware {
 }
 
 extension RequestLogging.Levels {
-    /// The most important one.
+    /// The highest of the levels for lines.
     fileprivate var highest: Logger.Level { max(request, response, repetition, failure) }
 }
 
-/// The lines of one call. It goes along with the request, so that the links further in write theirs with the same identifier.
+/// The lines of one call. It travels with the request, so that inner links use the same identifier.
 final class RequestLog: CallListener {
     let identifier: String
     private let link: RequestLogging
@@ -154,7 +156,7 @@ final class RequestLog: CallListener {
         }
     }
 
-    // MARK: Metadata of the lines
+    // MARK: Metadata
 
     private func about(_ request: CurlewRequest) -> Logger.Metadata {
         [
@@ -189,7 +191,7 @@ final class RequestLog: CallListener {
         var metadata = about(request)
         metadata["milliseconds"] = milliseconds(duration)
         guard let error = error as? CurlewError else {
-            // A foreign error may quote what it should not.
+            // An error of another library may contain secrets, so only its type is logged.
             metadata["error"] = "\(type(of: error))"
             return metadata
         }

@@ -1,25 +1,27 @@
 internal import HTTPTypes
 
-/// Spreads the requests to a host over its addresses, as a headless service of Kubernetes has them.
+/// A link that spreads the requests to a host over its addresses, such as those of a headless service in Kubernetes.
 ///
-/// libcurl keeps to a connection for as long as it can, and so to one address. This link looks a host up itself, as the system
-/// does (`getaddrinfo`), and picks one of its addresses for each request, by turns or by the least number of requests under
-/// way.
+/// libcurl reuses a connection, and so an address, for as long as possible. This link resolves a host itself, with the
+/// system's resolver (`getaddrinfo`), and selects an address for each request: in turn, or with the fewest requests in
+/// flight.
 ///
-/// - Addresses are kept for ``lifetime`` and then looked up anew beside the requests, which use the old ones meanwhile, and for
-///   as long as the look-up fails. Only a host that was not asked for ten lifetimes is waited for. Simultaneous callers share a
-///   look-up. Where the first one fails or takes more than five seconds, the request is sent as without the link.
-/// - An address that cannot be connected to is left out for ten seconds, then for twice as long, and so on, up to five minutes.
-///   The request tries the next one at once if its body can be sent again: nothing of it was sent. A server that is not trusted
-///   is no such case.
-/// - When every address is left out, they are tried all the same.
-/// - A request counts as under way from its start to the end of its response's body; over another transport than a session, to
-///   the head.
-/// - Requests to a host that is written as an address, with a route of their own, through a proxy or over a Unix socket are
-///   left alone. The same holds where the session says so. ``ConnectionRoute/addressFamily`` and ``AddressPolicy`` hold.
+/// - Addresses are used for ``lifetime`` and then resolved again in the background. Meanwhile, and while the resolution
+///   fails, requests use the old addresses. A request waits only for a host that was not resolved for ten lifetimes.
+///   Simultaneous callers share a resolution. If the first resolution fails or takes more than five seconds, the
+///   request is sent as without the link.
+/// - An address that cannot be connected to is excluded for ten seconds, then for twice as long, and so on, up to five
+///   minutes. The request tries the next address at once if its body is replayable, because nothing was sent. An
+///   untrusted server does not count as such a failure.
+/// - If every address is excluded, excluded addresses are used.
+/// - A request is in flight from its start to the end of its response's body; over another transport than a session, to
+///   the response's head.
+/// - Requests to a host that is written as an address, with their own route, through a proxy or over a Unix socket are
+///   passed on unchanged. The same holds for such settings of the session. ``ConnectionRoute/addressFamily`` and
+///   ``AddressPolicy`` are obeyed.
 ///
-/// ``ConnectionLimits/perHost`` holds for each address. It is written after ``StandardChain``, so that it sees each request,
-/// and an attempt that ``Retry`` makes goes to another address:
+/// ``ConnectionLimits/perHost`` applies to each address. The link stands after ``StandardChain``, so that it processes
+/// each request, and an attempt of ``Retry`` uses another address:
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "http://birds.default.svc.cluster.local:8080/") {
@@ -28,36 +30,36 @@ internal import HTTPTypes
 /// }
 /// ```
 public struct AddressBalancing: CurlewMiddleware {
-    /// The way in which an address is picked.
+    /// The rule for selecting an address.
     public struct Strategy: RawRepresentable, Sendable, Hashable, Codable {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// One after the other.
+        /// Each address in turn.
         public static let roundRobin = Strategy(rawValue: "round-robin")
-        /// The one with the fewest requests under way from this link; of several, one after the other.
+        /// The address with the fewest requests of this link in flight; equal ones in turn.
         public static let leastPending = Strategy(rawValue: "least-pending")
     }
 
-    /// The most hosts whose addresses are kept; the one that was not used for longest goes.
+    /// The most hosts whose addresses are kept. Beyond it, the least recently used host is evicted.
     public static let hostLimit = 1000
     /// The most addresses of a host that are used.
     public static let addressLimit = HostLookup.addressLimit
 
-    /// The way in which an address is picked.
+    /// The rule for selecting an address.
     public let strategy: Strategy
-    /// The time after which addresses are looked up anew.
+    /// The time after which addresses are resolved again.
     public let lifetime: Duration
     private let pool: AddressPool
     private let timekeeper: Timekeeper
-    /// The longest wait for the first look-up of a host.
+    /// The longest wait for the first resolution of a host.
     private static let patience = Duration.seconds(5)
 
     /// - Parameters:
-    ///   - strategy: The way in which an address is picked.
-    ///   - lifetime: The time after which addresses are looked up anew. 30 seconds by default.
-    ///   - clock: What measures.
+    ///   - strategy: The rule for selecting an address.
+    ///   - lifetime: The time after which addresses are resolved again. 30 seconds by default.
+    ///   - clock: The clock for these times.
     public init(
         _ strategy: Strategy = .roundRobin, lifetime: Duration = .seconds(30),
         clock: any Clock<Duration> = ContinuousClock()
@@ -104,7 +106,7 @@ public struct AddressBalancing: CurlewMiddleware {
             if failure != nil { try deadline.limit(&attempt) }
             var route = route
             let place = use.address.isIPv6 ? "[\(use.address)]" : use.address.description
-            // A redirection and no override, as libcurl would keep each override for good.
+            // A redirection instead of an override, because libcurl would keep each override permanently.
             route.redirections = [ConnectionRoute.Redirection(toHost: place, toPort: request.uri.port)]
             attempt.options.substituteRoute(route)
             attempt.watchers.append(use)
@@ -115,7 +117,7 @@ public struct AddressBalancing: CurlewMiddleware {
                 return response
             } catch let error as CurlewError where error.isConnectFailureOfPlace {
                 use.end()
-                // What the policy of this request forbids another one may allow.
+                // An address that this request's policy forbids may be allowed for another request.
                 if error.code != .addressForbidden { pool.failed(use) }
                 guard request.body.isReplayable else { throw error }
                 failure = error

@@ -1,22 +1,22 @@
-/// The addresses of hosts, and how they have served.
+/// The addresses of hosts, with their failures and their requests in flight.
 final class AddressPool: Sendable {
     fileprivate struct Entry {
         let address: IPAddress
         var pending = 0
         var failures = 0
-        /// Until then it is left out.
+        /// The time until which the address is excluded.
         var pauseEnd: Duration?
     }
 
     fileprivate struct Host {
         var entries: [Entry] = []
-        /// The time of the last look-up that had an answer.
+        /// The time of the last successful resolution.
         var answeredAt: Duration?
-        /// When the next look-up is due.
+        /// The time of the next resolution.
         var nextLookup = Duration.zero
         var isLookingUp = false
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        /// The place in the list from which on the next address is looked for.
+        /// The index at which the search for the next address begins.
         var turn = 0
         var usedAt = Duration.zero
     }
@@ -32,9 +32,9 @@ final class AddressPool: Sendable {
     private let hostLimit: Int
     private let timekeeper: Timekeeper
 
-    /// The time after which a look-up that failed is tried again, unless the lifetime is shorter.
+    /// The time after which a failed resolution is repeated, unless the lifetime is shorter.
     private static let lookupPause = Duration.seconds(5)
-    /// So many lifetimes addresses are used for without having been looked up again.
+    /// The number of lifetimes for which addresses are used without a new resolution.
     private static let staleness = 10
     private static let shortestPause = Duration.seconds(10)
     private static let longestPause = Duration.seconds(300)
@@ -46,9 +46,9 @@ final class AddressPool: Sendable {
         self.timekeeper = timekeeper
     }
 
-    // MARK: Looking up
+    // MARK: Resolution
 
-    /// True if there are addresses to use at once; a look-up that is due is begun.
+    /// True if the host has usable addresses. Begins a resolution that is due.
     func hasAddresses(of name: String) -> Bool {
         let now = timekeeper.elapsed()
         let (isReady, begins) = state.withLock { state -> (Bool, Bool) in
@@ -58,7 +58,7 @@ final class AddressPool: Sendable {
             if begins { host.isLookingUp = true }
             let age = host.answeredAt.map { now - $0 }
             let isStale = age.map { $0 > lifetime * Self.staleness } ?? true
-            // Where look-ups fail, there is nothing to wait for.
+            // While resolutions fail, waiting for one would not help.
             let isReady = !host.isLookingUp || !isStale && !host.entries.isEmpty
             if state.hosts[name] == nil { Self.makeRoom(in: &state.hosts, limit: hostLimit) }
             state.hosts[name] = host
@@ -76,7 +76,7 @@ final class AddressPool: Sendable {
     }
 
     private func begin(_ name: String) {
-        // Not held: what nobody waits for any more may be forgotten.
+        // The pool is captured weakly: the answer for a host without waiters need not keep it alive.
         lookup.begin(name) { [weak self] answer in self?.take(answer, for: name) }
     }
 
@@ -87,7 +87,7 @@ final class AddressPool: Sendable {
             host.isLookingUp = false
             switch answer {
             case .success(let found):
-                // One that is good on a single link alone cannot be written into a route.
+                // A route cannot contain link-local addresses with a zone.
                 host.update(found.filter { $0.zone == nil }.map(\.address))
                 host.answeredAt = now
                 host.nextLookup = now + lifetime
@@ -100,7 +100,8 @@ final class AddressPool: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits for the end of the look-up that is under way, or of the caller's task. The look-up goes on for the others.
+    /// Waits for the end of the running resolution, or for the cancellation of the caller's task. The resolution
+    /// continues for other waiters.
     func addressesArrive(of name: String) async {
         let number = state.withLock { state in
             state.lastWaiter += 1
@@ -120,12 +121,12 @@ final class AddressPool: Sendable {
         }
     }
 
-    /// The number of those who wait for a host, for tests.
+    /// The number of tasks that wait for a host, for tests.
     func waiterCount(of name: String) -> Int { state.withLock { $0.hosts[name]?.waiters.count ?? 0 } }
 
-    // MARK: Picking
+    // MARK: Selection
 
-    /// An address for one request; nil if there is none but those that it has tried.
+    /// An address for a request; nil if the request has tried all of them.
     func use(
         of name: String, by strategy: AddressBalancing.Strategy, _ family: ConnectionRoute.AddressFamily,
         except tried: Set<IPAddress>
@@ -147,7 +148,7 @@ final class AddressPool: Sendable {
     func failed(_ use: AddressUse) {
         let now = timekeeper.elapsed()
         change(use) { entry in
-            // Requests that fail together are one failure.
+            // Requests that fail at the same time count as one failure.
             guard entry.pauseEnd.map({ $0 <= now }) ?? true else { return }
             entry.failures += 1
             entry.pauseEnd = now + min(Self.shortestPause * (1 << min(entry.failures - 1, 6)), Self.longestPause)
@@ -165,7 +166,7 @@ final class AddressPool: Sendable {
 }
 
 extension AddressPool.Host {
-    /// Takes the addresses of a look-up. Those that stay keep their place and what is known of them.
+    /// Takes the addresses of a resolution. Known addresses keep their position and their state.
     fileprivate mutating func update(_ addresses: [IPAddress]) {
         guard !addresses.isEmpty else { return }
         let wanted = Set(addresses)
@@ -176,12 +177,13 @@ extension AddressPool.Host {
         }
     }
 
-    /// Picks an address, and counts a request to it. Those that are left out come last, the next to be back first.
+    /// Selects an address, and counts a request for it. Without another one, the excluded address with the earliest end
+    /// is selected.
     fileprivate mutating func pick(
         _ strategy: AddressBalancing.Strategy, _ family: ConnectionRoute.AddressFamily, except tried: Set<IPAddress>,
         now: Duration
     ) -> IPAddress? {
-        // In the order of turns, so that the first of equals is the next.
+        // The indices begin at the turn, so that the next address precedes equal ones.
         let order = entries.indices.map { (turn + $0) % entries.count }.filter { index in
             let address = entries[index].address
             switch family {
@@ -205,7 +207,7 @@ extension AddressPool.Host {
     }
 }
 
-/// One request to an address, from its start to the end of its exchange.
+/// The use of an address by a request, from its start to the end of its exchange.
 final class AddressUse: ExchangeWatcher {
     let host: String
     let address: IPAddress
@@ -218,7 +220,7 @@ final class AddressUse: ExchangeWatcher {
         self.pool = pool
     }
 
-    // What no exchange ends, ends with the request.
+    // If no exchange reports its end, the use ends when the request is released.
     deinit { end() }
 
     func ended(_ exchange: any ResponseExchange) { end() }

@@ -3,17 +3,17 @@ internal import HTTPTypes
 internal import Synchronization
 
 extension AlternativeServices {
-    /// The places at which origins can be reached beside their own (RFC 7838), for an ``AlternativeServices`` link or several.
+    /// The alternative services of origins (RFC 7838), for one or several ``AlternativeServices`` links.
     ///
-    /// It is a reference, and may be used from anywhere at once. Alternatives that are not marked to last belong to the network on
-    /// which they were learnt: call ``networkChanged()`` when it becomes another.
+    /// A store is a reference type and safe for concurrent use. Alternatives without the mark `persist` belong to the
+    /// network on which they were received: call ``networkChanged()`` when the network changes.
     ///
     /// ```swift
     /// let alternatives = AlternativeServices.Store()
     /// try await alternatives.load(from: "altsvc.txt")
     /// ```
     public final class Store: Sendable {
-        /// Its bounds.
+        /// The limits of the store.
         public let limits: Limits
         private let clock: @Sendable () -> Int64
         private let state = Guarded(State())
@@ -24,7 +24,7 @@ extension AlternativeServices {
             var failures: [Failure.Place: Failure] = [:]
         }
 
-        /// An alternative that did not serve.
+        /// The failures of an alternative.
         private struct Failure {
             struct Place: Hashable {
                 let origin: String
@@ -33,11 +33,11 @@ extension AlternativeServices {
             }
 
             var count = 0
-            /// When it may be tried again, in seconds since 1970.
+            /// The time after which the alternative may be tried again, in seconds since 1970.
             var end: Int64 = 0
 
-            /// The time that an alternative is left out for after a failure: five minutes, then twice as long each time, up to two
-            /// days.
+            /// The time for which an alternative is excluded after a failure: five minutes, then twice as long each
+            /// time, up to two days.
             static func pause(after count: Int) -> Int64 { min(300 << Int64(min(count - 1, 10)), longestPause) }
 
             static let longestPause: Int64 = 172_800
@@ -45,23 +45,24 @@ extension AlternativeServices {
 
         /// Makes an empty store.
         /// - Parameters:
-        ///   - limits: Its bounds.
+        ///   - limits: The limits of the store.
         ///   - clock: The time in seconds since the beginning of 1970, UTC; nil is the system's.
         public init(limits: Limits = Limits(), clock: (@Sendable () -> Int64)? = nil) {
             self.limits = limits
             self.clock = clock ?? { Int64(time(nil)) }
         }
 
-        /// True if there is anything to look for: asked for every request, without the lock.
+        /// True if the store has alternatives. Every request reads it, without the lock.
         var isFilled: Bool { filled.load(ordering: .acquiring) }
 
-        /// The alternatives of the origin of a URI whose time is not over, the best first.
+        /// The valid alternatives for the origin of a URI, the best first.
         public func services(for uri: CurlewURI) -> [Service] {
             let now = clock()
             return state.withLock { $0.origins[Self.origin(of: uri), default: []].filter { $0.expirySeconds > now } }
         }
 
-        /// The first alternative that satisfies a condition and is not left out after a failure. None if that is the origin itself.
+        /// The first alternative that satisfies a condition and is not excluded after a failure. nil if that is the
+        /// origin itself.
         func service(for uri: CurlewURI, where condition: (Service) -> Bool) -> Service? {
             let now = clock()
             let origin = Self.origin(of: uri)
@@ -69,7 +70,7 @@ extension AlternativeServices {
                 state.origins[origin]?.first { service in
                     guard service.expirySeconds > now, condition(service) else { return false }
                     guard let failure = state.failures[Self.place(service, origin)] else { return true }
-                    // A clock that was turned back does not leave it out for ever.
+                    // A clock that was set back must not exclude the alternative for ever.
                     return failure.end <= now || failure.end - now > Failure.longestPause
                 }
             }
@@ -77,7 +78,7 @@ extension AlternativeServices {
             return chosen
         }
 
-        /// Notes what the Alt-Svc fields of a response say that was verified.
+        /// Stores the Alt-Svc fields of a verified response.
         func note(_ response: CurlewResponse) {
             let values = response.fields.lazy.filter { $0.name == AlternativeServices.field }
                 .map { $0.withUnsafeBytesOfValue { Array($0) } }
@@ -85,7 +86,7 @@ extension AlternativeServices {
             note(values, from: response.uri, version: response.version, age: age)
         }
 
-        /// - Parameter age: The time that the response was in caches for, in seconds.
+        /// - Parameter age: The time that the response spent in caches, in seconds.
         func note(
             _ values: some Sequence<[UInt8]>, from uri: CurlewURI, version: HTTPProtocolVersion = .http11,
             age: Int64 = 0
@@ -108,13 +109,13 @@ extension AlternativeServices {
             }
         }
 
-        /// An alternative did not serve.
+        /// Records a failure of an alternative.
         func failed(_ service: Service, for uri: CurlewURI) {
             let now = clock()
             change { state in
                 let place = Self.place(service, Self.origin(of: uri))
                 var failure = state.failures[place] ?? Failure()
-                // Requests that fail together are one failure.
+                // Requests that fail at the same time count as one failure.
                 guard failure.end <= now || failure.end - now > Failure.longestPause else { return }
                 failure.count += 1
                 failure.end = now + Failure.pause(after: failure.count)
@@ -123,7 +124,7 @@ extension AlternativeServices {
             }
         }
 
-        /// An alternative has answered.
+        /// Records a success of an alternative.
         func succeeded(_ service: Service, for uri: CurlewURI) {
             state.withLock { state in
                 guard !state.failures.isEmpty else { return }
@@ -131,8 +132,8 @@ extension AlternativeServices {
             }
         }
 
-        /// Forgets the alternatives that are not marked to last (`persist`), and which ones had failed: the network has become
-        /// another.
+        /// Removes the alternatives without the mark `persist`, and all recorded failures. Call it after a change of
+        /// the network.
         ///
         /// ```swift
         /// for await _ in try ReachabilityMonitor().updates.dropFirst() { alternatives.networkChanged() }
@@ -157,8 +158,8 @@ extension AlternativeServices {
             }
         }
 
-        /// Expired alternatives are removed first, then the origins whose alternatives expire soonest. Failures are no more than
-        /// alternatives.
+        /// Removes expired alternatives first, then the origins whose alternatives expire soonest. The number of
+        /// failures is limited too.
         private func shrink(_ state: inout State, now: Int64) {
             let failureLimit = max(1, limits.origins) * max(1, limits.perOrigin)
             if state.failures.count > failureLimit {
@@ -187,7 +188,7 @@ extension AlternativeServices {
             Failure.Place(origin: origin, host: service.host, port: service.port)
         }
 
-        /// Nil for a protocol that is not spoken here.
+        /// Nil for an unsupported protocol.
         private static func isHTTP2(_ name: String) -> Bool? {
             switch name {
             case "h2": true
@@ -199,11 +200,11 @@ extension AlternativeServices {
 }
 
 extension AlternativeServices.Store {
-    /// Writes the alternatives into a file in the format of `curl --alt-svc`, those of origins with `https`.
+    /// Writes the alternatives of `https` origins into a file in the format of `curl --alt-svc`.
     ///
-    /// The file takes its name when it is whole, so that a reader sees the old one or the new; only its owner may read it
-    /// (mode 0600).
-    /// - Parameter path: The file. What is there is replaced if it is a regular file.
+    /// The file is replaced in one step: a reader gets the complete old or the complete new file. Only its owner may
+    /// read it (mode 0600).
+    /// - Parameter path: The path of the file. An existing file is replaced if it is a regular file.
     /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed``.
     public func save(to path: String) async throws {
         let now = clock()
@@ -220,11 +221,11 @@ extension AlternativeServices.Store {
         try await OriginFile.save(text, to: path, of: "alternative services")
     }
 
-    /// Adds the alternatives of a file in the format of `curl --alt-svc`. Those of an origin that has some already are skipped,
-    /// and so is what has expired and what is for HTTP/3. Lines that are no alternatives are skipped, and reported.
-    /// - Returns: The numbers of the lines that could not be read, from 1 on; the first hundred.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed`` for a file that cannot be read, or is larger than
-    ///   ``Limits/fileSize``; the store is then as it was.
+    /// Adds the alternatives in a file in the format of `curl --alt-svc`. Skipped are expired ones, those for HTTP/3,
+    /// and those of an origin that already has alternatives. Invalid lines are skipped and reported.
+    /// - Returns: The numbers of the invalid lines, from 1; the first hundred.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed`` for a file that is unreadable or larger than
+    ///   ``Limits/fileSize``; the store is then unchanged.
     @discardableResult
     public func load(from path: String) async throws -> [Int] {
         let bytes = try await OriginFile.bytes(of: path, upTo: limits.fileSize, of: "alternative services")
@@ -236,7 +237,7 @@ extension AlternativeServices.Store {
                 guard var service, service.expirySeconds > now, state.origins[origin] == nil else { continue }
                 service.expirySeconds = min(service.expirySeconds, now + limits.age.wholeSeconds)
                 guard found[origin, default: []].count < max(1, limits.perOrigin) else { continue }
-                // curl has a line for each version over which it learnt of the same.
+                // curl writes an alternative once for each HTTP version over which it was received.
                 guard !found[origin, default: []].contains(where: { $0.isSame(as: service) }) else { continue }
                 found[origin, default: []].append(service)
             }
@@ -246,7 +247,7 @@ extension AlternativeServices.Store {
         return skipped
     }
 
-    /// An origin and its alternative, which is nil if it is for a protocol that is not spoken here.
+    /// An origin and its alternative; the alternative is nil for an unsupported protocol.
     private static func line(_ words: [String]) -> (origin: String, service: Service?)? {
         guard words.count == 9, ["h1", "h2", "h3"].contains(words[0]), ["h1", "h2", "h3"].contains(words[3]),
             let origin = AlternativeServiceField.place(Array("\(words[1]):\(words[2])".utf8)), let host = origin.host,
@@ -263,20 +264,20 @@ extension AlternativeServices.Store {
 }
 
 extension AlternativeServices.Store {
-    /// A place at which an origin can be reached.
+    /// An alternative service of an origin.
     public struct Service: Sendable, Hashable {
-        /// The protocol that is spoken there, by its name for ALPN: `h2` or `http/1.1`.
+        /// The protocol of the service, by its ALPN name: `h2` or `http/1.1`.
         public let `protocol`: String
         /// The host to connect to; an IPv6 address is in brackets.
         public let host: String
         /// The port to connect to.
         public let port: Int
-        /// True if it stays when the network changes.
+        /// True if the alternative remains valid after a change of the network.
         public let persists: Bool
-        /// When it ends, in seconds since the beginning of 1970, UTC.
+        /// The time of expiry, in seconds since the beginning of 1970, UTC.
         public fileprivate(set) var expirySeconds: Int64
         let isHTTP2: Bool
-        /// True if it was learnt over HTTP/2.
+        /// True if the alternative was received over HTTP/2.
         let isFromHTTP2: Bool
 
         fileprivate func isSame(as other: Service) -> Bool {
@@ -284,15 +285,15 @@ extension AlternativeServices.Store {
         }
     }
 
-    /// Bounds of an ``AlternativeServices/Store``.
+    /// The limits of an ``AlternativeServices/Store``.
     public struct Limits: Sendable, Hashable, Codable {
-        /// The most origins; the one whose alternatives are the soonest to expire goes. 1,000 by default.
+        /// The most origins. Beyond it, the origin whose alternatives expire soonest is removed. 1,000 by default.
         public var origins: Int
-        /// The most alternatives of an origin; further ones are passed over. 8 by default.
+        /// The most alternatives of an origin; further ones are ignored. 8 by default.
         public var perOrigin: Int
-        /// The longest time that an alternative is known for without being named again. 30 days by default.
+        /// The longest time for which an alternative is kept without being announced again. 30 days by default.
         public var age: Duration
-        /// The size of a file that is loaded. 4 MiB by default.
+        /// The largest size of a file that is loaded. 4 MiB by default.
         public var fileSize: ByteSize
 
         public init(

@@ -1,22 +1,24 @@
 internal import HTTPTypes
 
-/// Connects to another host or port where an origin has said that it can be reached there, too (Alt-Svc, RFC 7838).
+/// A link that connects to the alternative services of an origin (Alt-Svc, RFC 7838).
 ///
-/// - The Alt-Svc fields of a response are noted if it came over TLS, from a host whose certificate was verified for its name.
-/// - A later request to that origin connects to the first alternative that can be used. URI, Host field, the name in the
-///   handshake and the certificate stay the origin's, so that an alternative without a certificate for the origin gets nothing.
-///   The field Alt-Used names it.
-/// - An alternative that cannot be connected to, or fails the handshake, is left out for five minutes, then for twice as long,
-///   and so on; so is one that answers 421. The request then goes to the origin, at once: nobody has acted on it.
-/// - Alternatives for HTTP/2 and HTTP/1.1 are used, others, as for HTTP/3, are not.
-/// - Requests with a route of their own, through a proxy or over a Unix socket go where they would have gone, as do those with
-///   a body that can be read only once, and those whose policy does not verify certificates. The same holds where the session
-///   says so. ``AddressPolicy`` judges the alternative's address as any other.
+/// - The Alt-Svc fields of a response are stored if it came over TLS, from a host with a verified certificate.
+/// - A later request to that origin connects to the first usable alternative. URI, Host field, TLS server name and
+///   certificate check stay the origin's, so an alternative without a certificate for the origin receives nothing. The
+///   field Alt-Used names the alternative.
+/// - An alternative is excluded if it cannot be connected to, fails the handshake or answers 421: for five minutes,
+///   then for twice as long, and so on. The request is then sent to the origin at once, because no server has processed
+///   it.
+/// - Alternatives for HTTP/2 and HTTP/1.1 are used. Others, such as HTTP/3, are ignored.
+/// - Some requests are passed on unchanged: with their own route, through a proxy, over a Unix socket, with a body that
+///   can be read only once, or with a policy that does not verify certificates. The same holds for such settings of the
+///   session. ``AddressPolicy`` applies to the alternative's address too.
 ///
-/// An alternative at a port from 1024 on is not used for an origin at a port below, as on some machines any user may listen
-/// there (RFC 7838 §9.1), unless ``allowsUnprivilegedPorts`` says so. Below 1024, only 443 and the origin's own port are.
+/// An alternative at a port from 1024 on is not used for an origin at a lower port, because on some machines any user
+/// may listen there (RFC 7838 §9.1). ``allowsUnprivilegedPorts`` allows it. Of the ports below 1024, only 443 and the
+/// origin's own port are used.
 ///
-/// It is written after ``StandardChain``, so that it sees each request and each response:
+/// The link stands after ``StandardChain``, so that it processes each request and each response:
 ///
 /// ```swift
 /// let alternatives = AlternativeServices.Store()
@@ -26,12 +28,12 @@ internal import HTTPTypes
 /// }
 /// ```
 public struct AlternativeServices: CurlewMiddleware {
-    /// The alternatives that are known.
+    /// The store of the alternatives.
     public let store: AlternativeServices.Store
-    /// True if an alternative at a port from 1024 on may serve an origin at a port below. False by default.
+    /// True if an alternative at a port from 1024 on may serve an origin at a lower port. False by default.
     public var allowsUnprivilegedPorts = false
 
-    /// - Parameter store: Where the alternatives are: a new store, unless one is to be shared, loaded or looked into.
+    /// - Parameter store: The store of the alternatives: a new one, unless it is to be shared, loaded or inspected.
     public init(_ store: AlternativeServices.Store = AlternativeServices.Store()) { self.store = store }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -89,7 +91,7 @@ public struct AlternativeServices: CurlewMiddleware {
             store.failed(service, for: request.uri)
         } catch let error as CurlewError where error.isConnectFailureOfPlace || error.code.isTrustFailure {
             guard error.stage == .connecting else { throw error }
-            // What the policy of this request forbids another one may allow.
+            // An address that this request's policy forbids may be allowed for another request.
             if error.code != .addressForbidden { store.failed(service, for: request.uri) }
         }
         var again = request
@@ -102,36 +104,36 @@ public struct AlternativeServices: CurlewMiddleware {
 }
 
 extension CurlewError {
-    /// True if nothing was sent as the place cannot be connected to: another one may do.
+    /// True if nothing was sent because the address cannot be connected to, so another address may succeed.
     var isConnectFailureOfPlace: Bool {
         stage == .connecting && (code.isConnectFailure || code == .connectionLost || code == .addressForbidden)
     }
 }
 
-/// One alternative of an Alt-Svc field (RFC 7838 §3).
+/// An alternative in an Alt-Svc field (RFC 7838 §3).
 struct AlternativeServiceField: Equatable {
-    /// The name of the protocol for ALPN.
+    /// The ALPN name of the protocol.
     var `protocol`: String
-    /// Nil is the origin's own.
+    /// The host; nil means the origin's own.
     var host: String?
     var port: Int
-    /// In seconds.
+    /// The lifetime in seconds.
     var age: Int64 = 86_400
     var persists = false
 
     /// The content of a field.
     enum Content: Equatable {
-        /// `clear`: none holds any more.
+        /// `clear`: all alternatives are invalid.
         case clear
         /// The alternatives, the best first.
         case services([AlternativeServiceField])
     }
 
-    /// The longest value that is read.
+    /// The most bytes of the values that are parsed.
     private static let sizeLimit = 16 << 10
 
-    /// Reads the values of all Alt-Svc fields of a response, one after the other. What is no alternative is skipped.
-    /// - Returns: nil if there is nothing in them that can be read.
+    /// Parses the values of all Alt-Svc fields of a response. Invalid alternatives are skipped.
+    /// - Returns: nil without any readable content.
     static func read(_ values: some Sequence<[UInt8]>) -> Content? {
         let bytes = Array(values.joined(separator: [UInt8.comma]))
         guard bytes.count <= sizeLimit else { return nil }
@@ -143,7 +145,7 @@ struct AlternativeServiceField: Equatable {
         return services.isEmpty ? nil : .services(services)
     }
 
-    /// The parts between commas that stand in no quotes.
+    /// The parts between commas outside quotes.
     private static func elements(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         var elements: [ArraySlice<UInt8>] = []
         var start = 0
@@ -191,7 +193,7 @@ struct AlternativeServiceField: Equatable {
         }
     }
 
-    /// A host, if there is one, and a port.
+    /// The host, if there is one, and the port.
     static func place(_ authority: [UInt8]) -> (host: String?, port: Int)? {
         guard let colon = authority.lastIndex(of: .colon) else { return nil }
         let digits = authority[(colon + 1)...]
@@ -201,7 +203,7 @@ struct AlternativeServiceField: Equatable {
         return (host, Int(port))
     }
 
-    /// A name or an address, this one in brackets if it is IPv6; nil for what is neither.
+    /// A host name or an address, with brackets for IPv6; nil for invalid text.
     static func host(_ text: String) -> String? {
         if let name = OriginHost.name(text) { return name }
         guard let address = IPAddress(host: text) else { return nil }

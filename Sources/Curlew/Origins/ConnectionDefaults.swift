@@ -1,6 +1,7 @@
 internal import HTTPTypes
 
-/// The settings of a session for route, proxy, addresses and trust, for links that choose where to connect, and for what requests share.
+/// The settings of a session for route, proxy, addresses and trust. They serve links that choose where to connect, or
+/// that share responses.
 final class ConnectionDefaults: SourceDefaults {
     let route: ConnectionRoute
     let proxies: ProxyResolver
@@ -8,7 +9,7 @@ final class ConnectionDefaults: SourceDefaults {
     let security: SecurityPolicy
     private let securityName = Guarded<String?>(nil)
 
-    /// Made at the first use: the policy may have many certificates.
+    /// The name of the security policy. It is made at the first use, because the policy may have many certificates.
     var securityText: String {
         securityName.withLock { name in
             if let name { return name }
@@ -18,7 +19,7 @@ final class ConnectionDefaults: SourceDefaults {
         }
     }
 
-    /// Nil for the usual settings, which costs a request nothing.
+    /// Nil for the default settings, which then cost a request nothing.
     init?(
         route: ConnectionRoute, proxy: Proxy.Configuration, addressPolicy: AddressPolicy = .any,
         security: SecurityPolicy
@@ -34,18 +35,18 @@ final class ConnectionDefaults: SourceDefaults {
 }
 
 extension CurlewRequest {
-    /// The route to which a link may add where to connect; nil if the caller, or the session, has said so, by a route, a Unix
-    /// socket or a proxy.
+    /// The route that a link may complete with a destination. nil if the caller or the session has chosen one by a
+    /// route, a Unix socket or a proxy.
     var openRoute: ConnectionRoute? {
         let defaults = connectionDefaults as? ConnectionDefaults
         let route = options.route ?? defaults?.route ?? ConnectionRoute()
         guard route.hosts.isEmpty, route.redirections.isEmpty, route.unixSocket == nil else { return nil }
         guard let proxies = options.proxy.map(ProxyResolver.init) ?? defaults?.proxies else { return route }
-        // Settings that cannot be read fail the request, and not here.
+        // Invalid proxy settings make the request fail later, not here.
         do { return try proxies.proxy(for: uri) == nil ? route : nil } catch { return nil }
     }
 
-    /// True if the request goes over TLS, to nobody whose certificate was not verified for its host.
+    /// True if the request uses TLS and requires a verified certificate for its host.
     var isToBeVerified: Bool {
         guard uri.layout.isSecure else { return false }
         let security = options.security ?? (connectionDefaults as? ConnectionDefaults)?.security
@@ -53,10 +54,10 @@ extension CurlewRequest {
     }
 }
 
-/// The name of a host as the stores of origins know it.
+/// The form of host names in the stores of origins.
 enum OriginHost {
-    /// In lower case, without the dot at its end; nil for an address, and for what is no name. Names of other scripts have
-    /// their ASCII form in every URI.
+    /// The name in lower case, without a final dot; nil for an address and for an invalid name. In a URI, names outside
+    /// ASCII already have their ASCII form.
     static func name(_ host: some StringProtocol) -> String? {
         var name = host.lowercased()
         if name.hasSuffix(".") { name.removeLast() }

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// What the files of both stores have in common: lines of words, with a moment in quotes, as curl writes them.
+/// The common format of the files of both stores, which is curl's: lines of words, with a time in quotes.
 enum OriginFile {
-    /// The most lines in one report that could not be read.
+    /// The most unreadable lines in a report.
     private static let skippedLimit = 100
 
-    /// Writes a store's text, whole or not at all.
+    /// Writes the text of a store. The file is replaced in one step.
     /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed``.
     static func save(_ text: String, to path: String, of contents: String) async throws {
         do {
@@ -16,7 +16,7 @@ enum OriginFile {
     }
 
     /// Reads the file of a store.
-    /// - Throws: As ``save(_:to:of:)``; also for a file that is larger than `limit`.
+    /// - Throws: The errors of ``save(_:to:of:)``; also for a file that is larger than `limit`.
     static func bytes(of path: String, upTo limit: ByteSize, of contents: String) async throws -> [UInt8] {
         do {
             return try await KeptFile(path: path).read(upTo: limit, code: .originFileFailed)
@@ -25,7 +25,7 @@ enum OriginFile {
         }
     }
 
-    /// The entries of a file, and the numbers of the first lines that are none. Empty lines and comments are neither.
+    /// The entries of a file, and the numbers of the first invalid lines. Empty lines and comments are skipped.
     static func read<Entry>(_ bytes: [UInt8], _ entry: ([String]) -> Entry?) -> (entries: [Entry], skipped: [Int]) {
         var entries: [Entry] = []
         var skipped: [Int] = []
@@ -46,7 +46,7 @@ enum OriginFile {
         return (entries, skipped)
     }
 
-    /// The words of a line, a quoted text being one; nil for what is no text of ASCII or too long.
+    /// The words of a line; a quoted text is one word. nil for a line that is not ASCII text, or is too long.
     private static func words(of line: ArraySlice<UInt8>) -> [String]? {
         guard line.count <= 2048, line.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == .tab || $0 == .carriageReturn) })
         else { return nil }
@@ -64,9 +64,9 @@ enum OriginFile {
         }
     }
 
-    // MARK: Moments
+    // MARK: Times
 
-    /// `YYYYMMDD HH:MM:SS`, UTC.
+    /// The time in the form `YYYYMMDD HH:MM:SS`, UTC.
     static func text(of seconds: Int64) -> String {
         var time = time_t(min(max(seconds, 0), latest))
         var parts = tm()
@@ -79,7 +79,7 @@ enum OriginFile {
     /// The last second of the year 9999.
     static let latest: Int64 = 253_402_300_799
 
-    /// The seconds since 1970; nil for what is no moment. curl writes `unlimited` for the end of time.
+    /// The seconds since 1970; nil for an invalid time. curl writes `unlimited` for the latest time.
     static func seconds(of text: String) -> Int64? {
         if text == "unlimited" { return latest }
         let bytes = Array(text.utf8)

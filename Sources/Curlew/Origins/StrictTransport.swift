@@ -1,17 +1,18 @@
 internal import HTTPTypes
 
-/// Goes over to `https` where a host has asked for it (HTTP Strict Transport Security, RFC 6797).
+/// A link that uses `https` for hosts that require it (HTTP Strict Transport Security, RFC 6797).
 ///
-/// - A request for `http` to a host that the store knows is sent by `https`, before anything has left: port 80 and none become
-///   443, another port stays. Method, fields and body are kept, and ``CurlewResponse/uri`` says where the answer came from.
-/// - The Strict-Transport-Security field of a response is noted if the response came over TLS, from a host whose certificate
-///   was verified for its name. Where the policy takes certificates that cannot be verified, or an evaluator has the last word,
-///   nothing is noted; nor from `http`, from an address, or of what a store or a stub answers. Of several fields the first
-///   counts; one that does not keep to the grammar is ignored.
+/// - A request for `http` to a host in the store is sent by `https` instead: port 80, or none, becomes 443; another
+///   port stays. Method, fields and body are kept. ``CurlewResponse/uri`` is the new URI.
+/// - The Strict-Transport-Security field of a response is stored if the response came over TLS, from a host with a
+///   verified certificate. The field is ignored if the policy accepts unverified certificates, or if an evaluator
+///   decides. It is also ignored over `http`, from an address, and in a response of a cache or a stub. Of several
+///   fields the first counts; a malformed field is ignored.
 ///
-/// It belongs behind ``Redirects``, so that each hop is looked at, and around ``Retry``, ``CookieHandling`` and ``HTTPCache``,
-/// which are to see `https`: ``StandardChain/Options/strictTransport`` puts it there. A redirect from `https` to `http` is
-/// refused by ``Redirects`` as ever, unless that allows it; then the request goes by `https` once more.
+/// The link belongs behind ``Redirects``, so that it processes each hop, and before ``Retry``, ``CookieHandling`` and
+/// ``HTTPCache``, so that they process `https`. ``StandardChain/Options/strictTransport`` puts it there. ``Redirects``
+/// still refuses a redirect from `https` to `http`, unless its policy allows it; the request is then sent by `https`
+/// again.
 ///
 /// ```swift
 /// let store = StrictTransport.Store()
@@ -20,10 +21,10 @@ internal import HTTPTypes
 /// let api = try HTTPSession(baseURL: "http://api.example.com/", chain: options)
 /// ```
 public struct StrictTransport: CurlewMiddleware {
-    /// The hosts that have asked for `https`.
+    /// The hosts that require `https`.
     public let store: StrictTransport.Store
 
-    /// - Parameter store: Where the hosts are: a new store, unless one is to be shared, loaded or looked into.
+    /// - Parameter store: The store of the hosts: a new one, unless it is to be shared, loaded or inspected.
     public init(_ store: StrictTransport.Store = StrictTransport.Store()) { self.store = store }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -48,14 +49,14 @@ public struct StrictTransport: CurlewMiddleware {
 
 /// The value of a Strict-Transport-Security field (RFC 6797 §6.1).
 struct StrictTransportField: Equatable {
-    /// The seconds for which it holds.
+    /// The lifetime in seconds.
     var age: Int64
     var includesSubdomains: Bool
 
-    /// The longest value that is read.
+    /// The most bytes of a value that is parsed.
     private static let sizeLimit = 4096
 
-    /// Nil for a value that breaks the grammar, has a directive twice, or no age.
+    /// Nil for a malformed value, a repeated directive, or a value without an age.
     init?(_ value: [UInt8]) {
         guard value.count <= Self.sizeLimit else { return nil }
         var scanner = ByteScanner(value)
@@ -90,7 +91,7 @@ struct StrictTransportField: Equatable {
         var value: [UInt8]?
     }
 
-    /// What follows a name; nil for an equals sign that nothing follows.
+    /// The argument of a directive; nil for an equals sign without a value.
     private static func argument(_ scanner: inout ByteScanner) -> Argument? {
         scanner.skip(while: \.isBlank)
         guard scanner.take(.equals) else { return Argument() }

@@ -2,10 +2,10 @@ internal import Glibc
 internal import Synchronization
 
 extension StrictTransport {
-    /// The hosts that have asked to be reached by `https` alone (RFC 6797), for a ``StrictTransport`` link or several.
+    /// The hosts that require `https` (RFC 6797), for one or several ``StrictTransport`` links.
     ///
-    /// It is a reference, and may be used from anywhere at once. It begins empty: browsers' preload list is not part of it. A store
-    /// that knows nobody costs a request next to nothing.
+    /// A store is a reference type and safe for concurrent use. It is empty at first: the preload list of browsers is
+    /// not part of it. An empty store costs a request very little.
     ///
     /// ```swift
     /// let store = StrictTransport.Store()
@@ -13,29 +13,29 @@ extension StrictTransport {
     /// store.add("example.com", includesSubdomains: true, age: .seconds(86_400))
     /// ```
     public final class Store: Sendable {
-        /// Its bounds.
+        /// The limits of the store.
         public let limits: Limits
         private let clock: @Sendable () -> Int64
         private let entries = Guarded<[String: Entry]>([:])
-        /// True if there is anything to look for: asked for every request, without the lock.
+        /// True if the store has hosts. Every request reads it, without the lock.
         private let isFilled = Atomic(false)
 
         private struct Entry {
-            /// In seconds since 1970; the first second in which it does not hold.
+            /// The time of expiry in seconds since 1970: the first second in which the entry is invalid.
             var expiry: Int64
             var includesSubdomains: Bool
         }
 
         /// Makes an empty store.
         /// - Parameters:
-        ///   - limits: Its bounds.
+        ///   - limits: The limits of the store.
         ///   - clock: The time in seconds since the beginning of 1970, UTC; nil is the system's.
         public init(limits: Limits = Limits(), clock: (@Sendable () -> Int64)? = nil) {
             self.limits = limits
             self.clock = clock ?? { Int64(time(nil)) }
         }
 
-        /// The hosts whose time is not over, sorted by name.
+        /// The hosts that have not expired, sorted by name.
         public var hosts: [Host] {
             let now = clock()
             return entries.withLock { entries in
@@ -45,7 +45,7 @@ extension StrictTransport {
             }.sorted { $0.name < $1.name }
         }
 
-        /// True if the host of a URI, or one above it that includes its subdomains, has asked for `https`.
+        /// True if the host of a URI, or a parent domain that includes its subdomains, requires `https`.
         public func requiresHTTPS(_ uri: CurlewURI) -> Bool {
             guard isFilled.load(ordering: .acquiring), let host = OriginHost.name(uri.host) else { return false }
             let now = clock()
@@ -63,12 +63,13 @@ extension StrictTransport {
             }
         }
 
-        /// Adds a host, as one that the caller is sure of.
+        /// Adds a host of the caller's.
         /// - Parameters:
-        ///   - host: Its name.
-        ///   - includesSubdomains: Whether it holds for every name beneath it as well.
-        ///   - age: How long; ``Limits/age`` at most, and zero or less removes the host.
-        /// - Returns: Whether it is there now. Not if it is an address or no name.
+        ///   - host: The name of the host.
+        ///   - includesSubdomains: True if all subdomains are included.
+        ///   - age: The lifetime, at most ``Limits/age``; zero or less removes the host.
+        /// - Returns: True if the store now has the host. False for a lifetime of zero or less, for an address, and for
+        ///   an invalid name.
         @discardableResult
         public func add(_ host: String, includesSubdomains: Bool = false, age: Duration) -> Bool {
             let ascii = host.utf8.allSatisfy { $0 < 0x80 } ? host : InternationalName.ascii(host)
@@ -76,8 +77,9 @@ extension StrictTransport {
             return set(name, StrictTransportField(age: age.wholeSeconds, includesSubdomains: includesSubdomains))
         }
 
-        /// Notes the value of a Strict-Transport-Security field that a verified response from a URI of `https` has brought.
-        /// - Returns: Whether the host is known now because of it. Not if the value breaks the grammar, has no age or that of zero.
+        /// Stores the value of a Strict-Transport-Security field of a verified response.
+        /// - Returns: True if the store now has the host because of it. False if the value is malformed, or its age is
+        ///   missing or zero.
         @discardableResult
         func note(_ value: [UInt8], from uri: CurlewURI) -> Bool {
             guard uri.layout.isSecure, let name = OriginHost.name(uri.host), let field = StrictTransportField(value)
@@ -115,7 +117,7 @@ extension StrictTransport {
             }
         }
 
-        /// Expired hosts are removed first, then those that expire soonest.
+        /// Removes expired hosts first, then those that expire soonest.
         private func shrink(_ entries: inout [String: Entry], now: Int64) {
             let limit = max(1, limits.hosts)
             guard entries.count > limit else { return }
@@ -136,9 +138,9 @@ extension StrictTransport {
 extension StrictTransport.Store {
     /// Writes the hosts into a file in the format of `curl --hsts`.
     ///
-    /// The file takes its name when it is whole, so that a reader sees the old one or the new; only its owner may read it
-    /// (mode 0600).
-    /// - Parameter path: The file. What is there is replaced if it is a regular file.
+    /// The file is replaced in one step: a reader gets the complete old or the complete new file. Only its owner may
+    /// read it (mode 0600).
+    /// - Parameter path: The path of the file. An existing file is replaced if it is a regular file.
     /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed``.
     public func save(to path: String) async throws {
         var text = "# Hosts that are reached by https alone, in the format of curl --hsts\n"
@@ -148,11 +150,11 @@ extension StrictTransport.Store {
         try await OriginFile.save(text, to: path, of: "hosts")
     }
 
-    /// Adds the hosts of a file in the format of `curl --hsts`. What has expired is skipped. Of a host that is there already,
-    /// what expires later stays. Lines that are none are skipped, and reported.
-    /// - Returns: The numbers of the lines that could not be read, from 1 on; the first hundred.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed`` for a file that cannot be read, or is larger than
-    ///   ``Limits/fileSize``; the store is then as it was.
+    /// Adds the hosts in a file in the format of `curl --hsts`. Expired hosts are skipped. For a host that is already
+    /// there, the later expiry is kept. Invalid lines are skipped and reported.
+    /// - Returns: The numbers of the invalid lines, from 1; the first hundred.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed`` for a file that is unreadable or larger than
+    ///   ``Limits/fileSize``; the store is then unchanged.
     @discardableResult
     public func load(from path: String) async throws -> [Int] {
         let bytes = try await OriginFile.bytes(of: path, upTo: limits.fileSize, of: "hosts")
@@ -177,23 +179,23 @@ extension StrictTransport.Store {
 }
 
 extension StrictTransport.Store {
-    /// A host that has asked for `https`.
+    /// A host that requires `https`.
     public struct Host: Sendable, Hashable, Codable {
-        /// Its name, in lower case and ASCII.
+        /// The name of the host, in lower case and ASCII.
         public let name: String
-        /// True if every name beneath it has to be reached by `https` as well.
+        /// True if all subdomains require `https` too.
         public let includesSubdomains: Bool
-        /// When it ends, in seconds since the beginning of 1970, UTC.
+        /// The time of expiry, in seconds since the beginning of 1970, UTC.
         public let expirySeconds: Int64
     }
 
-    /// Bounds of a ``StrictTransport/Store``.
+    /// The limits of a ``StrictTransport/Store``.
     public struct Limits: Sendable, Hashable, Codable {
-        /// The most hosts; the one that is the soonest to expire goes. 10,000 by default.
+        /// The most hosts. Beyond it, the host that expires soonest is removed. 10,000 by default.
         public var hosts: Int
-        /// The longest time that a host is known for without saying so again. 730 days by default.
+        /// The longest time for which a host is kept without being announced again. 730 days by default.
         public var age: Duration
-        /// The size of a file that is loaded. 16 MiB by default.
+        /// The largest size of a file that is loaded. 16 MiB by default.
         public var fileSize: ByteSize
 
         public init(hosts: Int = 10_000, age: Duration = .seconds(63_072_000), fileSize: ByteSize = .mebibytes(16)) {
@@ -212,7 +214,7 @@ extension StrictTransportField {
 }
 
 extension Duration {
-    /// Its seconds, within a hundred years.
+    /// The whole seconds, limited to a hundred years.
     var wholeSeconds: Int64 {
         let century = Duration.seconds(3_155_760_000)
         return min(max(self, .zero - century), century).components.seconds

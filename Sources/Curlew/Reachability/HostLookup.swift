@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// Finds the addresses of a host, as the system does: `/etc/hosts`, DNS and whatever else it is configured to use.
+/// The resolution of a host by the system: `/etc/hosts`, DNS, and its other configured sources.
 struct HostLookup: Sendable {
     typealias Destinations = [ReachabilityTarget.Destination]
     typealias Answer = Result<Destinations, CurlewError>
 
-    /// Of a host with more addresses the first so many count.
+    /// The most addresses of a host; further ones are ignored.
     static let addressLimit = 16
-    /// The system's look-up cannot be cancelled. So many may be under way in the process.
+    /// The most concurrent resolutions in the process. A resolution by the system cannot be cancelled.
     static let threadLimit = 16
 
-    /// Begins a look-up whose answer is given once, from any thread.
+    /// Begins a resolution. Its answer is delivered once, from any thread.
     var begin: @Sendable (_ host: String, _ answer: @escaping @Sendable (Answer) -> Void) -> Void = { host, answer in
         Lookup(host: host, answer: answer).start()
     }
 }
 
-/// One look-up by the system, on a thread of its own.
+/// A resolution by the system, on its own thread.
 private final class Lookup: Sendable {
     private static let running = Guarded(0)
 

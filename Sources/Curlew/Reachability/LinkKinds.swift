@@ -1,14 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// Tells what an interface is, from what the kernel says of it and of those beneath it.
+/// The rules for the kind of an interface, from its properties and those of the interfaces beneath it.
 struct LinkKinds {
-    /// Every interface that there is; needed for those that stand on others alone.
+    /// All interfaces; needed only for an interface that is built on others.
     let links: [UInt32: NetworkLink]
     /// The properties of an interface in `/sys`.
     let facts: (NetworkLink) -> SystemInterfaces.Facts
 
-    /// Bridges over bonds over VLANs: deeper than this nobody builds, and a loop ends.
+    /// The largest depth of stacked interfaces, such as a bridge over a bond over a VLAN. It also ends a loop.
     private static let depthLimit = 8
     private static let tunnels: Set<String> = [
         "tun", "wireguard", "ipip", "gre", "gretap", "ip6gre", "ip6gretap", "ip6tnl", "sit", "vti", "vti6", "xfrm",
@@ -18,7 +18,7 @@ struct LinkKinds {
     private static let slices: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"]
     private static let bundles: Set<String> = ["bridge", "bond", "team"]
 
-    /// True if the other interfaces have to be known to find its kind.
+    /// True if the kind of the interface depends on other interfaces.
     static func standsOnOthers(_ link: NetworkLink) -> Bool {
         slices.contains(link.driver) || bundles.contains(link.driver) || isTunnel(link)
     }
@@ -30,8 +30,8 @@ struct LinkKinds {
     /// The kind of an interface.
     func kind(of link: NetworkLink) -> ReachabilityStatus.Path.InterfaceKind { kind(of: link, depth: 0) }
 
-    /// The kind of interface beneath a tunnel: the interface that it is made upon, if the kernel knows one; else the
-    /// hardware, if all that runs is of one kind.
+    /// The kind of the interface beneath a tunnel: that of its lower interface, if the kernel reports one; else that of
+    /// the hardware, if all running interfaces are of one kind.
     func carrier(of link: NetworkLink) -> ReachabilityStatus.Path.InterfaceKind? {
         guard Self.isTunnel(link) else { return nil }
         if let lower = link.lower, let beneath = links[lower] { return kind(of: beneath) }
@@ -50,7 +50,7 @@ struct LinkKinds {
         if Self.bundles.contains(link.driver) {
             let parts = links.values.filter { $0.master == link.index }
             let kinds = parts.filter(\.isRunning).map { kind(of: $0, depth: depth + 1) }
-            // The one that might cost money goes first.
+            // An interface that may cost money has priority.
             return [.cellular, .wifi, .wired].first(where: kinds.contains) ?? .other
         }
         switch link.driver {
@@ -77,7 +77,7 @@ struct LinkKinds {
         default: return .other
         }
         if facts.isWireless { return .wifi }
-        // Without /sys it may as well be wireless.
+        // Without /sys, an Ethernet interface may be wireless.
         return facts.isKnown && link.hardware == Int32(curlew_hardware_ethernet) ? .wired : .other
     }
 }
@@ -85,17 +85,17 @@ struct LinkKinds {
 /// The properties of interfaces in `/sys/class/net` that netlink lacks.
 struct SystemInterfaces: Sendable {
     struct Facts: Equatable {
-        /// True if it says anything of this interface.
+        /// True if `/sys` has data for the interface.
         var isKnown = false
-        /// `DEVTYPE` of the interface's `uevent`: "wlan", "wwan", "bluetooth" and so on; nil for plain ones.
+        /// `DEVTYPE` in the interface's `uevent`, such as "wlan", "wwan" or "bluetooth"; nil for plain interfaces.
         var deviceType: String?
-        /// True if drivers of wireless networks have left their mark.
+        /// True if `/sys` has the marks of a wireless driver.
         var isWireless = false
     }
 
     var root = "/sys/class/net"
 
-    /// Nothing is known where the folder is absent, and of an interface of another namespace that has the same name.
+    /// Unknown if the folder is missing, or belongs to an interface of another namespace with the same name.
     func facts(_ link: NetworkLink) -> Facts {
         let folder = "\(root)/\(link.name)"
         guard let number = read("\(folder)/ifindex"), UInt32(number.prefix(while: \.isNumber)) == link.index else {
@@ -111,7 +111,7 @@ struct SystemInterfaces: Sendable {
 
     private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// The first 4 KiB of a file, which is more than the kernel writes into one of these.
+    /// The first 4 KiB of a file; the kernel writes less into these files.
     private func read(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }

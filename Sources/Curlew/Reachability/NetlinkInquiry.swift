@@ -1,26 +1,26 @@
 internal import Glibc
 
-/// Asks the kernel about the network. It answers at once, so that nothing is waited for.
+/// Queries to the kernel about the network. The kernel answers at once, so the queries do not wait.
 final class NetlinkInquiry {
     private let socket: NetlinkSocket
     private var sequence: UInt32 = 0
 
-    /// Interfaces beyond this are not looked at.
+    /// The most interfaces that are examined.
     private static let linkLimit = 16_384
-    /// A list that was taken while it changed is taken again so often at most.
+    /// The most attempts at a list that changes while it is read.
     private static let listAttempts = 4
 
     init(_ open: NetlinkOpening) throws { socket = try NetlinkSocket(open) }
 
-    /// Waits until the kernel is done with a change that it has begun to report.
+    /// Waits until the kernel has finished a change that it has begun to report.
     ///
-    /// The routes of an interface that is switched off are taken away after the message that it is off, and without
-    /// another one. Interfaces are asked for under the lock that such a change holds.
+    /// The kernel removes the routes of a disabled interface after the message about the interface, without a further
+    /// message. A query for an interface waits for the lock that such a change holds.
     func settle() { _ = try? link(1) }
 
-    /// The route that a packet to an address would take now; nil if there is none.
-    /// - Parameter link: The interface that it has to leave by; nil for any.
-    /// - Throws: ``CurlewError`` if the kernel does not say.
+    /// The present route of a packet to an address; nil if there is none.
+    /// - Parameter link: The required interface; nil for any.
+    /// - Throws: ``CurlewError`` if the kernel does not answer.
     func route(to address: IPAddress, by link: UInt32?) throws -> NetworkRoute? {
         let answer = try ask { NetlinkRequest.route(to: address, by: link, sequence: $0) }
         switch answer {
@@ -30,8 +30,8 @@ final class NetlinkInquiry {
         }
     }
 
-    /// The kernel's answer where there is no route: none was found, or it is one of those that refuse; or it does not
-    /// speak that version of IP.
+    /// Handles the kernel's answers without a route: no route was found, the route refuses packets, or the IP version
+    /// is unsupported.
     private func absence(_ reason: Int32) throws -> NetworkRoute? {
         switch reason {
         case ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, ENETDOWN, ENODEV, EAFNOSUPPORT, EOPNOTSUPP, ENOENT: return nil
@@ -39,7 +39,7 @@ final class NetlinkInquiry {
         }
     }
 
-    /// An interface as it is now; nil if it is gone.
+    /// The present state of an interface; nil if it no longer exists.
     func link(_ index: UInt32) throws -> NetworkLink? {
         switch try ask({ NetlinkRequest.link(index, sequence: $0) }) {
         case .link(let link): return link
@@ -49,13 +49,13 @@ final class NetlinkInquiry {
         }
     }
 
-    /// Every interface.
+    /// All interfaces.
     func links() throws -> [UInt32: NetworkLink] {
         for _ in 1..<Self.listAttempts {
             let (links, isWhole) = try list()
             if isWhole { return links }
         }
-        // It changes all the time; each change is reported, and asked about anew.
+        // The list changes all the time. Each change is reported, and causes a new query.
         return try list().links
     }
 
@@ -77,7 +77,7 @@ final class NetlinkInquiry {
         }
     }
 
-    // MARK: One question, one answer
+    // MARK: Single queries
 
     private func ask(_ request: (UInt32) -> [UInt8]) throws -> NetlinkMessage.Content {
         try send(request)
@@ -91,7 +91,7 @@ final class NetlinkInquiry {
         try socket.send(request(sequence))
     }
 
-    /// The next messages that answer the last request; none, if it was something else that came.
+    /// The next messages in answer to the last request; empty if other messages arrived.
     private func receive() throws -> [NetlinkMessage] {
         switch socket.receive() {
         case .message(let bytes): return NetlinkMessage.read(bytes).filter { $0.sequence == sequence }

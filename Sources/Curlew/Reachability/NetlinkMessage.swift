@@ -1,34 +1,34 @@
 internal import CLinux
 internal import Glibc
 
-/// A message of the kernel's about the network (rtnetlink(7)).
+/// A message of the kernel about the network (rtnetlink(7)).
 struct NetlinkMessage: Equatable {
     enum Content: Equatable {
-        /// A network interface as it is now.
+        /// The present state of a network interface.
         case link(NetworkLink)
-        /// A route as it is now, or as the answer to the question for one.
+        /// The present state of a route, or the answer to a query for one.
         case route(NetworkRoute)
-        /// The request failed for this reason of the system's; 0 is none.
+        /// The request failed with a system error number; 0 means success.
         case failure(Int32)
-        /// The end of a list, with the reason for which it is not whole; 0 is none.
+        /// The end of a list, with the error number that made it incomplete; 0 means success.
         case done(Int32)
         /// Messages were lost.
         case overrun
-        /// Anything else.
+        /// Another message.
         case other
     }
 
-    /// The number of the request that it answers; 0 if nobody asked.
+    /// The number of the request that the message answers; 0 for a message without a request.
     let sequence: UInt32
-    /// True if what is listed changed meanwhile, so that the list may not be right.
+    /// True if the list changed while it was read, so it may be wrong.
     let isInterrupted: Bool
     let content: Content
 
     private static let headerLength = 16
 
-    /// The messages that stand one after the other in what was received.
+    /// The messages in a received buffer.
     ///
-    /// What follows one whose length cannot be right is not read, as nobody knows where the next one begins.
+    /// Parsing stops at a message with an invalid length, because the position of the next one is unknown.
     static func read(_ received: ArraySlice<UInt8>) -> [NetlinkMessage] {
         let bytes = NetlinkBytes(received)
         var messages: [NetlinkMessage] = []
@@ -63,13 +63,13 @@ struct NetlinkMessage: Equatable {
         }
     }
 
-    /// The kernel writes a reason as its negative.
+    /// The kernel writes an error number as a negative number.
     private static func reason(_ payload: NetlinkBytes) -> Int32? {
         payload.word.map { 0 &- Int32(bitPattern: $0) }
     }
 }
 
-/// Bytes of the kernel's, read as numbers of the machine's own order, and never beyond their end.
+/// A buffer from the kernel. Numbers are in the machine's byte order, and reads never exceed the end.
 struct NetlinkBytes {
     private let bytes: ArraySlice<UInt8>
 
@@ -77,7 +77,7 @@ struct NetlinkBytes {
 
     var count: Int { bytes.count }
 
-    /// The number that stands `offset` bytes from the start; nil if it is not there as a whole.
+    /// The number at `offset`; nil if it exceeds the end.
     func number<Number: FixedWidthInteger & UnsignedInteger>(at offset: Int, as type: Number.Type) -> Number? {
         guard let part = part(offset, MemoryLayout<Number>.size) else { return nil }
         #if _endian(big)
@@ -87,32 +87,32 @@ struct NetlinkBytes {
         #endif
     }
 
-    /// So many bytes from `offset` on; nil if they are not all there.
+    /// The `length` bytes at `offset`; nil if they exceed the end.
     func part(_ offset: Int, _ length: Int) -> NetlinkBytes? {
         guard offset >= 0, length >= 0, offset <= bytes.count, length <= bytes.count - offset else { return nil }
         let start = bytes.startIndex + offset
         return NetlinkBytes(bytes[start..<(start + length)])
     }
 
-    /// The whole as an unsigned number of 32 bits.
+    /// The first four bytes as an unsigned number of 32 bits.
     var word: UInt32? { number(at: 0, as: UInt32.self) }
 
-    /// The whole as an address of four or sixteen bytes in network order.
+    /// The bytes as an address of four or sixteen bytes in network order.
     var address: IPAddress? { IPAddress(bytes: bytes) }
 
-    /// The whole up to its first zero as text.
+    /// The bytes up to the first zero, as text.
     var text: String { String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-    /// The attributes that stand from `offset` on, by their kind; of several of one kind the last.
+    /// The attributes from `offset` on, by their kind. Of several attributes of one kind, the last counts.
     ///
-    /// What follows one whose length cannot be right is not read.
+    /// Parsing stops at an attribute with an invalid length.
     func attributes(from offset: Int) -> [Int: NetlinkBytes] {
         var found: [Int: NetlinkBytes] = [:]
         var position = offset
         while let length = number(at: position, as: UInt16.self), let kind = number(at: position + 2, as: UInt16.self),
             length >= 4, let value = part(position + 4, Int(length) - 4)
         {
-            // The two highest bits say how the value is laid out.
+            // The two highest bits describe the layout of the value.
             found[Int(kind & 0x3FFF)] = value
             position += Self.aligned(Int(length))
         }
@@ -123,10 +123,10 @@ struct NetlinkBytes {
     static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
-/// A question to the kernel about the network, as bytes.
+/// A query to the kernel about the network, as bytes.
 enum NetlinkRequest {
-    /// The route that a packet to an address would take.
-    /// - Parameter link: The interface that it has to leave by; nil for any.
+    /// A query for the route of a packet to an address.
+    /// - Parameter link: The required interface; nil for any.
     static func route(to address: IPAddress, by link: UInt32?, sequence: UInt32) -> [UInt8] {
         var payload: [UInt8] = [UInt8(address.isIPv6 ? AF_INET6 : AF_INET), UInt8(address.width), 0, 0]
         payload += [UInt8](repeating: 0, count: 8)
@@ -135,18 +135,18 @@ enum NetlinkRequest {
         return message(RTM_GETROUTE, flags: NLM_F_REQUEST, sequence, payload)
     }
 
-    /// One interface.
+    /// A query for an interface.
     static func link(_ index: UInt32, sequence: UInt32) -> [UInt8] {
         message(RTM_GETLINK, flags: NLM_F_REQUEST, sequence, linkPayload(index))
     }
 
-    /// Every interface.
+    /// A query for all interfaces.
     static func links(sequence: UInt32) -> [UInt8] {
         message(RTM_GETLINK, flags: NLM_F_REQUEST | NLM_F_DUMP, sequence, linkPayload(0))
     }
 
     private static func linkPayload(_ index: UInt32) -> [UInt8] {
-        // Counters are most of an answer, and nobody reads them.
+        // The counters, which are most of an answer, are excluded because they are not used.
         [0, 0, 0, 0] + bytes(index) + [UInt8](repeating: 0, count: 8)
             + attribute(IFLA_EXT_MASK, bytes(UInt32(RTEXT_FILTER_SKIP_STATS)))
     }
@@ -156,7 +156,7 @@ enum NetlinkRequest {
             + bytes(UInt32(0)) + payload
     }
 
-    /// Every value that is asked with has a multiple of four bytes.
+    /// The length of each value in these queries is a multiple of four bytes.
     private static func attribute(_ kind: Int, _ value: [UInt8]) -> [UInt8] {
         bytes(UInt16(4 + value.count)) + bytes(UInt16(kind)) + value
     }

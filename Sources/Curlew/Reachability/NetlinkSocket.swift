@@ -1,27 +1,27 @@
 internal import CLinux
 internal import Glibc
 
-/// A socket that speaks with the kernel about the network (netlink(7)). It never blocks, and is closed with its last
-/// reference.
+/// A socket for communication with the kernel about the network (netlink(7)). It never blocks, and is closed when the
+/// last reference is released.
 final class NetlinkSocket {
     enum Reception {
         case message(ArraySlice<UInt8>)
-        /// More was sent than the socket's buffer holds, or one message was longer than ours.
+        /// The socket's buffer overflowed, or a message was longer than the read buffer.
         case lost
-        /// It came from another process, which may send what it likes.
+        /// The message came from another process, and is not trusted.
         case foreign
         case nothing
         case failed(Int32)
     }
 
-    /// The most bytes that wait to be read, unless a test wants less. When it is full the kernel says so.
+    /// The most bytes that wait to be read, unless a test sets fewer. The kernel reports an overflow.
     static let receiveBuffer = 1 << 20
-    /// The kernel writes no more than half of this at once.
+    /// The most bytes of a message. The kernel writes at most half of this at once.
     private static let messageLimit = 1 << 16
 
-    /// Whatever brings something new: interfaces, addresses, routes, rules of routing.
+    /// The groups with changes of interfaces, addresses and routes.
     private static let needed = [RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE]
-    /// The same for what a kernel may have been built without, or be too old for.
+    /// Further groups of changes, which a kernel may lack.
     private static let optional = [
         RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP,
     ]
@@ -38,7 +38,7 @@ final class NetlinkSocket {
 
     deinit { close(descriptor) }
 
-    /// Subscribes to every change.
+    /// Subscribes to all changes.
     func subscribe() throws {
         for group in Self.needed {
             guard join(group) else { throw CurlewError(netlink: errno, "changes of the network are not told") }
@@ -64,7 +64,7 @@ final class NetlinkSocket {
     func receive() -> Reception {
         let limit = buffer.count
         let (count, sender) = NetlinkAddress.withSender { address, length in
-            // The whole length is reported, also of a message that was truncated.
+            // With MSG_TRUNC the call returns the complete length, even for a truncated message.
             recvfrom(descriptor, &buffer, limit, Int32(MSG_TRUNC), address, length)
         }
         guard count >= 0 else {
@@ -79,19 +79,19 @@ final class NetlinkSocket {
     }
 }
 
-/// Addresses of netlink's, as the system's calls want them.
+/// Netlink addresses in the form of the system calls.
 private enum NetlinkAddress {
-    /// The kernel's, whose number is 0.
+    /// The kernel's address, whose number is 0.
     fileprivate static func withKernel<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_nl()
         address.nl_family = UInt16(AF_NETLINK)
         return withUnsafePointer(to: address) {
-            // One after the other in memory, as the calls read it.
+            // The system calls read a `sockaddr` of this length.
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_nl>.size)) }
         }
     }
 
-    /// Receives, and returns the number of the sender.
+    /// Receives a message, and returns the number of its sender.
     fileprivate static func withSender(
         _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int
     ) -> (count: Int, sender: UInt32) {
@@ -104,15 +104,15 @@ private enum NetlinkAddress {
     }
 }
 
-/// The way in which netlink sockets are made.
+/// The method of opening netlink sockets.
 struct NetlinkOpening: Sendable {
-    /// Makes one with a buffer of so many bytes: a descriptor, or a negative error number. A socket belongs to the network
-    /// namespace of the thread that makes it.
+    /// Opens a socket with a given buffer size. Returns a descriptor, or a negative error number. The socket belongs to
+    /// the network namespace of the thread that opens it.
     var socket: @Sendable (Int32) -> Int32 = { system($0) }
     var receiveBuffer = NetlinkSocket.receiveBuffer
 
     static func system(_ receiveBuffer: Int32) -> Int32 {
-        // On Linux these two flags of files are those of sockets.
+        // On Linux, these two file flags have the values of the socket flags.
         let kind = Int32(curlew_socket_raw) | O_CLOEXEC | O_NONBLOCK
         let descriptor = Glibc.socket(AF_NETLINK, kind, NETLINK_ROUTE)
         guard descriptor >= 0 else { return 0 - errno }
@@ -132,7 +132,7 @@ struct NetlinkOpening: Sendable {
 extension CurlewError {
     /// - Parameters:
     ///   - number: The system's error number.
-    ///   - message: What could not be done.
+    ///   - message: A description of the failed operation.
     init(netlink number: Int32, _ message: String) {
         let exhausted: Set<Int32> = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
         let code: ErrorCode = exhausted.contains(number) ? .resourcesExhausted : .reachabilityUnavailable

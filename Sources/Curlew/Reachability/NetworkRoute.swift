@@ -1,28 +1,28 @@
 internal import CLinux
 internal import Glibc
 
-/// The way that a packet to an address would take, as the kernel says.
+/// The route of a packet to an address, according to the kernel.
 struct NetworkRoute: Equatable, Sendable {
     /// The fate of the packet.
     enum Fate: Equatable, Sendable {
-        /// It is sent on.
+        /// The packet is sent.
         case sent
-        /// The address is this machine's own.
+        /// The packet stays on this machine, which has the address.
         case kept
-        /// It is thrown away, with or without a word, or it would go to many.
+        /// The packet is discarded, with or without an error, or it would be a broadcast or multicast.
         case refused
     }
 
     var fate: Fate
     var isIPv6: Bool
-    /// The interface that it leaves by.
+    /// The interface on which the packet leaves.
     var link: UInt32
-    /// The address that it is sent from; nil if the machine has none for it.
+    /// The source address of the packet; nil if the machine has none for it.
     var source: IPAddress?
-    /// The router that it is handed to; nil for a neighbour.
+    /// The next router; nil for a neighbour.
     var gateway: IPAddress?
 
-    /// Reads what follows the header of `RTM_NEWROUTE`; nil if it is no way out.
+    /// Parses the payload of `RTM_NEWROUTE`; nil if it is not an IP route.
     init?(_ payload: NetlinkBytes) {
         guard let family = payload.number(at: 0, as: UInt8.self).map(Int32.init),
             family == AF_INET || family == AF_INET6,
@@ -55,19 +55,19 @@ struct NetworkRoute: Equatable, Sendable {
     }
 }
 
-/// A network interface as the kernel describes it.
+/// A network interface, according to the kernel.
 struct NetworkLink: Equatable, Sendable {
     var index: UInt32
     var name: String
-    /// `IFF_UP` and its like.
+    /// The flags, such as `IFF_UP`.
     var flags: UInt32
-    /// `ARPHRD_ETHER` and its like.
+    /// The hardware type, such as `ARPHRD_ETHER`.
     var hardware: Int32 = 0
-    /// The driver's name for such an interface, for those that software makes: "veth", "tun". Empty for hardware.
+    /// The driver's name for a virtual interface, such as "veth" or "tun". Empty for hardware.
     var driver = ""
-    /// The interface that it is a part of, as a port of a bridge is.
+    /// The interface that this one is a part of, such as the bridge of a port.
     var master: UInt32?
-    /// The interface that it is made upon, as a VLAN is.
+    /// The interface that this one is built on, such as that of a VLAN.
     var lower: UInt32?
 
     init(index: UInt32, name: String, flags: UInt32) {
@@ -76,9 +76,9 @@ struct NetworkLink: Equatable, Sendable {
         self.flags = flags
     }
 
-    /// Reads what follows the header of `RTM_NEWLINK`; nil if it is none.
+    /// Parses the payload of `RTM_NEWLINK`; nil if it is not an interface.
     init?(_ payload: NetlinkBytes) {
-        // Bridges report their ports by messages of their own family, which lack half of it.
+        // Bridges report their ports in messages of their own family, which lack half of the attributes.
         guard payload.number(at: 0, as: UInt8.self) == UInt8(AF_UNSPEC),
             let hardware = payload.number(at: 2, as: UInt16.self),
             let index = payload.number(at: 4, as: UInt32.self), index != 0,
@@ -90,19 +90,19 @@ struct NetworkLink: Equatable, Sendable {
         self.hardware = Int32(hardware)
         driver = attributes[IFLA_LINKINFO]?.attributes(from: 0)[Int(IFLA_INFO_KIND)]?.text ?? ""
         master = attributes[IFLA_MASTER]?.word
-        // One in another namespace has a number that means another interface here, or none.
+        // The number of an interface in another namespace has another meaning here.
         let isElsewhere = attributes[IFLA_LINK_NETNSID] != nil
         lower = isElsewhere ? nil : attributes[IFLA_LINK]?.word.flatMap { $0 == 0 || $0 == index ? nil : $0 }
     }
 
-    /// True if it was switched on and can carry packets: it has a carrier, and what authenticates has let it in.
+    /// True if the interface is enabled and can carry packets: it has a carrier and is authenticated.
     var isRunning: Bool { has(IFF_UP) && has(IFF_RUNNING) }
 
     var isLoopback: Bool { has(IFF_LOOPBACK) || hardware == Int32(curlew_hardware_loopback) }
 
     private func has(_ flag: Int) -> Bool { flags & UInt32(flag) != 0 }
 
-    /// As the kernel has it: up to 15 bytes, and nothing that would lead elsewhere as a part of a path.
+    /// True for a valid interface name: up to 15 bytes, and safe as a part of a path.
     private static func isName(_ text: String) -> Bool {
         (1...15).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }

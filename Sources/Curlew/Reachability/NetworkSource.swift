@@ -1,43 +1,45 @@
-/// The source from which a monitor learns of the network: the system, unless a test puts something else in its place.
+/// The source of a monitor's knowledge about the network: the system, or the substitutes of a test.
 struct NetworkSource: Sendable {
     var opening = NetlinkOpening()
     var interfaces = SystemInterfaces()
     var lookup = HostLookup()
-    /// The loop to work on; nil is that of all monitors.
+    /// The event loop of the monitor; nil means the shared one.
     var loop: CurlewEventLoop?
     var times = MonitorTimes()
 }
 
-/// The times that a monitor waits, in nanoseconds.
+/// The times of a monitor, in nanoseconds.
 struct MonitorTimes: Sendable {
-    /// The network is not asked about more often than this, however fast it changes.
+    /// The shortest time between two queries about the network.
     var spacing: Int64 = 5_000_000
-    /// So long after the last change it is looked at once more, for kernels that report a change before they are done.
+    /// The time after the last change until a further query, for kernels that report a change before they have finished
+    /// it.
     var settling: Int64 = 100_000_000
-    /// So long after a change a host is looked up again: whoever sets up a network writes its name servers last.
+    /// The time after a change until a host is resolved again. Programs that configure a network write its name servers
+    /// last.
     var lookupDelay: Int64 = 250_000_000
-    /// Between two look-ups, however fast the network changes.
+    /// The shortest time between two resolutions.
     var lookupSpacing: Int64 = 1_000_000_000
-    /// The longest wait for an answer.
+    /// The longest wait for a resolution.
     var lookupLimit: Int64 = 5_000_000_000
-    /// The wait after a failure; it doubles with each one in a row.
+    /// The wait after a failure; each further failure doubles it.
     var failureWait: Int64 = 1_000_000_000
-    /// The number of retries after a failure before the next change.
+    /// The number of retries after a failure, until the next change.
     var failureLimit = 5
 
     func wait(afterFailures failures: Int) -> Int64 { failureWait << Int64(min(max(failures, 1), 16) - 1) }
 }
 
-/// A monitor's two sockets: the one on which the kernel reports changes, and the one on which it is asked.
+/// The two sockets of a monitor: one for the kernel's reports of changes, one for queries.
 final class NetworkWatch: SocketHandler {
     let survey: NetworkSurvey
     private let socket: NetlinkSocket
     private weak var monitor: ReachabilityMonitor?
 
-    /// So many messages are read before the loop continues with something else.
+    /// The most messages that are read before the loop handles other events.
     private static let batchLimit = 128
 
-    /// Begins to listen: from now on no change is missed.
+    /// Begins to listen. Later changes are not missed.
     init(_ source: NetworkSource, monitor: ReachabilityMonitor, poller: Poller) throws {
         socket = try NetlinkSocket(source.opening)
         try socket.subscribe()
@@ -46,10 +48,10 @@ final class NetworkWatch: SocketHandler {
         if let problem = poller.watch(socket.descriptor, for: Readiness.input, handler: self) { throw problem }
     }
 
-    /// Stops listening. The sockets are closed with the last reference.
+    /// Stops listening. The sockets are closed when the last reference is released.
     func close(_ poller: Poller) { poller.forget(socket.descriptor) }
 
-    /// What the messages say is not looked at, as the kernel is asked anew after each: so lost ones are no loss.
+    /// Reads the messages without their content, as each one causes a new query. Lost messages are therefore harmless.
     func socketReady(_ descriptor: Int32, events: UInt32) {
         var hasChanged = false
         for _ in 0..<Self.batchLimit {
@@ -71,10 +73,10 @@ final class NetworkWatch: SocketHandler {
     }
 }
 
-/// The loop of the monitors: one for all of them, and none while there is no monitor.
+/// The event loop that all monitors share. It exists only while a monitor exists.
 ///
-/// It is not the sessions' loop because the kernel may keep whoever asks about the network waiting while it changes, and
-/// files under `/sys` are read there.
+/// It is separate from the sessions' loops, because a query may have to wait in the kernel while the network changes,
+/// and because files in `/sys` are read on it.
 enum NetworkLoop {
     private struct Reference: Sendable {
         weak var loop: CurlewEventLoop?
@@ -82,7 +84,7 @@ enum NetworkLoop {
 
     private static let reference = Guarded(Reference())
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if it cannot be started.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if the loop cannot be started.
     static func shared() throws -> CurlewEventLoop {
         try reference.withLock { reference in
             if let loop = reference.loop { return loop }

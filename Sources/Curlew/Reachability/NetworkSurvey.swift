@@ -1,8 +1,8 @@
-/// Finds out how somewhere can be reached, by asking the kernel.
+/// Queries to the kernel about the reachability of destinations.
 ///
-/// The kernel's own look-up is asked rather than a copy of its tables kept: it knows rules, metrics, next hops and the
-/// preferences of routers, it takes the same few system calls for a table of a million routes, and nothing has to be mended
-/// when messages were lost.
+/// The kernel's own route query is used instead of a copy of its tables. It applies rules, metrics, next hops and
+/// router preferences. It takes the same few system calls for a table of a million routes, and needs no repair after
+/// lost messages.
 final class NetworkSurvey {
     private let inquiry: NetlinkInquiry
     private let interfaces: SystemInterfaces
@@ -17,7 +17,7 @@ final class NetworkSurvey {
         try snapshot(of: ReachabilityTarget.samples, isForEverything: true).status
     }
 
-    /// The status of the first of these that can be reached.
+    /// The status of the first destination that can be reached.
     func any(of destinations: [ReachabilityTarget.Destination]) throws -> ReachabilityStatus {
         try snapshot(of: destinations, isForEverything: false).status
     }
@@ -40,7 +40,7 @@ final class NetworkSurvey {
             guard zone != nil else { return nil }
         }
         guard let route = try inquiry.route(to: destination.address, by: zone), route.link != 0,
-            // The machine talks to itself over loopback, whichever interface the address is on.
+            // Packets to the machine's own addresses use loopback, whichever interface has the address.
             let link = try inquiry.link(route.fate == .kept ? 1 : route.link)
         else { return nil }
         let links = LinkKinds.standsOnOthers(link) ? try inquiry.links() : [:]
@@ -51,24 +51,24 @@ final class NetworkSurvey {
     }
 }
 
-/// The kernel's answers about the ways to somewhere at one moment, and what follows from them.
+/// The kernel's answers about the routes to the destinations at one time, and their evaluation.
 struct NetworkSnapshot: Equatable, Sendable {
-    /// A route, and the interface that it leaves by.
+    /// A route, and the interface on which it leaves.
     struct Way: Equatable, Sendable {
         var route: NetworkRoute
         var link: NetworkLink
         var kind: ReachabilityStatus.Path.InterfaceKind
         var over: ReachabilityStatus.Path.InterfaceKind?
-        /// True if the destination is a link-local address, for which a link-local source will do.
+        /// True if the destination is link-local, so that a link-local source is sufficient.
         var isToLinkLocal = false
     }
 
-    /// True if it is about the network in general: loopback does not count then.
+    /// True if the snapshot describes the network in general; loopback is then ignored.
     var isForEverything: Bool
-    /// The ways that there are, the preferred one first; what has none is left out.
+    /// The existing routes, the preferred one first.
     var ways: [Way] = []
 
-    /// Not reachable unless a way can be used.
+    /// Reachable if a route is usable; else not reachable.
     var status: ReachabilityStatus {
         let usable = ways.filter(isUsable)
         guard let first = usable.first else { return .notReachable }
@@ -88,7 +88,8 @@ struct NetworkSnapshot: Equatable, Sendable {
         case .kept: return !isForEverything
         case .sent:
             if way.link.isLoopback { return !isForEverything }
-            // What the kernel falls back on for IPv6 while it is not sure of any other address. No answer would come to it.
+            // The kernel falls back to this source for IPv6 while its other addresses are tentative. An answer would
+            // never arrive.
             if source.isLoopback { return false }
             return !source.isLinkLocal || way.isToLinkLocal
         }
@@ -96,7 +97,7 @@ struct NetworkSnapshot: Equatable, Sendable {
 }
 
 extension [String] {
-    /// Appends what is there and not yet in the list.
+    /// Appends an element that is neither nil nor already in the list.
     fileprivate mutating func appendNew(_ element: String?) {
         if let element, !contains(element) { append(element) }
     }

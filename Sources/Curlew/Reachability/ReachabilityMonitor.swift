@@ -1,4 +1,4 @@
-/// Watches whether the network, an address or a host can be reached.
+/// A monitor of the reachability of the network, an address or a host.
 ///
 /// ```swift
 /// for await status in try ReachabilityMonitor().updates {
@@ -6,27 +6,27 @@
 /// }
 /// ```
 ///
-/// It reports what the machine knows by itself: interfaces, their carriers, addresses and routes. Nothing is sent.
-/// So it is a hint and never a gate: do not ask it before a request; send the request. It says when a request that failed
-/// is worth another try.
+/// The monitor reports the knowledge of the machine: interfaces, their carriers, addresses and routes. It sends
+/// nothing. Its status is a hint, not a condition for sending: send a request without asking the monitor first. Use the
+/// status to decide when a failed request is worth another attempt.
 ///
-/// The kernel reports each change (rtnetlink(7)), and is then asked for the route; nothing is asked while nothing changes.
-/// The monitor works while anybody listens to ``updates``, and holds two descriptors then, else none. All monitors share a
-/// thread.
+/// The kernel reports each change (rtnetlink(7)) and is then asked for the route; without changes there are no queries.
+/// The monitor works while ``updates`` has listeners. It then holds two descriptors, otherwise none. All monitors share
+/// a thread.
 ///
-/// The article <doc:Reachability> says what counts as reachable.
+/// The article <doc:Reachability> defines the conditions of reachability.
 public actor ReachabilityMonitor: LoopActor {
     nonisolated let loop: CurlewEventLoop
     private let target: ReachabilityTarget
     private let source: NetworkSource
-    /// A listener has room for one status, the newest.
+    /// The buffer of a listener holds one status, the newest.
     private nonisolated let listeners = Broadcaster<ReachabilityStatus>(bufferSize: 1)
 
-    /// The reason for which the status is ``ReachabilityStatus/unknown``, or a host counts as not reachable; nil if all
-    /// is well.
+    /// The reason for the status ``ReachabilityStatus/unknown``, or for which a host counts as not reachable; nil
+    /// otherwise.
     public internal(set) var failure: CurlewError?
 
-    /// The last status that was published; nil before there is one.
+    /// The last published status; nil at first.
     private var current: ReachabilityStatus?
     private var watch: NetworkWatch?
     private var lastLook = Instant(nanoseconds: 0)
@@ -36,26 +36,26 @@ public actor ReachabilityMonitor: LoopActor {
     private lazy var settleTimer = MonitorTimer(self) { $0.look() }
     private lazy var openTimer = MonitorTimer(self) { $0.open() }
 
-    /// Watches the network in general: whether there is a way to the Internet.
+    /// Watches the network in general: the existence of a route to the Internet.
     ///
-    /// That is a route to its addresses over an interface that runs, from an address that is good beyond one link. Loopback
-    /// does not count.
+    /// The route must use a running interface and a source address that is valid beyond a single network link. Loopback
+    /// is ignored.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if the monitors' thread cannot be started.
     public init() throws { try self.init(.everything) }
 
-    /// Watches the way to an address.
-    /// - Parameter address: IPv4 in four decimal numbers, or IPv6 without brackets; a link-local one may name its interface
-    ///   behind a percent sign.
+    /// Watches the route to an address.
+    /// - Parameter address: IPv4 as four decimal numbers, or IPv6 without brackets; a link-local address may name its
+    ///   interface after a percent sign.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for any other text.
     public init(address: String) throws { try self.init(ReachabilityTarget(address: address)) }
 
-    /// Watches the way to a host: there is one as soon as there is one to any of its addresses.
+    /// Watches the routes to a host. The host is reachable if any of its addresses is.
     ///
-    /// The host is looked up at first and after each change of the network, at most once a second, and for five seconds at
-    /// most; a look-up that failed is tried again five times at growing distances, 31 seconds in all. A host that cannot be
-    /// looked up is not reachable where there is no network, else that is ``ReachabilityStatus/unknown``.
-    /// - Parameter host: A name, or an address.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what can be neither.
+    /// The host is resolved at first and after each change of the network, at most once a second, and for at most five
+    /// seconds. A failed resolution is repeated five times with growing waits, 31 seconds in all. If the host cannot be
+    /// resolved, it is not reachable without a network; with a network its status is ``ReachabilityStatus/unknown``.
+    /// - Parameter host: A name or an address.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for any other text.
     public init(host: String) throws { try self.init(ReachabilityTarget(host: host)) }
 
     init(_ target: ReachabilityTarget, source: NetworkSource = NetworkSource()) throws {
@@ -66,10 +66,10 @@ public actor ReachabilityMonitor: LoopActor {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// The status now, then each change, for any number of listeners.
+    /// The present status, followed by each change, for any number of listeners.
     public nonisolated var updates: ReachabilityMonitor.Updates { ReachabilityMonitor.Updates(monitor: self) }
 
-    /// The status now. A host may have to be looked up first.
+    /// The present status. A host may have to be resolved first.
     ///
     /// ``ReachabilityStatus/unknown`` if the waiting task is cancelled.
     public nonisolated var status: ReachabilityStatus {
@@ -89,10 +89,10 @@ public actor ReachabilityMonitor: LoopActor {
 
     nonisolated var listenerCount: Int { listeners.listenerCount }
 
-    /// True if it has sockets.
+    /// True if the monitor has open sockets.
     var isWatching: Bool { watch != nil }
 
-    /// Has the loop see who listens. Who came and went meanwhile does not matter.
+    /// Makes the loop check the listeners. Changes before that are combined.
     private nonisolated func attend(isNew: Bool) {
         loop.core.execute { self.enter(isNew) { $0.listenersChanged(hasNew: $1) } }
     }
@@ -103,14 +103,14 @@ public actor ReachabilityMonitor: LoopActor {
         } else if watch == nil {
             if !openTimer.isSet { open() }
         } else if hasNew, current != nil {
-            // The first element is the status now, whatever waits to be read.
+            // The first element has to be the present status, even if kernel messages are still unread.
             look()
         }
-        // The newest listener has to hear of it as well, though nothing changed for the others.
+        // The newest listener needs the status too, although it is unchanged for the others.
         if hasNew, let current { listeners.publish(current) }
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     private func open() {
         do {
@@ -132,7 +132,7 @@ public actor ReachabilityMonitor: LoopActor {
         forgetHost()
     }
 
-    /// The kernel cannot be asked. That is tried again if it may pass.
+    /// Handles a failed query. It is repeated if the failure may be temporary.
     private func fail(_ error: any Error) {
         let error = error as? CurlewError ?? CurlewError(.reachabilityUnavailable, "\(error)")
         watch?.close(loop.core.poller)
@@ -141,7 +141,7 @@ public actor ReachabilityMonitor: LoopActor {
         publish(.unknown)
         failures += 1
         let wait = source.times.wait(afterFailures: min(failures, source.times.failureLimit + 1))
-        // Whom the kernel refuses is refused the next time, too.
+        // A refusal by the kernel is usually permanent, so it is retried only a few times; a lack of resources always.
         let mayPass = error.code == .resourcesExhausted || failures <= source.times.failureLimit
         if mayPass { loop.core.timers.set(openTimer, to: Instant.now.advanced(by: wait)) }
     }
@@ -152,9 +152,9 @@ public actor ReachabilityMonitor: LoopActor {
         listeners.publish(status)
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
-    /// Called when the kernel has reported a change, or when reports were lost.
+    /// Called when the kernel has reported a change, or has lost reports.
     func networkChanged() {
         guard watch != nil else { return }
         let now = Instant.now
@@ -168,10 +168,10 @@ public actor ReachabilityMonitor: LoopActor {
         if case .host = target { scheduleLookup() }
     }
 
-    /// The kernel cannot be heard any more.
+    /// Called when the reports of the kernel cannot be read any more.
     func networkFailed(_ error: CurlewError) { fail(error) }
 
-    /// Asks the kernel for the present state, and publishes what is new.
+    /// Queries the kernel for the present state, and publishes a changed status.
     func look() {
         guard let survey = watch?.survey, listeners.hasListeners else { return }
         loop.core.timers.remove(lookTimer)
@@ -200,14 +200,14 @@ public actor ReachabilityMonitor: LoopActor {
 
 /// The state of the host that a monitor watches.
 private final class HostState {
-    /// Its addresses; nil as long as they are not known.
+    /// The addresses of the host; nil while they are unknown.
     var destinations: [ReachabilityTarget.Destination]?
-    /// The reason for which they are not known.
+    /// The reason for which the addresses are unknown.
     var failure: CurlewError?
-    /// The number of the look-up that is under way, or was the last.
+    /// The number of the present or the last resolution.
     var number: UInt64 = 0
     var isAsked = false
-    /// True if the network has changed since the look-up that is under way began.
+    /// True if the network has changed since the present resolution began.
     fileprivate var isOutdated = false
     var begun = Instant(nanoseconds: 0)
     var failures = 0
@@ -216,16 +216,16 @@ private final class HostState {
 }
 
 extension ReachabilityMonitor {
-    /// The status of the host; nil while that is not known for the first time.
+    /// The status of the host; nil until it is first known.
     private func hostStatus(_ survey: NetworkSurvey) throws -> ReachabilityStatus? {
         failure = host.failure
         if let destinations = host.destinations { return try survey.any(of: destinations) }
         guard host.failure != nil else { return nil }
-        // Without a network nobody could be asked for the address.
+        // Without a network the resolution cannot succeed.
         return try survey.everything().isReachable ? .unknown : .notReachable
     }
 
-    /// Has the host looked up again soon, but not too often.
+    /// Schedules a new resolution of the host, within the limits of frequency.
     private func scheduleLookup() {
         guard !host.isAsked else {
             host.isOutdated = true
@@ -234,7 +234,7 @@ extension ReachabilityMonitor {
         host.failures = 0
         let times = source.times
         let moment = max(Instant.now.advanced(by: times.lookupDelay), host.begun.advanced(by: times.lookupSpacing))
-        // It moves with each change, so that it is the last one that counts, but not for ever.
+        // Each change moves the resolution, so that the last change counts, but only up to a limit.
         let isLate = host.begun.advanced(by: times.lookupLimit) < moment
         if isLate, let timer = host.timer, timer.isSet, timer.deadline <= moment { return }
         set(&host.timer, to: moment) { $0.beginLookup() }
@@ -253,7 +253,8 @@ extension ReachabilityMonitor {
         }
     }
 
-    /// The system continues to look, and what it finds will count; until then nothing is known.
+    /// Ends the wait for a resolution. The system continues it, and a late result counts; until then the addresses are
+    /// unknown.
     private func lookupIsOverdue() {
         host.destinations = nil
         host.failure = CurlewError(
@@ -262,7 +263,7 @@ extension ReachabilityMonitor {
     }
 
     private func lookupEnded(_ number: UInt64, _ answer: HostLookup.Answer) {
-        // One of before, when others listened.
+        // The answer belongs to an earlier resolution, before the listeners changed.
         guard number == host.number, host.isAsked else { return }
         host.isAsked = false
         if let limit = host.limit { loop.core.timers.remove(limit) }
@@ -284,7 +285,7 @@ extension ReachabilityMonitor {
         look()
     }
 
-    /// Nobody listens any more. What is under way is not waited for.
+    /// Discards the state of the host after the last listener. A running resolution is ignored.
     private func forgetHost() {
         host.destinations = nil
         host.failure = nil
@@ -304,7 +305,7 @@ extension ReachabilityMonitor {
     }
 }
 
-/// A timer of a monitor's, on its loop.
+/// A timer of a monitor, on its loop.
 private final class MonitorTimer: LoopTimer {
     private weak var monitor: ReachabilityMonitor?
     private let action: (isolated ReachabilityMonitor) -> Void

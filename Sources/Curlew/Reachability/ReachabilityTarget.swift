@@ -5,16 +5,16 @@ enum ReachabilityTarget: Sendable, Hashable {
     /// The network in general.
     case everything
     case address(Destination)
-    /// A name to be resolved.
+    /// A name that has to be resolved.
     case host(String)
 
-    /// An address, and the interface that it is meant on.
+    /// An address, and its interface.
     struct Destination: Sendable, Hashable {
         var address: IPAddress
-        /// The interface's name or number: what follows the percent sign (RFC 4007 §11).
+        /// The name or number of the interface: the text after the percent sign (RFC 4007 §11).
         var zone: String?
 
-        /// Nil for what is no address.
+        /// Nil for text that is not an address.
         init?(_ text: some StringProtocol) {
             let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
             guard let address = IPAddress(parts[0]) else { return nil }
@@ -30,15 +30,15 @@ enum ReachabilityTarget: Sendable, Hashable {
         }
     }
 
-    /// Addresses of the public network that stand for all of it, IPv6 first: those of a name server of the root, which
-    /// nobody has a reason to treat apart. Nothing is ever sent there; the kernel is asked how it would be.
+    /// Addresses that represent the public network, IPv6 first. They belong to a root name server, so special routes
+    /// for them are unlikely. Nothing is sent to them; they are only used in route queries.
     static let samples = [
         Destination(IPAddress(ipv6: 0x2001_0503_BA3E_0000_0000_0000_0002_0030)),
         Destination(IPAddress(ipv4: 0xC629_0004)),
     ]
 
-    /// Reads an address, or a host's name.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be one.
+    /// Parses an address or a host name.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for any other text.
     init(host text: String) throws {
         let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
         if let destination = Destination(bare) {

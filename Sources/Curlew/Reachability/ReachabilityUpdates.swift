@@ -1,15 +1,15 @@
 extension ReachabilityMonitor {
-    /// The status of the network as it changes: first as it is now, then each change.
+    /// The status of the network: the present one, followed by each change.
     ///
-    /// Any number may listen, each for itself. One that is behind gets the newest status and misses what was between; no status
-    /// comes twice in a row. It never ends by itself, only when the task that waits for it is cancelled.
+    /// Any number of listeners may iterate independently. A slow listener gets the newest status and skips intermediate
+    /// ones; a status never occurs twice in succession. The sequence only ends when the waiting task is cancelled.
     public struct Updates: AsyncSequence, Sendable {
         public typealias Element = ReachabilityStatus
         public typealias Failure = Never
 
         let monitor: ReachabilityMonitor
 
-        /// Begins to listen. Whoever listens keeps the monitor alive.
+        /// Begins to listen. The iterator keeps the monitor alive.
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: monitor.listen().makeAsyncIterator()) }
 
         public struct AsyncIterator: AsyncIteratorProtocol {
@@ -18,7 +18,8 @@ extension ReachabilityMonitor {
 
             init(base: AsyncStream<ReachabilityStatus>.AsyncIterator) { self.base = base }
 
-            /// The status now, then the newest one that differs from the last; nil if the waiting task is cancelled.
+            /// The present status first, later the newest status that differs from the last; nil if the waiting task is
+            /// cancelled.
             public mutating func next() async -> ReachabilityStatus? { await next(isolation: nil) }
 
             public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityStatus? {

@@ -1,36 +1,37 @@
 public import HTTPTypes
 
-/// A response serializer that reads the whole body and decodes it.
+/// A response serializer that reads and decodes the complete body.
 ///
-/// A conforming type says what it takes and how it decodes; the rest is common to all:
+/// A conforming type defines the accepted responses and the decoding; these rules are common to all:
 /// - ``acceptance`` is checked first (see ``ResponseAcceptance``).
-/// - The body of a status that is not taken is read too, within bounds, and decoded if its type allows; the error holds what
-///   came of it (``CurlewError/parsedBody``), or why nothing did.
-/// - A body larger than ``offloadSize`` is decoded on the global concurrent executor, any other where the caller runs. So
-///   neither an event loop nor the main actor is held up for long.
+/// - The body of a response with an unacceptable status is also read, within limits, and decoded if its type allows.
+///   The error contains the value (``CurlewError/parsedBody``), or the reason why there is none.
+/// - A body larger than ``offloadSize`` is decoded on the global concurrent executor, any other on the caller's
+///   executor. So the decoding does not block an event loop or the main actor for long.
 public protocol BodyResponseSerializer<Output>: ResponseSerializer {
     /// The value.
     associatedtype Output
 
-    /// The responses that are taken, and how much of them is read.
+    /// The accepted responses, and the limits on their bodies.
     var acceptance: ResponseAcceptance { get set }
 
     /// The name of the format in errors, such as `JSON`.
     var format: String { get }
 
-    /// Bodies larger than this are decoded on the global concurrent executor, and others where the caller runs. 64 KiB by default.
+    /// The size above which bodies are decoded on the global concurrent executor, others on the caller's. 64 KiB by
+    /// default.
     static var offloadSize: ByteSize { get }
 
-    /// The media types that are read when the status is not taken. Those of ``acceptance`` by default.
+    /// The media types that are read if the status is unacceptable. Those of ``acceptance`` by default.
     var failureContentTypes: ResponseAcceptance.ContentTypes { get }
 
-    /// Makes a value of a response that is taken.
-    /// - Throws: Any error; it becomes the error beneath ``ErrorCode/decodingFailed``. ``ErrorCode/emptyBody`` and
-    ///   ``ErrorCode/unsupported`` go to the caller as they are.
+    /// Decodes an accepted response.
+    /// - Throws: Any error; it becomes the underlying error of ``ErrorCode/decodingFailed``. The caller gets
+    ///   ``ErrorCode/emptyBody`` and ``ErrorCode/unsupported`` unchanged.
     func decode(_ response: CurlewResponse.Collected) throws -> Output
 
-    /// Makes a value of a response whose status is not taken, for ``CurlewError/parsedBody``. What ``decode(_:)`` makes of
-    /// it by default.
+    /// Decodes a response with an unacceptable status, for ``CurlewError/parsedBody``. By default the result of
+    /// ``decode(_:)``.
     func decodeFailure(_ response: CurlewResponse.Collected) throws -> any Sendable
 }
 
@@ -46,7 +47,7 @@ extension BodyResponseSerializer {
         return try await reporting(on: response) { bytes in try await read(response) { bytes = $0.body } }
     }
 
-    /// - Parameter note: Called with what was read.
+    /// - Parameter note: Called with the collected response.
     private func read(
         _ response: CurlewResponse, noting note: (CurlewResponse.Collected) -> Void
     ) async throws -> Output {
@@ -62,7 +63,7 @@ extension BodyResponseSerializer {
         }
     }
 
-    /// The value, or ``ErrorCode/decodingFailed``.
+    /// The decoded value. The error of a failure is ``ErrorCode/decodingFailed``.
     func value(from response: CurlewResponse.Collected) async throws -> Output {
         do {
             return try await offloaded(response) { try decode($0) }
@@ -71,7 +72,7 @@ extension BodyResponseSerializer {
         }
     }
 
-    /// The error for a response that is not taken.
+    /// The error for a response that is not accepted.
     func error(for refusal: RejectedResponse) async -> CurlewError {
         guard refusal.statuses != nil, refusal.isWorthParsing else { return refusal.error() }
         do {
@@ -91,7 +92,8 @@ extension BodyResponseSerializer {
     }
 }
 
-/// Runs `body` on the global concurrent executor, whatever executor the task prefers: work that takes its time does not hold up an event loop.
+/// Runs `body` on the global concurrent executor, whatever executor the task prefers, so that long work does not block
+/// an event loop.
 package func onGlobalExecutor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
 {
     try await withTaskExecutorPreference(globalConcurrentExecutor) { try await concurrently(body) }
@@ -102,17 +104,17 @@ package func onGlobalExecutor<Result: Sendable>(_ body: @escaping @Sendable () t
 private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result { try body() }
 
 extension CurlewResponse {
-    /// A response whose body was read into memory: what a serializer decodes.
+    /// A response whose body is in memory, as serializers decode it.
     public struct Collected: Sendable {
-        /// Status, reason and header fields.
+        /// The status, reason and header fields.
         public let head: HTTPResponse
-        /// The whole body.
+        /// The complete body.
         public let body: [UInt8]
         /// The URI that answered.
         public let uri: CurlewURI
-        /// The JSON dialect of the session that brought it.
+        /// The JSON dialect of the response's session.
         public let json: JSONCoding
-        /// True if errors about it may show the query.
+        /// True if errors about the response may show the query.
         var showsQuery = false
 
         public init(head: HTTPResponse, body: [UInt8], uri: CurlewURI, json: JSONCoding = JSONCoding()) {
@@ -125,16 +127,16 @@ extension CurlewResponse {
         /// The status.
         public var status: HTTPResponse.Status { head.status }
 
-        /// Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
+        /// The Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
         public var mediaType: ContentType? { ContentType(contentTypeOf: head.headerFields) }
     }
 }
 
-/// A type that has a value for a body that is not there.
+/// A type with a value for a missing body.
 ///
-/// Serializers give that value instead of ``ErrorCode/emptyBody``. Optionals have it: nil.
+/// Serializers return that value instead of throwing ``ErrorCode/emptyBody``. Optionals have one: nil.
 public protocol EmptyBodyRepresentable {
-    /// The value that stands for no body.
+    /// The value for a missing body.
     static var valueOfEmptyBody: Self { get }
 }
 
@@ -142,8 +144,8 @@ extension Optional: EmptyBodyRepresentable {
     public static var valueOfEmptyBody: Wrapped? { nil }
 }
 
-/// The type to ask for where no body is expected. One that comes all the same has to be readable; what it says is not
-/// looked at.
+/// The type of a result for which no body is expected. A body that arrives nevertheless must be readable; its content
+/// is ignored.
 public struct NoContent: Sendable, Hashable, Codable, EmptyBodyRepresentable {
     public init() {}
 

@@ -1,8 +1,9 @@
 extension ResponseSerializers {
-    /// Asks several serializers in their order; the first that makes a value wins.
+    /// Tries several serializers in order; the first that succeeds provides the value.
     ///
-    /// The body is read once. Each serializer judges status and media type by its own ``BodyResponseSerializer/acceptance``.
-    /// Serializers of different types are made alike with ``BodyResponseSerializer/map(_:)``:
+    /// The body is read once. Each serializer judges status and media type by its own
+    /// ``BodyResponseSerializer/acceptance``. Serializers of different types get a common type with
+    /// ``BodyResponseSerializer/map(_:)``:
     ///
     /// ```swift
     /// let serializer = ResponseSerializers.Compound([
@@ -11,20 +12,21 @@ extension ResponseSerializers {
     /// ])
     /// ```
     ///
-    /// If none makes a value, ``CurlewError/causes`` has the error of each. The error on top is
-    /// - the first ``ErrorCode/unacceptableStatus`` whose body could be read, else the first one;
-    /// - else ``ErrorCode/unacceptableContentType``, if that is what all of them say;
-    /// - else ``ErrorCode/decodingFailed`` with the first failure that is about content beneath.
+    /// If none succeeds, ``CurlewError/causes`` has the error of each. The thrown error is
+    /// - the first ``ErrorCode/unacceptableStatus`` whose body could be read, otherwise the first one;
+    /// - otherwise ``ErrorCode/unacceptableContentType``, if all errors have this code;
+    /// - otherwise ``ErrorCode/decodingFailed`` with the first failure that concerns the content as its underlying
+    ///   error.
     public struct Compound<Value: Sendable>: ResponseSerializer, ReportingSerializer {
-        /// The serializers in their order.
+        /// The serializers in order.
         public var serializers: [any BodyResponseSerializer<Value>]
-        /// The most bytes of a body that are read; see ``ResponseAcceptance/bodyLimit``.
+        /// The limit on the size of a body; see ``ResponseAcceptance/bodyLimit``.
         public var bodyLimit: ByteSize?
 
-        /// - Parameter serializers: The serializers in their order.
+        /// - Parameter serializers: The serializers in order.
         public init(_ serializers: [any BodyResponseSerializer<Value>]) { self.serializers = serializers }
 
-        /// The media types that the serializers ask for, one after the other.
+        /// The value of the Accept field: the media types of the serializers, in order.
         public var acceptField: String? {
             var fields: [String] = []
             for field in serializers.compactMap(\.acceptField) where !fields.contains(field) { fields.append(field) }
@@ -52,7 +54,8 @@ extension ResponseSerializers {
             throw CompoundFailure(response: collected, serializers: serializers.map(\.acceptance), causes: causes).error
         }
 
-        /// Reads the body once for all: as much as is wanted of one that is taken, less of one that nobody takes.
+        /// Reads the body once for all serializers: up to `bodyLimit` if any accepts the status, otherwise up to the
+        /// error limit.
         private func collect(_ response: CurlewResponse) async throws -> CurlewResponse.Collected {
             let acceptances = serializers.map(\.acceptance)
             var common = ResponseAcceptance(acceptances.map(\.contentTypes).reduce(.types([])) { $0.union($1) })
@@ -70,7 +73,7 @@ extension ResponseSerializers {
 }
 
 extension BodyResponseSerializer {
-    /// Makes a value of a response whose body was read before.
+    /// Decodes a response whose body was read before.
     fileprivate func serialize(_ collected: CurlewResponse.Collected) async throws -> Output {
         try await serialize(
             CurlewResponse(
@@ -79,7 +82,7 @@ extension BodyResponseSerializer {
     }
 }
 
-/// The error of several serializers, each of which failed.
+/// The error of several serializers that all failed.
 private struct CompoundFailure {
     let response: CurlewResponse.Collected
     let serializers: [ResponseAcceptance]

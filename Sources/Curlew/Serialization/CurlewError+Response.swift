@@ -2,13 +2,13 @@ internal import HTTPTypes
 
 /// The details that a response serializer adds to its errors.
 struct ResponseFailure: Sendable {
-    /// The body, if it was read whole.
+    /// The body, if it was read completely.
     var body: [UInt8]?
-    /// The media types that would have been taken.
+    /// The acceptable media types.
     var acceptable: ResponseAcceptance.ContentTypes?
-    /// The dialect that the body is read by where it is JSON.
+    /// The JSON dialect of the body.
     var json = JSONCoding.standard
-    /// The value that the body of an unacceptable status was read as.
+    /// The decoded body of a response with an unacceptable status.
     var parsed: (any Sendable)?
     /// The failures of several serializers.
     var causes: [CurlewError] = []
@@ -24,31 +24,32 @@ extension CurlewError.Context {
     }
 }
 
-/// The context of a response, as the serializer that failed saw it.
+/// The context of a response that a serializer did not accept.
 extension CurlewError {
-    /// The whole body, if it was not larger than ``ResponseAcceptance/errorBodyLimit``. ``bodyPrefix`` has its beginning in
-    /// any case.
+    /// The complete body, if it was not larger than ``ResponseAcceptance/errorBodyLimit``. ``bodyPrefix`` has its
+    /// beginning in any case.
     public var body: [UInt8]? { context.failure?.body }
 
-    /// The media type that the response had.
+    /// The media type of the response.
     public var receivedContentType: ContentType? {
         response.flatMap { ContentType(contentTypeOf: $0.headerFields) }
     }
 
-    /// The media types that would have been taken.
+    /// The acceptable media types.
     public var acceptableContent: ResponseAcceptance.ContentTypes? { context.failure?.acceptable }
 
-    /// The value that the body of an unacceptable status was read as: a value of the model for failures, if the
-    /// serializer has one (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for
-    /// JSON that the model of success does not fit, a ``JSONValue``. nil if the body could not be read; ``underlying``
-    /// says why.
+    /// The decoded body of a response with an unacceptable status; nil if it is unreadable: then ``underlying`` has the
+    /// reason.
+    ///
+    /// It is a value of the failure model, if the serializer has one (``BodyResponseSerializer/orFailure(_:)``);
+    /// otherwise the serializer's own value. JSON that does not fit the success model is a ``JSONValue``.
     public var parsedBody: (any Sendable)? { context.failure?.parsed }
 
-    /// The failures of the serializers of a ``ResponseSerializers/Compound``, in their order. Empty for other errors.
+    /// The failures of the serializers of a ``ResponseSerializers/Compound``, in order. Empty for other errors.
     public var causes: [CurlewError] { context.failure?.causes ?? [] }
 
-    /// The failure as the response describes it, as a type of your own: ``parsedBody`` if it is of that type, else a value
-    /// decoded from ``body`` if the type is `Decodable` and the body JSON.
+    /// The failure in the response's body as a type of your own. It is ``parsedBody`` if that has the type, otherwise a
+    /// value decoded from ``body`` if the type is `Decodable` and the body JSON.
     ///
     /// ```swift
     /// catch let error as CurlewError {

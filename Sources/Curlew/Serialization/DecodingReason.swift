@@ -1,5 +1,6 @@
 extension DecodingError {
-    /// The place and the reason for a message: `items[3].id: expected Int`. Values of the input are left out, as they may be secret.
+    /// The position and the reason for a message: `items[3].id: expected Int`. Values of the input are omitted, as they
+    /// may be secret.
     var reason: String? {
         switch self {
         case .typeMismatch(let type, let context):
@@ -13,7 +14,8 @@ extension DecodingError {
         }
     }
 
-    /// The kind of the value that was found, if the description is one of Curlew's decoder. Others may quote the value.
+    /// The kind of the value in the input, if Curlew's decoder wrote the description. Other descriptions may quote the
+    /// value.
     private static func found(_ description: String) -> String {
         let kinds = ["an object", "an array", "a string", "a number", "a truth value"]
         let kind = kinds.first { description.utf8.elementsEqual("it is \($0)".utf8) }

@@ -1,7 +1,7 @@
 extension BodyResponseSerializer {
-    /// The same serializer with `transform` applied to its values.
+    /// Returns a serializer that applies `transform` to the values of this one.
     ///
-    /// What `transform` throws is the error beneath ``ErrorCode/decodingFailed``.
+    /// An error of `transform` is the underlying error of ``ErrorCode/decodingFailed``.
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Output) throws -> NewValue
     ) -> ResponseSerializers.Mapped<Self, NewValue> {
@@ -10,7 +10,7 @@ extension BodyResponseSerializer {
 }
 
 extension ResponseSerializers {
-    /// A serializer whose values are made from those of another.
+    /// A serializer that transforms the values of another one.
     public struct Mapped<Base: BodyResponseSerializer, Value: Sendable>: BodyResponseSerializer {
         var base: Base
         let transform: @Sendable (Base.Output) throws -> Value
@@ -36,13 +36,13 @@ extension ResponseSerializers {
 }
 
 extension BodyResponseSerializer {
-    /// The same serializer with another for the bodies of statuses that are not taken.
+    /// Returns a serializer that decodes bodies of unacceptable statuses with another serializer.
     ///
     /// ```swift
     /// let serializer = JSONResponseSerializer<User>().orFailure(JSONResponseSerializer<Problem>())
     /// ```
     ///
-    /// The error is ``ErrorCode/unacceptableStatus`` as ever; ``CurlewError/failure(as:)`` has the value.
+    /// The error is still ``ErrorCode/unacceptableStatus``; ``CurlewError/failure(as:)`` has the value.
     public func orFailure<Failure: BodyResponseSerializer>(
         _ failure: Failure
     ) -> ResponseSerializers.OrFailure<Self, Failure> {
@@ -51,7 +51,7 @@ extension BodyResponseSerializer {
 }
 
 extension ResponseSerializers {
-    /// A serializer with another for the bodies of statuses that are not taken.
+    /// A serializer with a second one for the bodies of unacceptable statuses.
     public struct OrFailure<
         Base: BodyResponseSerializer, Failure: BodyResponseSerializer
     >: BodyResponseSerializer {

@@ -1,8 +1,9 @@
-/// A link that puts parameters into a request: it takes a ``ParameterizedRequest`` and passes a ``CurlewRequest`` on.
+/// A link that writes parameters into a request: its input is a ``ParameterizedRequest``, and it passes a
+/// ``CurlewRequest`` on.
 ///
-/// A conforming type says in ``serialize(_:)`` what becomes of the parameters. It is a value, given to a session as its
-/// default or to one call, and shared by any number of tasks. One that has to wait for something implements
-/// ``CurlewMiddleware/intercept(_:next:)`` as well, which ``HTTPSession`` calls.
+/// A conforming type implements ``serialize(_:)``. It is a value, given to a session as its default or to a single
+/// call, and shared by any number of tasks. A serializer that has to wait also implements
+/// ``CurlewMiddleware/intercept(_:next:)``, which ``HTTPSession`` calls.
 ///
 /// ```swift
 /// let serializer = JSONRequestSerializer()
@@ -11,28 +12,28 @@
 public protocol RequestSerializer: CurlewMiddleware
 where Input == ParameterizedRequest, NextInput == CurlewRequest, Output == CurlewResponse, NextOutput == CurlewResponse
 {
-    /// The request with its parameters in it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` if the parameters cannot be written, or whatever the
-    ///   serializer's own closures throw. Nothing is sent then.
+    /// The request with the parameters.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` if the parameters cannot be written, or an error of
+    ///   the serializer's own closures. Then no request is sent.
     func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest
 }
 
 extension RequestSerializer {
-    /// Serializes, then calls on.
+    /// Serializes the parameters, then calls the rest of the chain.
     public func intercept(_ call: ParameterizedRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
         try await next(serialize(call))
     }
 
-    /// The request with a tree of parameters in it; nil stands for no parameters.
+    /// The request with a tree of parameters; nil means no parameters.
     public func serialize(
         _ parameters: ParameterValue?, into request: CurlewRequest, placement: RequestParameters.Placement = .automatic
     ) throws -> CurlewRequest {
         try serialize(ParameterizedRequest(request, parameters: RequestParameters(parameters), placement: placement))
     }
 
-    /// The request with a value's parameters in it; nil stands for no parameters.
+    /// The request with the parameters of a value; nil means no parameters.
     public func serialize(
         _ parameters: (some Encodable & Sendable)?, into request: CurlewRequest,
         placement: RequestParameters.Placement = .automatic
@@ -40,13 +41,13 @@ extension RequestSerializer {
         try serialize(ParameterizedRequest(request, parameters: RequestParameters(parameters), placement: placement))
     }
 
-    /// The serializer as a link of a chain that brings something else than a ``CurlewResponse``.
+    /// The serializer as a link of a chain whose result is not a ``CurlewResponse``.
     public func bringing<Value: Sendable>(_ type: Value.Type) -> RequestSerialization<Self, Value> {
         RequestSerialization(serializer: self)
     }
 }
 
-/// A request serializer in a chain that brings any kind of value; see ``RequestSerializer/bringing(_:)``.
+/// A request serializer in a chain with any type of result; see ``RequestSerializer/bringing(_:)``.
 public struct RequestSerialization<Serializer: RequestSerializer, Value: Sendable>: CurlewMiddleware {
     let serializer: Serializer
 
@@ -55,13 +56,13 @@ public struct RequestSerialization<Serializer: RequestSerializer, Value: Sendabl
     }
 }
 
-/// A request whose parameters are still to be put into it: what a ``RequestSerializer`` takes.
+/// A request with separate parameters: the input of a ``RequestSerializer``.
 public struct ParameterizedRequest: Sendable {
-    /// The request. Fields that it has are not replaced by a serializer.
+    /// The request. A serializer does not replace its fields.
     public var request: CurlewRequest
     /// The parameters.
     public var parameters: RequestParameters
-    /// The place that they go to.
+    /// The place of the parameters in the request.
     public var placement: RequestParameters.Placement
 
     public init(
@@ -74,17 +75,17 @@ public struct ParameterizedRequest: Sendable {
 }
 
 extension RequestParameters {
-    /// The place that the parameters of a call go to.
+    /// The place of a call's parameters in the request.
     public struct Placement: Sendable, Hashable {
         enum Kind { case automatic, query, body }
 
         let kind: Kind
 
-        /// The place by the method: ``HTTPRequestSerializer/methodsWithQuery`` have them in the query, others in the body.
+        /// The place by the method: the query for ``HTTPRequestSerializer/methodsWithQuery``, the body for others.
         public static let automatic = RequestParameters.Placement(kind: .automatic)
-        /// In the query of the URI, whatever the method.
+        /// The query of the URI, whatever the method.
         public static let query = RequestParameters.Placement(kind: .query)
-        /// In the body, whatever the method: a `DELETE` with a body, for instance.
+        /// The body, whatever the method: for example a `DELETE` with a body.
         public static let body = RequestParameters.Placement(kind: .body)
     }
 }

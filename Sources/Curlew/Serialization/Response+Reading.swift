@@ -1,7 +1,7 @@
 public import FoundationEssentials
 internal import HTTPTypes
 
-/// What a session gives its responses to know: one object, as responses are copied.
+/// The settings of a session for its responses, in one object, as responses are copied.
 final class ResponseDefaults: Sendable {
     let collectLimit: ByteSize
     let json: JSONCoding
@@ -15,23 +15,23 @@ final class ResponseDefaults: Sendable {
 extension CurlewResponse {
     private var known: ResponseDefaults? { defaults as? ResponseDefaults }
 
-    /// The most that serializers without a bound of their own collect of the body.
+    /// The limit on the body for serializers without a limit of their own.
     var collectLimit: ByteSize { known?.collectLimit ?? Limits().collectedBody }
 
-    /// The JSON dialect of the session that brought the response.
+    /// The JSON dialect of the response's session.
     var jsonCoding: JSONCoding { known?.json ?? .standard }
 }
 
-/// Reading a response. The status must be 2xx, unless `anyStatus` is true. All but ``discard()`` read at most
-/// ``CurlewResponse/Limits/collectedBody`` of the session unless they have a bound; the body can be read once.
+/// Reading a response. The status must be 2xx, unless `anyStatus` is true. All methods but ``discard()`` read at most
+/// ``CurlewResponse/Limits/collectedBody`` of the session, unless they have a limit; the body can be read once.
 extension CurlewResponse {
-    /// The response, if its status is among those expected.
+    /// Returns the response if its status is expected.
     ///
     /// ```swift
     /// let report = try await response.checked().json(as: Report.self)
     /// ```
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus`` for another status, with its body and what it says
-    ///   (``CurlewError/failure(as:)``).
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus`` for another status, with its body and the
+    ///   decoded failure (``CurlewError/failure(as:)``).
     public func checked(_ statuses: ResponseAcceptance.Statuses = .successful) async throws -> CurlewResponse {
         do {
             guard !statuses.contains(status) else { return self }
@@ -44,18 +44,18 @@ extension CurlewResponse {
         }
     }
 
-    /// The body decoded from JSON by the dialect of the session, whatever media type the response has.
+    /// The body decoded from JSON in the session's dialect, whatever the media type of the response.
     ///
     /// ```swift
     /// let problem = try await response.json(as: Problem.self, anyStatus: true)
     /// ```
     /// - Parameters:
     ///   - type: The type of the value.
-    ///   - anyStatus: True if the status does not matter; by default it must be 2xx.
-    ///   - limit: The most bytes of the body; nil is the limit of the session.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, as ``checked(_:)`` does; ``ErrorCode/decodingFailed``, or
-    ///   ``ErrorCode/unacceptableContentType`` where the media type was not JSON; ``ErrorCode/emptyBody``;
-    ///   ``ErrorCode/responseTooLarge``; an error that broke the body off.
+    ///   - anyStatus: True accepts any status; by default it must be 2xx.
+    ///   - limit: The limit on the body's size; nil selects the session's limit.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, as ``checked(_:)`` does;
+    ///   ``ErrorCode/decodingFailed``, or ``ErrorCode/unacceptableContentType`` if the media type was not JSON;
+    ///   ``ErrorCode/emptyBody``; ``ErrorCode/responseTooLarge``; the error of an interrupted transfer.
     public func json<Value: Decodable & Sendable>(
         as type: Value.Type = Value.self, anyStatus: Bool = false, upTo limit: ByteSize? = nil
     ) async throws -> Value {
@@ -64,12 +64,12 @@ extension CurlewResponse {
                 .model(type, statuses: anyStatus ? .any : .successful, bodyLimit: limit))
     }
 
-    /// The body as text in the charset of its Content-Type, else in UTF-8.
+    /// The body as text in the charset of its Content-Type; UTF-8 by default.
     /// - Parameters:
-    ///   - anyStatus: True if the status does not matter; by default it must be 2xx.
-    ///   - limit: The most bytes of the body; nil is the limit of the session.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``; ``ErrorCode/decodingFailed`` for bytes that are not valid in the
-    ///   charset; ``ErrorCode/responseTooLarge``; an error that broke the body off.
+    ///   - anyStatus: True accepts any status; by default it must be 2xx.
+    ///   - limit: The limit on the body's size; nil selects the session's limit.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``; ``ErrorCode/decodingFailed`` for bytes that are
+    ///   invalid in the charset; ``ErrorCode/responseTooLarge``; the error of an interrupted transfer.
     public func text(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> String {
         var serializer = ResponseSerializers.Text()
         if anyStatus { serializer.acceptance.statuses = .any }
@@ -79,9 +79,10 @@ extension CurlewResponse {
 
     /// The bytes of the body.
     /// - Parameters:
-    ///   - anyStatus: True if the status does not matter; by default it must be 2xx.
-    ///   - limit: The most bytes of the body; nil is the limit of the session.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, ``ErrorCode/responseTooLarge``; an error that broke the body off.
+    ///   - anyStatus: True accepts any status; by default it must be 2xx.
+    ///   - limit: The limit on the body's size; nil selects the session's limit.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus``, ``ErrorCode/responseTooLarge``; the error of an
+    ///   interrupted transfer.
     public func bytes(anyStatus: Bool = false, upTo limit: ByteSize? = nil) async throws -> [UInt8] {
         var serializer = ResponseSerializers.Bytes()
         if anyStatus { serializer.acceptance.statuses = .any }

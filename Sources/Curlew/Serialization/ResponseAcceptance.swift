@@ -1,40 +1,42 @@
 public import HTTPTypes
 
-/// The responses that a serializer takes, and how much of them it reads.
+/// The responses that a serializer accepts, and the limits on their bodies.
 ///
 /// These are the rules of AFNetworking's serializers without their gaps:
-/// - The status must be among ``statuses``; else ``ErrorCode/unacceptableStatus``.
-/// - A response that has a body must have a media type among ``contentTypes``; else ``ErrorCode/unacceptableContentType``.
-///   No Content-Type is not a match. Without a body the type does not matter.
-/// - If both fail, the status is the error and the type the error beneath it. So a 502 with a page of HTML is a 502.
+/// - The status must be among ``statuses``; otherwise the error is ``ErrorCode/unacceptableStatus``.
+/// - A response with a body must have a media type among ``contentTypes``; otherwise the error is
+///   ``ErrorCode/unacceptableContentType``. A missing Content-Type does not match. Without a body the type does not
+///   matter.
+/// - If both fail, the status is the error, and the type its underlying error. So a 502 with an HTML page is reported
+///   as a 502.
 public struct ResponseAcceptance: Sendable, Hashable {
-    /// The statuses that are taken. 200 to 299 by default.
+    /// The acceptable statuses. 200 to 299 by default.
     public var statuses = ResponseAcceptance.Statuses.successful
-    /// The media types that are taken.
+    /// The acceptable media types.
     public var contentTypes: ResponseAcceptance.ContentTypes
-    /// The most bytes of a body that are read. nil, the default, takes ``CurlewResponse/Limits/collectedBody`` of the session, or
-    /// 64 MiB for a response of no session. A larger body is ``ErrorCode/responseTooLarge``.
+    /// The limit on the size of an accepted body; a larger one is ``ErrorCode/responseTooLarge``. nil, the default,
+    /// selects ``CurlewResponse/Limits/collectedBody`` of the session, or 64 MiB for a response without a session.
     public var bodyLimit: ByteSize?
-    /// The most bytes of a body that are read, and kept in the error, when a response is not taken. 1 MiB by default. A
-    /// larger body leaves its beginning in ``CurlewError/bodyPrefix`` and is not parsed.
+    /// The limit on the size of the body of a response that is not accepted; it is kept in the error. 1 MiB by default.
+    /// Of a larger body only the beginning is kept, in ``CurlewError/bodyPrefix``, and it is not parsed.
     public var errorBodyLimit: ByteSize = .mebibytes(1)
 
-    /// Takes 200 to 299 with these media types.
+    /// Accepts 200 to 299 with these media types.
     public init(_ contentTypes: ResponseAcceptance.ContentTypes) { self.contentTypes = contentTypes }
 }
 
 extension ResponseAcceptance {
     /// The verdict on a response.
     enum Verdict {
-        /// A response that is taken; its body is still to be read.
+        /// The response is accepted; its body is still unread.
         case accepted
-        /// A response that is taken because there is no body whose type would matter.
+        /// The response is accepted because it has no body, so that its type does not matter.
         case acceptedEmpty(CurlewResponse.Collected)
         case refused(RejectedResponse)
     }
 
-    /// Judges a response. The body is read only if the head is not enough.
-    /// - Parameter failureContent: The media types taken when the status is not.
+    /// Judges a response. The body is read only if the head is not sufficient.
+    /// - Parameter failureContent: The acceptable media types for an unacceptable status.
     func judge(_ response: CurlewResponse, failureContent: ResponseAcceptance.ContentTypes? = nil) async throws
         -> Verdict
     {
@@ -43,7 +45,7 @@ extension ResponseAcceptance {
         let isTypeAccepted = content.accepts(response.mediaType)
         if isStatusAccepted, isTypeAccepted { return .accepted }
         let (bytes, readError) = await response.body.gather(upTo: errorBodyLimit)
-        // A caller who is gone wants to hear of nothing else.
+        // A cancelled caller gets the cancellation and no other error.
         if let readError, CurlewError.isCancellation(readError) { throw readError }
         var collected = CurlewResponse.Collected(
             head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
@@ -58,7 +60,7 @@ extension ResponseAcceptance {
                 content: isTypeAccepted || bytes.isEmpty ? nil : content, acceptable: content, readError: readError))
     }
 
-    /// Reads the body of a response that is taken.
+    /// Reads the body of an accepted response.
     func collect(_ response: CurlewResponse) async throws -> CurlewResponse.Collected {
         do {
             let bytes = try await response.body.collect(upTo: bodyLimit ?? response.collectLimit)
@@ -73,14 +75,14 @@ extension ResponseAcceptance {
         }
     }
 
-    /// The error for a body that was taken and cannot be decoded.
+    /// The error for an accepted body that cannot be decoded.
     func decodingError(_ error: any Error, _ response: CurlewResponse.Collected, format: String) -> CurlewError {
         var context = CurlewError.Context(response, acceptable: contentTypes)
         if response.body.count <= errorBodyLimit.bytes { context.failure?.body = response.body }
         if let error = error as? CurlewError, error.code == .emptyBody || error.code == .unsupported {
             return error.adding(context)
         }
-        // A caller's closure that looks whether its task is cancelled.
+        // A closure of the caller may throw a cancellation of its own task.
         if Task.isCancelled, CurlewError.isCancellation(error) {
             return CurlewError(error as? CancellationError ?? CancellationError(), context: context)
         }
@@ -90,7 +92,7 @@ extension ResponseAcceptance {
         guard format == JSONFormat.name, !ResponseAcceptance.ContentTypes.json.accepts(response.mediaType) else {
             return failure
         }
-        // What was decoded whatever its type: that it is of another is likely the reason.
+        // The body was decoded whatever its type; another type is the likely reason.
         let type =
             response.mediaType.map { "the content type is \($0.essence.prefix(100))" } ?? "there is no content type"
         return CurlewError(
@@ -110,7 +112,7 @@ extension CurlewError.Context {
 }
 
 extension ResponseAcceptance {
-    /// The statuses that count as success.
+    /// The acceptable statuses.
     public struct Statuses: Sendable, Hashable {
         /// The codes, as ranges.
         public let ranges: [ClosedRange<Int>]
@@ -120,17 +122,17 @@ extension ResponseAcceptance {
             ResponseAcceptance.Statuses(ranges: ranges)
         }
 
-        /// The codes within one of the ranges: for a list that is made while the program runs.
+        /// The codes within one of the ranges, for a list that is computed at run time.
         public static func ranges(_ ranges: [ClosedRange<Int>]) -> ResponseAcceptance.Statuses {
             ResponseAcceptance.Statuses(ranges: ranges)
         }
 
-        /// These codes.
+        /// The given codes.
         public static func codes(_ codes: Int...) -> ResponseAcceptance.Statuses {
             ResponseAcceptance.Statuses(ranges: codes.map { $0...$0 })
         }
 
-        /// 200 to 299.
+        /// The codes 200 to 299.
         public static let successful = ResponseAcceptance.Statuses(ranges: [200...299])
         /// 204 (No Content) and 205 (Reset Content), which have no body.
         public static let withoutContent = ResponseAcceptance.Statuses(ranges: [204...205])
@@ -151,14 +153,14 @@ extension ResponseAcceptance {
 }
 
 extension ResponseAcceptance {
-    /// The media types that a serializer takes.
+    /// The media types that a serializer accepts.
     ///
-    /// A list of ranges as ``ContentType/matches(_:)`` reads them, or anything.
+    /// They are a list of ranges as ``ContentType/matches(_:)`` reads them, or any type.
     public struct ContentTypes: Sendable, Hashable {
-        /// The ranges; nil if anything is taken.
+        /// The ranges; nil accepts any type.
         public let ranges: [ContentType]?
 
-        /// Anything, also a response without a Content-Type.
+        /// Any type, even a response without a Content-Type.
         public static let any = ResponseAcceptance.ContentTypes(ranges: nil)
 
         /// The types within one of the ranges.
@@ -171,13 +173,13 @@ extension ResponseAcceptance {
             ResponseAcceptance.ContentTypes(ranges: ranges)
         }
 
-        /// The media types that either of the two takes.
+        /// The media types that either of the two accepts.
         public func union(_ other: ResponseAcceptance.ContentTypes) -> ResponseAcceptance.ContentTypes {
             guard let ranges, let others = other.ranges else { return .any }
             return ResponseAcceptance.ContentTypes(ranges: ranges + others.filter { !ranges.contains($0) })
         }
 
-        /// True if a type is taken. No type at all is taken only by ``any``.
+        /// True if a type is accepted. A missing type is accepted only by ``any``.
         public func accepts(_ type: ContentType?) -> Bool {
             guard let ranges else { return true }
             guard let type else { return false }
@@ -186,22 +188,22 @@ extension ResponseAcceptance {
     }
 }
 
-/// A response that is not acceptable, with what was read of its body.
+/// A response that is not acceptable, with the part of its body that was read.
 struct RejectedResponse {
     let response: CurlewResponse.Collected
-    /// The statuses that are taken, if its own is not among them.
+    /// The acceptable statuses, if the response's is not among them.
     let statuses: ResponseAcceptance.Statuses?
-    /// The media types that are taken, if its own is not among them.
+    /// The acceptable media types, if the response's is not among them.
     let content: ResponseAcceptance.ContentTypes?
-    /// The media types that would have been taken.
+    /// The acceptable media types.
     let acceptable: ResponseAcceptance.ContentTypes
-    /// The error that kept the body from being read whole.
+    /// The error that interrupted the reading of the body.
     let readError: (any Error)?
 
-    /// True if it would help to know what the body says.
+    /// True if the body may describe the failure.
     var isWorthParsing: Bool { content == nil && readError == nil && !response.body.isEmpty }
 
-    /// The error, with what the body was read as.
+    /// The error, with the decoded body.
     func error(parsed: Result<any Sendable, any Error>? = nil) -> CurlewError {
         var context = CurlewError.Context(response, acceptable: acceptable)
         if readError == nil { context.failure?.body = response.body }
@@ -220,7 +222,7 @@ struct RejectedResponse {
 
     private func contentError(_ context: CurlewError.Context) -> CurlewError {
         let names = (acceptable.ranges ?? []).map(\.essence).joined(separator: ", ")
-        // The essence is made of token bytes; parameters, which could hold anything, stay out of logs.
+        // The essence consists of token bytes; parameters may contain any bytes, so they are not logged.
         let received = response.mediaType.map { "the content type is \($0.essence.prefix(100))" }
         return CurlewError(
             .unacceptableContentType, "\(received ?? "there is no usable content type"), not one of \(names)",

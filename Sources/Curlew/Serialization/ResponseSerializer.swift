@@ -1,27 +1,28 @@
 internal import HTTPTypes
 
-/// A link that receives a response and hands a value back.
+/// A link that turns a response into a value.
 ///
-/// It stands in a chain like any other link, or is asked by itself:
+/// It works in a chain like any other link, or alone:
 ///
 /// ```swift
 /// let user = try await JSONResponseSerializer<User>().serialize(response)
 /// ```
 ///
-/// Most read the whole body and conform to ``BodyResponseSerializer``, which brings ``serialize(_:)`` along.
+/// Most serializers read the complete body and conform to ``BodyResponseSerializer``, which implements
+/// ``serialize(_:)``.
 public protocol ResponseSerializer<Output>: CurlewMiddleware
 where Input == CurlewRequest, NextInput == CurlewRequest, NextOutput == CurlewResponse {
-    // Said again with their types, without which the compiler does not find them.
+    // Repeated with their types: otherwise the compiler does not infer them.
     associatedtype Input = CurlewRequest
     associatedtype NextInput = CurlewRequest
     associatedtype NextOutput = CurlewResponse
-    /// The value.
+    /// The type of the value.
     associatedtype Output
 
-    /// The value for the Accept field of a request that has none. nil, the default, leaves the request alone.
+    /// The value for the Accept field of a request without one. nil, the default, adds none.
     var acceptField: String? { get }
 
-    /// Turns a response into a value, or says why that cannot be done.
+    /// Turns a response into a value.
     /// - Throws: ``CurlewError``.
     func serialize(_ response: CurlewResponse) async throws -> Output
 }
@@ -43,7 +44,7 @@ extension ResponseSerializer {
         }
     }
 
-    /// Reports what `body` makes of a response; it puts the bytes that it reads into its argument.
+    /// Reports the result of `body` for a response; `body` stores the bytes that it reads in its argument.
     func reporting(
         on response: CurlewResponse, _ body: (inout [UInt8]) async throws -> Output
     ) async throws -> Output {
@@ -58,7 +59,8 @@ extension ResponseSerializer {
         }
     }
 
-    /// The request with ``acceptField``, if it asks for nothing itself. What goes into a file is asked for without content codings.
+    /// The request with ``acceptField``, unless it has an Accept field. A request for a file asks for no content
+    /// coding.
     func accepting(_ request: CurlewRequest) -> CurlewRequest {
         if Self.self == ResponseSerializers.File.self { return ResponseSerializers.File.asking(request) }
         guard let acceptField, request.fields[.accept] == nil else { return request }
@@ -68,14 +70,14 @@ extension ResponseSerializer {
     }
 }
 
-/// A response serializer that reports by itself what it did, or has nothing to report.
+/// A response serializer that reports its work itself, or has none to report.
 protocol ReportingSerializer {}
 
 extension CurlewResponse {
-    /// True if anybody listens to what a serializer makes of the response.
+    /// True if the results of serializers have a listener.
     var isObserved: Bool { exchange?.isObserved ?? false }
 
-    /// Reports what a serializer made of the response; see ``SessionEvent/Kind/serialized``.
+    /// Reports the result of a serializer; see ``SessionEvent/Kind/serialized``.
     fileprivate func report(by serializer: Any.Type, body: [UInt8], _ result: Result<any Sendable, any Error>) {
         guard let exchange, exchange.isObserved else { return }
         exchange.report(.serialized(by: "\(serializer)", head: head, body: body, result))
@@ -83,9 +85,9 @@ extension CurlewResponse {
 }
 
 extension ResponseSerializers {
-    /// Hands the response over as it came: any status, any media type, its body still a stream.
+    /// Returns the response unchanged: any status, any media type, its body still a stream.
     ///
-    /// A call without `as:` brings it.
+    /// It is the serializer of a call without `as:`.
     public struct Raw: ResponseSerializer, ReportingSerializer {
         public init() {}
 
@@ -94,6 +96,6 @@ extension ResponseSerializers {
 }
 
 extension ResponseSerializer where Self == ResponseSerializers.Raw {
-    /// The response as it came.
+    /// The unchanged response.
     public static var raw: ResponseSerializers.Raw { ResponseSerializers.Raw() }
 }

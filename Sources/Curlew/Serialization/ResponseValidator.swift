@@ -1,6 +1,6 @@
-/// A link that lets a response through only if its status and media type are acceptable.
+/// A link that returns a response only if its status and media type are acceptable.
 ///
-/// The body stays a stream. It is read only when the response is not taken, so that the error can hold it.
+/// The body stays a stream. It is read only if the response is not accepted, so that the error can contain it.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -8,10 +8,10 @@
 /// }
 /// ```
 public struct ResponseValidator: CurlewMiddleware {
-    /// The responses that are taken.
+    /// The accepted responses.
     public var acceptance: ResponseAcceptance
 
-    /// Takes 200 to 299 with any media type by default.
+    /// Accepts 200 to 299 with any media type by default.
     public init(
         statuses: ResponseAcceptance.Statuses = .successful, contentTypes: ResponseAcceptance.ContentTypes = .any
     ) {
@@ -30,7 +30,7 @@ public struct ResponseValidator: CurlewMiddleware {
         }
     }
 
-    /// The response, if it is acceptable.
+    /// Returns the response, if it is acceptable.
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus`` or ``ErrorCode/unacceptableContentType``.
     public func validate(_ response: CurlewResponse) async throws -> CurlewResponse {
         switch try await acceptance.judge(response) {

@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
 extension ChainBuilder {
-    /// Links that bring a response, with a serializer at their end that makes a value of it.
+    /// Links that return a response, followed by a serializer that turns it into a value.
     ///
-    /// The builder makes it where a response serializer is written after links that take a response back. They still do; the
-    /// value goes to the caller alone.
+    /// The builder creates it if a response serializer follows links that expect a response. These links still get the
+    /// response; only the caller gets the value.
     public struct Serialized<Links: CurlewMiddleware, Serializer: ResponseSerializer>: CurlewMiddleware
     where Links.Output == CurlewResponse, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
         let links: Links
@@ -13,7 +13,7 @@ extension ChainBuilder {
         public func intercept(
             _ input: Links.Input, next: Next<CurlewRequest, CurlewResponse>
         ) async throws -> Serializer.Output {
-            // The links may ask more than once, and at the same time.
+            // The links may call the rest more than once, also concurrently.
             let method = Guarded<HTTPRequest.Method?>(nil)
             let response = try await links.intercept(input) { request in
                 method.withLock { $0 = request.method }
@@ -32,7 +32,7 @@ extension ChainBuilder {
 }
 
 extension ChainBuilder {
-    // Where the general rule fits too, it is the one to use.
+    // If the general rule fits too, it is preferred.
     @_disfavoredOverload
     public static func buildPartialBlock<Links: CurlewMiddleware, Serializer: ResponseSerializer>(
         accumulated: Links, next: Serializer

@@ -1,16 +1,16 @@
 public import FoundationEssentials
 internal import HTTPTypes
 
-/// The serializers that have short names: `.bytes`, `.data`, `.nothing`, `.file(…)`, `.raw`, `.text`, `.valueAndResponse(…)`, and those that
-/// other serializers are made of.
+/// The serializers with short names: `.bytes`, `.data`, `.nothing`, `.file(…)`, `.raw`, `.text`,
+/// `.valueAndResponse(…)`, and the building blocks of other serializers.
 ///
-/// ``JSONResponseSerializer`` and ``PropertyListResponseSerializer`` have many settings, and stand by themselves.
+/// ``JSONResponseSerializer`` and ``PropertyListResponseSerializer`` have many settings, and are separate types.
 public enum ResponseSerializers {}
 
 extension ResponseSerializers {
-    /// Hands the body's bytes over as they came.
+    /// Returns the bytes of the body unchanged.
     ///
-    /// It takes any media type, an empty body too.
+    /// It accepts any media type, and also an empty body.
     public struct Bytes: BodyResponseSerializer {
         public var acceptance = ResponseAcceptance(.any)
 
@@ -23,9 +23,9 @@ extension ResponseSerializers {
 }
 
 extension ResponseSerializers {
-    /// Hands the body's bytes over as Foundation's `Data`.
+    /// Returns the bytes of the body as Foundation's `Data`.
     ///
-    /// It takes any media type, an empty body too.
+    /// It accepts any media type, and also an empty body.
     public struct FoundationData: BodyResponseSerializer {
         public var acceptance = ResponseAcceptance(.any)
 
@@ -38,11 +38,12 @@ extension ResponseSerializers {
 }
 
 extension ResponseSerializers {
-    /// Checks the status and wants nothing of the body, of whatever type it is.
+    /// Checks the status and ignores the body, whatever its type.
     ///
-    /// The body is read within bounds, so that the connection can serve the next request; beyond them it is dropped.
+    /// The body is read up to a limit, so that the connection can serve the next request; beyond the limit it is
+    /// dropped.
     public struct Nothing: ResponseSerializer {
-        /// The statuses that are taken, and how much of the body of any other is kept in the error.
+        /// The accepted statuses, and the limit on the body that an error keeps.
         public var acceptance = ResponseAcceptance(.any)
 
         public init() {}
@@ -55,16 +56,16 @@ extension ResponseSerializers {
 }
 
 extension ResponseSerializers {
-    /// Makes a value of a response and hands both over: for fields such as Link, ETag and limits.
+    /// Returns a value together with its response, for fields such as Link, ETag and rate limits.
     public struct ValueAndResponse<Base: BodyResponseSerializer>: ResponseSerializer, ReportingSerializer {
-        /// The serializer that makes the value.
+        /// The serializer that creates the value.
         public var base: Base
 
         public init(_ base: Base) { self.base = base }
 
         public var acceptField: String? { base.acceptField }
 
-        /// The value and the response. The response's body is what was read of it, and can be read again.
+        /// The value and the response. The response's body contains the bytes that were read, and can be read again.
         public func serialize(_ response: CurlewResponse) async throws -> (value: Base.Output, response: CurlewResponse)
         {
             guard base.acceptance.statuses.contains(response.status) else {
@@ -79,12 +80,12 @@ extension ResponseSerializers {
 }
 
 extension ResponseSerializers {
-    /// Writes the body into a file; see ``CurlewResponse/save(to:integrity:)``.
+    /// Writes the body to a file; see ``CurlewResponse/save(to:integrity:)``.
     ///
-    /// Its requests ask for `identity`, unless they have an Accept-Encoding of their own, and a content coding that comes all the same stays in the
-    /// file. ``RequestOptions/decodesContent`` set to true undoes it.
+    /// Its requests ask for `identity`, unless they have their own Accept-Encoding. A content coding that the server
+    /// applies nevertheless stays in the file, unless ``RequestOptions/decodesContent`` is true.
     public struct File: ResponseSerializer {
-        /// The place of the file.
+        /// The destination of the file.
         public var destination: Destination
         /// The properties that the file must have.
         public var integrity: IntegrityRequirement
@@ -98,7 +99,7 @@ extension ResponseSerializers {
             try await response.save(to: destination, integrity: integrity)
         }
 
-        /// The request for a body that goes into a file as it comes.
+        /// The request for a body that is written to a file unchanged.
         static func asking(_ request: CurlewRequest) -> CurlewRequest {
             guard request.options.decodesContent != true else { return request }
             var request = request
@@ -120,12 +121,12 @@ extension ResponseSerializer where Self == ResponseSerializers.FoundationData {
 }
 
 extension ResponseSerializer where Self == ResponseSerializers.Nothing {
-    /// Nothing: the status is checked, the body read and forgotten.
+    /// No value: the status is checked, and the body is read and discarded.
     public static var nothing: ResponseSerializers.Nothing { ResponseSerializers.Nothing() }
 }
 
 extension ResponseSerializer where Self == ResponseSerializers.File {
-    /// A file with the body in it.
+    /// A file with the body.
     public static func file(_ destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement())
         -> Self
     {
@@ -134,14 +135,14 @@ extension ResponseSerializer where Self == ResponseSerializers.File {
 }
 
 extension ResponseSerializer {
-    /// A value decoded from JSON, as `as:` with a type brings it, and the response.
+    /// A value decoded from JSON, as with `as:` and a type, and the response.
     public static func valueAndResponse<Model: Decodable & Sendable>(
         _ type: Model.Type
     ) -> Self where Self == ResponseSerializers.ValueAndResponse<JSONResponseSerializer<Model>> {
         ResponseSerializers.ValueAndResponse(.model(type))
     }
 
-    /// The value that another serializer makes, and the response.
+    /// The value of another serializer, and the response.
     public static func valueAndResponse<Base: BodyResponseSerializer>(
         _ serializer: Base
     ) -> Self where Self == ResponseSerializers.ValueAndResponse<Base> {

@@ -15,8 +15,8 @@ extension RequestParameters {
         let kind: Kind
         let placement: Placement
 
-        /// What the session's ``HTTPSession/requestSerializer`` does: as AFNetworking, a query for GET, HEAD and DELETE, a form
-        /// in the body for others.
+        /// The rule of the session's ``HTTPSession/requestSerializer``. The default one does as AFNetworking: a query
+        /// for GET, HEAD and DELETE, a form in the body for other methods.
         public static let automatic = Encoding(kind: .automatic, placement: .automatic)
         /// A query, whatever the method.
         public static let query = Encoding(kind: .pairs, placement: .query)
@@ -27,13 +27,13 @@ extension RequestParameters {
         /// A property list in the body; a query for GET, HEAD and DELETE.
         public static let propertyList = Encoding(kind: .propertyList, placement: .automatic)
 
-        /// Parts of a form (`multipart/form-data`), before those that it has; written in the style of the session's serializer.
-        /// With ``RequestParameters/Placement/query`` they go into the query beside the form.
+        /// Parts of a form (`multipart/form-data`). The parameters precede them as parts, in the style of the session's
+        /// serializer. With ``RequestParameters/Placement/query`` the parameters go into the query instead.
         public static func multipart(_ form: MultipartFormData, placement: Placement = .automatic) -> Encoding {
             Encoding(kind: .multipart(form), placement: placement)
         }
 
-        /// What a serializer of any kind does.
+        /// The rule of a serializer of any kind.
         public static func serializer(
             _ serializer: some RequestSerializer, placement: Placement = .automatic
         ) -> Encoding {
@@ -46,7 +46,7 @@ extension RequestParameters {
     }
 }
 
-/// The content of a call: that of its body, parameters that a serializer puts into the request, and its query.
+/// The content of a call: its body, the parameters that a serializer puts into the request, and its query.
 struct CallContent: Sendable {
     var content = CurlewRequest.Content.none
     var parameters = RequestParameters.none
@@ -77,7 +77,7 @@ struct CallContent: Sendable {
     }
 }
 
-/// The arguments of a call that say how it is carried.
+/// The arguments of a call that control its transfer.
 struct CallSettings {
     var fields: HTTPFields
     var credential: Credential?
@@ -93,9 +93,9 @@ struct CallSettings {
 }
 
 extension HTTPSession {
-    /// Sends what a verb was given, and waits for the head of the response.
+    /// Sends the request of a verb, and waits for the head of the response.
     ///
-    /// Not inlined: each verb would have all of this in its frame, which is kept as long as the call waits.
+    /// The function is not inlined: otherwise each verb would keep these locals in its frame while the call waits.
     @inline(never)
     func call(
         _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ settings: CallSettings
@@ -103,7 +103,7 @@ extension HTTPSession {
         try await send(request(method, reference, settings), content)
     }
 
-    /// Sends what a verb was given, and makes a value of the response.
+    /// Sends the request of a verb, and makes a value of the response.
     func call<Serializer: ResponseSerializer>(
         _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, as serializer: Serializer,
         _ settings: CallSettings
@@ -116,7 +116,7 @@ extension HTTPSession {
         }
     }
 
-    private func request(
+    func request(
         _ method: HTTPRequest.Method, _ reference: URIReference, _ settings: CallSettings
     ) throws -> CurlewRequest {
         var request = try request(
@@ -125,7 +125,7 @@ extension HTTPSession {
         return request
     }
 
-    /// The request of a call that has no content.
+    /// The request of a call without content.
     @inline(never)
     func request(
         _ method: HTTPRequest.Method, _ reference: URIReference, fields: HTTPFields, timeout: Duration?,
@@ -150,8 +150,8 @@ extension HTTPSession {
         }
     }
 
-    /// The request that a call with such content would send, the session's default fields included: to be changed, sent later,
-    /// or shown by ``CurlewRequest/curlCommand(maskingSecrets:)``.
+    /// The request that a call with this content would send, including the session's default fields. It can be changed,
+    /// sent later, or printed by ``CurlewRequest/curlCommand(maskingSecrets:)``.
     func makeRequest(
         _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ settings: CallSettings
     ) throws -> CurlewRequest {
@@ -170,8 +170,8 @@ extension HTTPSession {
         }
     }
 
-    /// The request with what is its body, and the parameters that a link is to put into it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for content that such a link cannot put there.
+    /// The request with its body, and the parameters that a link will put into it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for content that a link of parameters cannot add.
     func parameterized(_ request: CurlewRequest, _ content: CallContent) throws -> ParameterizedRequest {
         switch content.content.kind {
         case .multipart, .propertyList:
@@ -184,7 +184,7 @@ extension HTTPSession {
         return try serialization(of: content, in: withBody(of: content, request)).1
     }
 
-    /// The request with the body of its content, unless a serializer makes that.
+    /// The request with the body of its content, unless a serializer makes the body.
     private func withBody(of content: CallContent, _ request: CurlewRequest) throws -> CurlewRequest {
         var request = request
         switch content.content.kind {
@@ -211,18 +211,18 @@ extension HTTPSession {
         }
     }
 
-    /// The serializer of a call's content, and the request that it gets.
+    /// The serializer of a call's content, and the input of the serializer.
     private func serialization(
         of content: CallContent, in request: CurlewRequest
     ) throws -> (any RequestSerializer, ParameterizedRequest) {
         var request = request
-        // As for contents that are bodies, the media type of the content goes before that of the session.
+        // The media type of the content takes precedence over the session's, as for contents that are bodies.
         switch content.content.kind {
         case .form: request.addContentType("application/x-www-form-urlencoded")
         case .propertyList: request.addContentType("application/x-plist")
         case .none, .body, .encoded, .json, .multipart: break
         }
-        // Before the serializer's, which give way to them.
+        // The default fields are added before the serializer runs, which does not replace existing fields.
         addDefaultFields(to: &request)
         if !content.query.isNone {
             request = try pairSerializer.serialize(
@@ -249,7 +249,7 @@ extension HTTPSession {
             )
         case .none, .body, .encoded, .json: break
         }
-        // A query by itself is no content, whatever the serializer of the session makes of none.
+        // A query alone makes no body, even if the session's serializer would make one of empty parameters.
         if content.parameters.isNone, content.encoding.isAutomatic {
             return (pairSerializer, ParameterizedRequest(request, parameters: .none, placement: .query))
         }
@@ -280,7 +280,7 @@ extension HTTPSession {
 }
 
 extension CurlewRequest {
-    /// Gives the body its media type, unless the fields have one.
+    /// Adds the media type of the body, unless the fields have one.
     fileprivate mutating func addContentType(_ type: String) {
         if !fields.contains(.contentType) { fields[.contentType] = type }
     }

@@ -1,18 +1,19 @@
-/// The end of every chain: what acts on a request once all links have seen it. It is the same over a session and over a stub.
+/// The end of every chain: the steps that follow the last link. They are the same over a session and over a stub.
 ///
-/// 1. Secrets: fields with secrets of the session are taken off a request that goes to another origin.
-/// 2. Sharing: a link may have left a ``RequestDispatch``, which joins the request to another, or sends it by itself.
-/// 3. The network: the request may wait until there is one (``RequestOptions/connectivityTimeout``).
-/// 4. Listeners: each attempt is reported to those of its call.
-/// 5. The transport sends it.
+/// 1. Secrets: fields with secrets of the session are removed from a request that goes to another origin.
+/// 2. Sharing: a ``RequestDispatch`` that a link has set joins the request to another one, or sends it alone.
+/// 3. The network: the request may wait until there is a network (``RequestOptions/connectivityTimeout``).
+/// 4. Listeners: each attempt is reported to the listeners of its call.
+/// 5. The transport sends the request.
 final class ChainEnd: Sendable {
     let transport: any Transport
     let session: SessionActor?
     let home: SecretHome
     let connectivity: SessionConnectivity
-    /// The connections that a request without options of its own may go over; nil if these are the usual ones.
+    /// The session's settings of route, proxy, addresses and trust; nil for the default settings, and without a
+    /// session.
     let connectionDefaults: ConnectionDefaults?
-    /// The longest wait for the network, unless a request has its own.
+    /// The longest wait for the network, unless a request has its own limit.
     private let usualWait: Duration?
 
     init(_ transport: any Transport, home: SecretHome) {
@@ -38,11 +39,11 @@ final class ChainEnd: Sendable {
         self.home = home
     }
 
-    /// The same end for a session whose secrets have another home.
+    /// The same end with another secret scope.
     func with(_ home: SecretHome) -> ChainEnd { ChainEnd(self, home: home) }
 
     func send(_ request: CurlewRequest) async throws -> CurlewResponse {
-        // The usual request concerns the transport alone. Each function more would be a frame more for each call.
+        // The usual request skips all steps but the transport. Each further function would add a frame to each call.
         guard concernsTransportAlone(request) else { return try await sendInSteps(request) }
         guard request.reporter == nil, let session else { return try await transfer(request) }
         return try await session.exchange(request).run()
@@ -55,7 +56,7 @@ final class ChainEnd: Sendable {
             || (options.dispatch == nil && options.connectivityTimeout == nil && options.deadline == nil)
     }
 
-    // Not inlined, nor are the functions below: every call would keep room for them in its frame while it waits.
+    // This function and those below are not inlined: every call would keep room for them in its frame while it waits.
     @inline(never)
     private func sendInSteps(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = home.contains(request) ? request : request.withoutForeignSecrets()
@@ -66,7 +67,7 @@ final class ChainEnd: Sendable {
         }
     }
 
-    /// Sends a request, and waits for the network if there is none.
+    /// Sends a request. If there is no network, waits for it.
     @inline(never)
     func connect(_ request: CurlewRequest) async throws -> CurlewResponse {
         guard let limit = request.options.connectivityTimeout ?? usualWait else { return try await transfer(request) }
@@ -84,7 +85,7 @@ final class ChainEnd: Sendable {
         }
     }
 
-    /// Sends a request, and reports it to the listeners of its call.
+    /// Sends a request, and reports the attempt to the listeners of its call.
     @inline(never)
     private func transfer(_ request: CurlewRequest, _ latest: LatestExchange? = nil) async throws -> CurlewResponse {
         var request = request
@@ -118,7 +119,7 @@ extension SessionActor: Transport {
             return try await exchange(request).run()
         }
         var request = request
-        // A transport around the session has reported the attempt.
+        // A transport around the session has already reported the attempt.
         request.reporter = nil
         return try await ChainEnd(self, home: SecretHome()).connect(request)
     }
@@ -139,7 +140,8 @@ struct SecretHome: Sendable {
     var base: CurlewURI?
     var scope = HTTPSession.SecretScope.baseOrigin
 
-    /// True if a request may carry the secrets of the session. What may go to an origin of http may go to the same host by https.
+    /// True if a request may carry the secrets of the session. Secrets of an http origin may also go to the same host
+    /// by https.
     func contains(_ request: CurlewRequest) -> Bool {
         guard let base else { return true }
         if scope.contains(request.uri, base: base) { return true }

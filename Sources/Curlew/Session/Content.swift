@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension CurlewRequest {
-    /// The content of a request, as the verbs take it: one value, whatever its kind.
+    /// The content of a request of any kind, as an argument of the verbs.
     ///
     /// ```swift
     /// try await api.post("orders", .json(order), as: Order.self)
@@ -23,8 +23,8 @@ extension CurlewRequest {
     /// }
     /// ```
     ///
-    /// Each kind but ``body(_:type:)`` sets Content-Type, unless the fields of the call have one; that of ``multipart(parameters:_:)`` always
-    /// has the boundary.
+    /// Each kind except ``body(_:type:)`` sets Content-Type, unless the fields of the call have one. The Content-Type
+    /// of ``multipart(parameters:_:)`` always contains the boundary.
     public struct Content: Sendable {
         enum Kind: Sendable {
             case none
@@ -37,7 +37,7 @@ extension CurlewRequest {
         }
 
         let kind: Kind
-        /// The media type of a body.
+        /// The media type of a body; nil if it is not set or the kind has its own.
         let type: String?
 
         private init(_ kind: Kind, type: String? = nil) {
@@ -45,7 +45,7 @@ extension CurlewRequest {
             self.type = type
         }
 
-        /// The method of a stream that is asked for with such content.
+        /// The default method of a stream that is requested with this content.
         var usualMethod: HTTPRequest.Method { if case .none = kind { .get } else { .post } }
 
         /// No content.
@@ -64,10 +64,11 @@ extension CurlewRequest {
 
         /// A form with parts (`multipart/form-data`).
         /// - Parameters:
-        ///   - parameters: The first parts, in the style of the session's serializer, as AFNetworking's
-        ///     `POST:parameters:constructingBodyWithBlock:` has them.
-        ///   - build: Adds the parts. It runs when the call begins; in streams, when each iterator begins. The verb throws its error: a ``CurlewError`` as it is, another
-        ///     one as ``CurlewError/underlying`` of ``ErrorCode/encodingFailed``.
+        ///   - parameters: The first parts, in the style of the session's serializer, as in AFNetworking's
+        ///     `POST:parameters:constructingBodyWithBlock:`.
+        ///   - build: Adds the parts. It runs when the call begins; in streams, when each iterator begins. The verb
+        ///     throws its error: a ``CurlewError`` unchanged, another error as ``CurlewError/underlying`` of
+        ///     ``ErrorCode/encodingFailed``.
         public static func multipart(
             parameters: RequestParameters = .none,
             _ build: @escaping @Sendable (inout MultipartFormData) throws -> Void
@@ -75,7 +76,7 @@ extension CurlewRequest {
             Content(.multipart(parameters, build))
         }
 
-        /// A form with parts that was made before.
+        /// A form with parts that already exists.
         public static func multipart(_ form: MultipartFormData) -> Content { Content(.multipart(.none) { $0 = form }) }
 
         /// Text as UTF-8.
@@ -88,15 +89,16 @@ extension CurlewRequest {
             Content(.body(.bytes(bytes)), type: type)
         }
 
-        /// A file; see ``CurlewRequest/Body/file(_:offset:length:)``. It must stay as it is until the call is over.
+        /// A file; see ``CurlewRequest/Body/file(_:offset:length:)``. The file must not change before the call has
+        /// ended.
         /// - Parameters:
         ///   - path: The path of the file.
-        ///   - type: The media type; nil is the one that belongs to the extension of the file's name.
+        ///   - type: The media type; nil derives it from the extension of the file's name.
         public static func file(_ path: String, type: String? = nil) -> Content {
             Content(.body(.file(path)), type: type ?? MultipartFormData.contentType(forFileNamed: path))
         }
 
-        /// A stream, made anew for each sending; see `CurlewRequest.Body.stream(length:_:)`.
+        /// A stream that is made again for each attempt; see `CurlewRequest.Body.stream(length:_:)`.
         public static func stream<S: AsyncSequence & Sendable>(
             length: Int64? = nil, type: String = "application/octet-stream",
             _ make: @escaping @Sendable () async throws -> S
@@ -109,7 +111,8 @@ extension CurlewRequest {
             body.isNone ? .none : Content(.body(body), type: type)
         }
 
-        /// Bytes that a closure encodes. It runs when the call begins; the verb throws its error as it does that of ``multipart(parameters:_:)``.
+        /// Bytes that a closure encodes. The closure runs when the call begins; the verb throws its error as for
+        /// ``multipart(parameters:_:)``.
         /// - Parameters:
         ///   - type: The media type, such as `application/msgpack`.
         ///   - encode: Makes the bytes.

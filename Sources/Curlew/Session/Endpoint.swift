@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// One call of an API as a value: what it takes, where it goes, and what it brings. It belongs to no session.
+/// A call of an API as a value: its argument, its request, and its result. An endpoint is independent of any session.
 ///
 /// ```swift
 /// let getUser = Endpoint(.get, as: User.self) { (id: Int) in "users/\(id)" }
@@ -8,7 +8,7 @@ public import HTTPTypes
 /// let user = try await api.call(getUser, 7)
 /// ```
 ///
-/// With links of its own it is a chain: they stand inside those of the session.
+/// With links of its own, an endpoint is a chain. Its links run inside those of the session.
 ///
 /// ```swift
 /// let birds = Endpoint(.get) { (family: String) in .init("birds", parameters: ["family": family]) } through: {
@@ -17,11 +17,11 @@ public import HTTPTypes
 /// }
 /// ```
 public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
-    /// The method of its requests.
+    /// The method of the requests.
     public let method: HTTPRequest.Method
-    /// The fields of its requests, which stand behind those that a call's own ``HTTPSession/EndpointRequest`` has.
+    /// The fields of the requests. Fields of a call's own ``HTTPSession/EndpointRequest`` take precedence.
     public var fields: HTTPFields
-    /// The options of its requests.
+    /// The options of the requests.
     public var options: RequestOptions
     private let request: @Sendable (Input) throws -> HTTPSession.EndpointRequest
     private let run: @Sendable (HTTPSession, CurlewRequest, CallContent) async throws -> Output
@@ -38,13 +38,13 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
         self.run = run
     }
 
-    /// A call whose answer is decoded from JSON, as `as:` with a type does on a verb.
+    /// A call whose response is decoded from JSON, as by `as:` with a type on a verb.
     /// - Parameters:
     ///   - method: The method.
-    ///   - type: What the answer is decoded as.
+    ///   - type: The type of the decoded response.
     ///   - fields: The fields.
     ///   - options: The options.
-    ///   - request: The reference, and what goes into the request, for an argument.
+    ///   - request: Makes the reference and the content of the request from the argument.
     public init(
         _ method: HTTPRequest.Method, as type: Output.Type, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(),
@@ -53,7 +53,7 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
         self.init(method, as: JSONResponseSerializer<Output>.model(type), fields: fields, options: options, request)
     }
 
-    /// A call of whose answer a serializer makes a value.
+    /// A call whose response a serializer turns into a value.
     public init<Serializer: ResponseSerializer>(
         _ method: HTTPRequest.Method, as serializer: Serializer, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(),
@@ -64,7 +64,7 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// A call through links that take a request, the first outermost.
+    /// A call through links that accept a request, the first outermost.
     public init<Links: CurlewMiddleware>(
         _ method: HTTPRequest.Method, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
         _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest,
@@ -80,7 +80,7 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// A call through links of which the first puts the parameters into the request.
+    /// A call through links, the first of which puts the parameters into the request.
     public init<Links: CurlewMiddleware>(
         _ method: HTTPRequest.Method, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
         _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest,
@@ -106,7 +106,7 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension Endpoint where Input == Void {
-    /// A call without an argument whose answer is decoded from JSON.
+    /// A call without an argument whose response is decoded from JSON.
     public init(
         _ method: HTTPRequest.Method, as type: Output.Type, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(),
@@ -117,14 +117,14 @@ extension Endpoint where Input == Void {
 }
 
 extension HTTPSession {
-    /// The reference and the content of a request that an ``Endpoint`` makes of its argument. It is written as a literal where
-    /// there is no content: `"users/\(id)"`.
+    /// The reference and the content of a request that an ``Endpoint`` makes of its argument. Without content, a string
+    /// literal suffices: `"users/\(id)"`.
     public struct EndpointRequest: Sendable, ExpressibleByStringInterpolation {
         let reference: URIReference
         let fields: HTTPFields
         let content: CallContent
 
-        /// The parameters are those of the verbs.
+        /// Makes the request of an endpoint. The parameters are those of the verbs.
         public init(
             _ reference: URIReference, _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
             fields: HTTPFields = HTTPFields()
@@ -134,7 +134,7 @@ extension HTTPSession {
             self.content = CallContent(content, query: query)
         }
 
-        /// The parameters are those of the verbs.
+        /// Makes the request of an endpoint with parameters. The parameters are those of the verbs.
         public init(
             _ reference: URIReference, parameters: RequestParameters,
             encoding: RequestParameters.Encoding = .automatic, query: RequestParameters = .none,
@@ -153,8 +153,8 @@ extension HTTPSession {
     }
 
     /// Makes the call of an endpoint.
-    /// - Throws: ``CurlewError``. An error of the closure that makes the request, or of a link of the endpoint, is
-    ///   ``CurlewError/underlying`` of ``ErrorCode/foreignFailure``.
+    /// - Throws: ``CurlewError``. An error of the closure that makes the request, or of a link of the endpoint, is the
+    ///   ``CurlewError/underlying`` of an ``ErrorCode/foreignFailure``.
     public func call<Input, Output>(_ endpoint: Endpoint<Input, Output>, _ input: Input) async throws -> Output {
         do {
             return try await endpoint.call(self, input)
@@ -163,7 +163,17 @@ extension HTTPSession {
         }
     }
 
-    /// Makes the call of an endpoint that takes no argument.
+    /// Makes the call of an endpoint with two arguments.
+    public func call<First, Second, Output>(
+        _ endpoint: Endpoint<(First, Second), Output>, _ first: First, _ second: Second
+    ) async throws -> Output { try await call(endpoint, (first, second)) }
+
+    /// Makes the call of an endpoint with three arguments.
+    public func call<First, Second, Third, Output>(
+        _ endpoint: Endpoint<(First, Second, Third), Output>, _ first: First, _ second: Second, _ third: Third
+    ) async throws -> Output { try await call(endpoint, (first, second, third)) }
+
+    /// Makes the call of an endpoint without an argument.
     public func call<Output>(_ endpoint: Endpoint<Void, Output>) async throws -> Output {
         do {
             return try await endpoint.call(self, ())

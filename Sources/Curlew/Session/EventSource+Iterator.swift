@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension EventSource {
-    /// Connects, and yields the events.
+    /// Opens the connection, and yields the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Phase {
             case connecting
@@ -26,7 +26,7 @@ extension EventSource {
             opening = (Timekeeper(source.clock), source.lastEventID)
         }
 
-        /// What happens next; nil once the source is closed or has ended, or the task is cancelled.
+        /// The next event; nil once the source is closed or has ended, or the task is cancelled.
         public mutating func next() async -> Event? {
             while !Task.isCancelled {
                 switch phase {
@@ -63,7 +63,7 @@ extension EventSource {
             } catch {
                 failures += 1
                 let error = CurlewError(wrapping: error)
-                // Without a connection nothing was sent, whatever the method.
+                // Without a connection nothing was sent, so every method may be retried.
                 return fail(error, isFinal: !source.request.isIdempotent && error.stage != .connecting)
             }
         }
@@ -74,7 +74,7 @@ extension EventSource {
             return request
         }
 
-        /// An identifier may hold control characters, which no field may.
+        /// True if a field can hold the identifier. An identifier may contain control characters, a field may not.
         private var isSendable: Bool { lastEventID.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == .tab } }
 
         private func check(_ response: CurlewResponse) async throws {
@@ -91,7 +91,8 @@ extension EventSource {
             }
         }
 
-        /// Judges a response that is no event stream. Its body tells why, but has only so much time: the request has no limit.
+        /// Judges a response that is not an event stream. Its body may contain the reason. The wait for the body is
+        /// limited here, because the request has no timeout.
         private func judge(
             _ response: CurlewResponse, by acceptance: ResponseAcceptance
         ) async throws -> ResponseAcceptance.Verdict {
@@ -133,7 +134,8 @@ extension EventSource {
             }
         }
 
-        /// Takes over what a stream has left, and counts it as a failure if it brought nothing: a server may end each stream at once.
+        /// Stores the identifier and the reconnection time of an ended stream. A stream without events counts as a
+        /// failure, because a server may end each stream at once.
         private mutating func end(_ parser: ServerSentEventParser) {
             lastEventID = parser.lastEventID
             reconnectionTime = parser.reconnectionTime ?? reconnectionTime
@@ -159,7 +161,7 @@ extension EventSource {
     /// The longest wait for the body of a refusal.
     private static let refusalTime = Duration.seconds(10)
 
-    /// A stream that lasts this long counts as a success, though it brought nothing.
+    /// The duration after which a stream counts as a success, even without events.
     private static let provenTime = Duration.seconds(10)
 
     private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!

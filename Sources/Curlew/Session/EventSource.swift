@@ -1,22 +1,23 @@
 public import HTTPTypes
 
-/// A stream of server-sent events that connects again when it breaks off (WHATWG HTML §9.2).
+/// A stream of server-sent events that reconnects after an interruption (WHATWG HTML §9.2).
 ///
-/// Iterating connects; each iterator has a connection of its own, and dropping it, or cancelling the task that iterates,
-/// ends it. Its events come in the order in which they happen:
-/// - ``Event/open``: a response with status 200 and `text/event-stream` has come;
-/// - ``Event/message(_:)``: an event;
-/// - ``Event/error(_:isClosed:)``: the stream ended or could not be had. Either it is connected again after a while, with
-///   the identifier of the last event in `Last-Event-ID`, or the source is closed and the sequence ends.
+/// Iteration opens the connection. Each iterator has its own connection, which ends when the iterator is released or
+/// the iterating task is cancelled. The events come in the order in which they happen:
+/// - ``Event/open``: a response with status 200 and `text/event-stream` arrived;
+/// - ``Event/message(_:)``: an event arrived;
+/// - ``Event/error(_:isClosed:)``: the stream ended or could not be opened. Either the source reconnects after a delay,
+///   with the identifier of the last event in `Last-Event-ID`, or it is closed and the sequence ends.
 ///
-/// Connected again is what ended or broke off on the way. A status of 204 is a server's word that there is no more: the sequence ends
-/// without an error. Another status, another media type, an event beyond its bound and a request that cannot be sent close the
-/// source. The error has the beginning of the body with which a server refuses, if that comes within ten seconds.
+/// A stream that ends or breaks off is connected again. Status 204 means that the server has no more events: the
+/// sequence ends without an error. Another status, another media type, an event beyond its bound, and a request that
+/// cannot be sent close the source. The error contains the beginning of the body of a refusal, if it arrives within ten
+/// seconds.
 ///
-/// A request that is not idempotent, such as a POST, is never sent twice, unless ``RequestOptions/isIdempotent`` says that it may be:
-/// the sequence ends with the stream, a stream that breaks off closes the source, and so does a failure after there was a
-/// connection. Only where there never was one is it tried again. ``ServerSentEvent/ReconnectionPolicy/reconnectsAfterEnd`` set to
-/// false makes the end of a stream that of the sequence for any request.
+/// A request that is not idempotent, such as a POST, is never sent twice, unless ``RequestOptions/isIdempotent``
+/// permits it. The sequence then ends with the stream. A stream that breaks off, or any failure after a connection
+/// existed, closes the source. Only a failure to connect is retried. For any request,
+/// ``ServerSentEvent/ReconnectionPolicy/reconnectsAfterEnd`` set to false ends the sequence with the stream.
 ///
 /// ```swift
 /// for await event in try api.eventSource("prices") {
@@ -24,13 +25,13 @@ public import HTTPTypes
 /// }
 /// ```
 public struct EventSource: AsyncSequence, Sendable {
-    /// What happens to a source.
+    /// The events of a source.
     public enum Event: Sendable {
         /// The stream is open.
         case open
-        /// An event has come.
+        /// An event has arrived.
         case message(ServerSentEvent)
-        /// The stream is not open any more, or could not be opened. If it is closed, nothing follows.
+        /// The stream has ended, or could not be opened. If it is closed, no event follows.
         case error(CurlewError, isClosed: Bool)
     }
 
@@ -38,21 +39,22 @@ public struct EventSource: AsyncSequence, Sendable {
 
     let session: HTTPSession
     let request: CurlewRequest
-    /// When to connect again.
+    /// The delays and the number of reconnections.
     public var reconnection: ServerSentEvent.ReconnectionPolicy
     /// Bounds on lines and events.
     public var limits: ServerSentEvent.Limits
-    /// What measures the waits.
+    /// The clock of the waits.
     public var clock: any Clock<Duration>
 
     /// - Parameters:
-    ///   - session: What carries the requests.
-    ///   - request: The request. `Accept` and `Cache-Control` are added unless it has them. It has no idle
-    ///     and no total timeout unless it sets them, as a stream may be silent for long; its head has to come as any other.
-    ///   - reconnection: When to connect again.
+    ///   - session: The client of the requests.
+    ///   - request: The request. `Accept` and `Cache-Control` are added unless it has them. It has no idle timeout and
+    ///     no total timeout unless it sets them, because a stream may be silent for long. The usual timeout of the
+    ///     response head applies.
+    ///   - reconnection: The delays and the number of reconnections.
     ///   - limits: Bounds on lines and events.
     ///   - lastEventID: The identifier to resume from.
-    ///   - clock: What measures the waits.
+    ///   - clock: The clock of the waits.
     public init(
         _ session: HTTPSession, _ request: CurlewRequest,
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
@@ -67,7 +69,7 @@ public struct EventSource: AsyncSequence, Sendable {
         self.clock = clock
     }
 
-    /// The identifier that the first request asks to resume from; none if it is empty.
+    /// The identifier that the first request resumes from; empty for none.
     public var lastEventID: String
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
@@ -75,19 +77,19 @@ public struct EventSource: AsyncSequence, Sendable {
     private static func prepared(_ request: CurlewRequest) -> CurlewRequest {
         var request = request
         if request.fields[.accept] == nil { request.fields[.accept] = "text/event-stream" }
-        // The Fetch standard sends `no-cache` for requests whose responses no cache may store: `no-store` would stop no cache on the
-        // way from answering.
+        // The Fetch standard sends `no-cache` for responses that no cache may store; `no-store` would not prevent a
+        // cache from answering.
         if request.fields[.cacheControl] == nil { request.fields[.cacheControl] = "no-cache" }
         request.options.idleTimeout = request.options.idleTimeout ?? Timeouts.unlimited
         request.options.totalTimeout = request.options.totalTimeout ?? Timeouts.unlimited
-        // Events are of the moment.
+        // Events are current only when they arrive, so they are not stored.
         request.options.cachePolicy = request.options.cachePolicy ?? .noStore
         return request
     }
 }
 
 extension HTTPSession {
-    /// A stream of server-sent events that connects again when it breaks off.
+    /// A stream of server-sent events that reconnects after an interruption.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a reference that cannot be resolved.
     public func eventSource(
         _ reference: URIReference, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),

@@ -1,24 +1,24 @@
 public import HTTPTypes
 
 extension HTTPSession {
-    /// The treatment of an element of a stream that cannot be decoded.
+    /// The treatment of a stream element that cannot be decoded.
     public struct MalformedElements: Sendable, Hashable {
         let areSkipped: Bool
 
-        /// It is thrown as ``ErrorCode/decodingFailed`` with its position; asked again, the sequence continues with the next. The
-        /// default.
+        /// Throws ``ErrorCode/decodingFailed`` with the position of the element. The next read continues with the next
+        /// element. The default.
         public static let fail = HTTPSession.MalformedElements(areSkipped: false)
-        /// It is passed over.
+        /// Skips the element.
         public static let skip = HTTPSession.MalformedElements(areSkipped: true)
     }
 }
 
 extension HTTPSession {
-    /// The events of a `text/event-stream` as values, read where they are asked for.
+    /// The events of a `text/event-stream` as values, read on demand.
     ///
-    /// Iterating connects, and connects again where the stream breaks off, as ``EventSource`` has it: a POST is never sent again after
-    /// it was answered. The sequence ends where the server says that there is no more, and throws where it cannot be had. Cancelling
-    /// the task that iterates ends it with ``ErrorCode/cancelled``.
+    /// Iteration opens the connection, and reconnects after an interruption, as ``EventSource`` does: a POST is never
+    /// sent again after a response. The sequence ends when the server declares that there are no more events, and
+    /// throws if it cannot be opened. Cancelling the iterating task ends it with ``ErrorCode/cancelled``.
     public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
         public typealias Element = Value
 
@@ -72,7 +72,7 @@ extension HTTPSession {
                 return nil
             }
 
-            /// Releases the connection, which would bring no more.
+            /// Releases the connection, which has no more events.
             private mutating func end() -> Value? {
                 isAtEnd = true
                 source = .failure(CurlewError(.cancelled, "the stream has ended"))
@@ -115,18 +115,20 @@ extension HTTPSession {
     ///   - content: The content of the request.
     ///   - method: The method; nil is POST with content, and GET without.
     ///   - query: Pairs for the query.
-    ///   - type: What the data of an event is decoded as.
-    ///   - endMarker: The data of the event that is the end and is no JSON, such as `[DONE]`.
+    ///   - type: The type of the decoded data.
+    ///   - endMarker: The data of the event that ends the sequence. It is not JSON; an example is `[DONE]`.
     ///   - malformed: The treatment of data that cannot be decoded.
-    ///   - fields: Fields of this call. `Accept` and `Cache-Control` are added unless they are there.
+    ///   - fields: Fields of this call. `Accept` and `Cache-Control` are added unless the fields contain them.
+    ///   - credential: A credential for this call, sent with the first request.
+    ///   - timeout: A deadline over each connection, including its stream; none by default.
     ///   - options: Options of this call. The idle and the total timeout are off unless they are set.
-    ///   - reconnection: When to connect again.
+    ///   - reconnection: The delays and the number of reconnections.
     ///   - limits: Bounds on lines and events; beyond them: ``ErrorCode/responseTooLarge``.
     public func events<Value: Decodable & Sendable>(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, as type: Value.Type,
         until endMarker: String? = nil, malformed: HTTPSession.MalformedElements = .fail,
-        fields: HTTPFields = HTTPFields(),
+        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
         options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
@@ -134,33 +136,34 @@ extension HTTPSession {
         let coding = self.json
         return HTTPSession.EventStream(
             source: eventSource(
-                method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
-                reconnection, limits),
+                method ?? content.usualMethod, reference, CallContent(content, query: query),
+                CallSettings(fields, credential, timeout, options), reconnection, limits),
             decode: { try $0.json(as: type, by: coding) }, endMarker: endMarker, malformed: malformed)
     }
 
-    /// The events of a stream as they are; see
-    /// ``events(_:_:method:query:as:until:malformed:fields:options:reconnection:limits:)``.
+    /// The events of a stream without decoding; see
+    /// ``events(_:_:method:query:as:until:malformed:fields:credential:timeout:options:reconnection:limits:)``.
     public func events(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, until endMarker: String? = nil,
-        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
+        options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
     ) -> HTTPSession.EventStream<ServerSentEvent> {
         HTTPSession.EventStream(
             source: eventSource(
-                method ?? content.usualMethod, reference, CallContent(content, query: query), fields, options,
-                reconnection, limits),
+                method ?? content.usualMethod, reference, CallContent(content, query: query),
+                CallSettings(fields, credential, timeout, options), reconnection, limits),
             decode: { $0 }, endMarker: endMarker, malformed: .fail)
     }
 
     private func eventSource(
-        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ fields: HTTPFields,
-        _ options: RequestOptions, _ reconnection: ServerSentEvent.ReconnectionPolicy, _ limits: ServerSentEvent.Limits
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: CallContent, _ settings: CallSettings,
+        _ reconnection: ServerSentEvent.ReconnectionPolicy, _ limits: ServerSentEvent.Limits
     ) -> Result<EventSource, any Error> {
         Result {
-            let request = try makeRequest(method, reference, content, CallSettings(fields, nil, nil, options))
+            let request = try makeRequest(method, reference, content, settings)
             return EventSource(self, request, reconnection: reconnection, limits: limits)
         }
     }

@@ -2,14 +2,15 @@ public import HTTPTypes
 
 /// The verbs whose content is made of parameters, as in AFNetworking.
 ///
-/// `parameters:` go where ``HTTPSession/requestSerializer``, or `encoding:`, puts them: into the query for DELETE, into the body for POST, PUT,
-/// PATCH and QUERY. `query:` goes into the query of the URL, whatever the encoding. The other arguments are those of the verbs with a content.
+/// ``HTTPSession/requestSerializer``, or `encoding:`, decides the place of `parameters:`. By default it is the query
+/// for DELETE, and the body for POST, PUT, PATCH and QUERY. `query:` goes into the query of the URL, whatever the
+/// encoding. The other arguments are those of the verbs with a content.
 ///
 /// ```swift
 /// let session = try await api.post("login", parameters: ["user": name, "password": password], as: Session.self)
 /// ```
 extension HTTPSession {
-    /// Gives content to a resource to act on, and returns the response as it came.
+    /// Submits content to a resource for processing, and returns the response unchanged.
     public func post(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -22,7 +23,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Gives content to a resource to act on, and decodes the response from JSON.
+    /// Submits content to a resource for processing, and decodes the response from JSON.
     public func post<Value: Decodable & Sendable>(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -36,7 +37,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Gives content to a resource to act on, and makes a value of the response.
+    /// Submits content to a resource for processing, and makes a value of the response.
     public func post<Serializer: ResponseSerializer>(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -50,7 +51,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Puts a representation in place, and returns the response as it came.
+    /// Creates or replaces a representation, and returns the response unchanged.
     public func put(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -63,7 +64,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Puts a representation in place, and decodes the response from JSON.
+    /// Creates or replaces a representation, and decodes the response from JSON.
     public func put<Value: Decodable & Sendable>(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -77,7 +78,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Puts a representation in place, and makes a value of the response.
+    /// Creates or replaces a representation, and makes a value of the response.
     public func put<Serializer: ResponseSerializer>(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -91,7 +92,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Changes a part of a representation (RFC 5789), and returns the response as it came.
+    /// Changes a part of a representation (RFC 5789), and returns the response unchanged.
     public func patch(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -132,7 +133,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Removes a resource, and returns the response as it came.
+    /// Removes a resource, and returns the response unchanged.
     public func delete(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -173,7 +174,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Sends a request with any method, and returns the response as it came.
+    /// Sends a request with any method, and returns the response unchanged.
     public func send(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -214,7 +215,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// The request that a verb would send for parameters.
+    /// The request that a verb would send with parameters.
     public func request(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,
@@ -226,7 +227,7 @@ extension HTTPSession {
             CallSettings(fields, credential, nil, options))
     }
 
-    /// Queries a resource, and returns the response as it came.
+    /// Queries a resource, and returns the response unchanged.
     public func query(
         _ reference: URIReference,
         parameters: RequestParameters, encoding: RequestParameters.Encoding = .automatic,

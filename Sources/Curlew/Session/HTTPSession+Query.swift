@@ -1,21 +1,25 @@
 public import HTTPTypes
 
-/// QUERY (RFC 10008): asks a resource by content that would be too long, too structured or too private for a URL.
+/// QUERY (RFC 10008): a safe request with content. It suits queries that would be too long, too structured or too
+/// private for a URL.
 ///
-/// The shape is that of the other verbs. `parameters:` go into a form in the body. A QUERY is safe and idempotent as a GET is: it is repeated
-/// after failures, hedged, and followed with its content through 301, 302, 307 and 308; after 303 the result is fetched with GET. ``HTTPCache``
-/// stores its responses by URI, content and the fields that speak of the content, and a QUERY leaves what is stored for GET as it is.
+/// The arguments are those of the other verbs. `parameters:` become a form in the body. A QUERY is safe and idempotent,
+/// as a GET is. It is retried after failures, hedged, and redirected with its content by 301, 302, 307 and 308. After
+/// 303 the result is fetched with GET. ``HTTPCache`` stores its responses by URI, content and the fields that describe
+/// the content. A QUERY does not change responses stored for GET.
 ///
-/// A server refuses content without a Content-Type; all contents but `.body` set it, and that takes it as an argument.
+/// A server rejects content without a Content-Type. All contents except `.body` set it; `.body` takes it as an
+/// argument.
 ///
 /// ```swift
 /// let found = try await api.query("contacts", .form(["select": "surname", "limit": 10]), as: [String].self)
 /// ```
 ///
-/// ``CurlewResponse/acceptedQueryTypes`` lists the formats that a resource takes. A response may name a resource that gives the same result to a
-/// GET, in Location, or this very result, in Content-Location; they are in ``CurlewResponse/fields``, and whether to use them is the caller's choice.
+/// ``CurlewResponse/acceptedQueryTypes`` lists the formats that a resource accepts. A response may name a resource that
+/// returns the same result to a GET, in Location, or this result itself, in Content-Location. Both are in
+/// ``CurlewResponse/fields``; the caller decides whether to use them.
 extension HTTPSession {
-    /// Queries a resource, and returns the response as it came.
+    /// Queries a resource, and returns the response unchanged.
     public func query(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,

@@ -1,6 +1,7 @@
 public import HTTPTypes
 
-/// Uploads: POST and other verbs with a large content, and its progress. Their tasks are of the kind ``TaskActor/Kind/upload``.
+/// Uploads: POST and other verbs with large content and a progress closure. Their tasks have the kind
+/// ``TaskActor/Kind/upload``.
 ///
 /// ```swift
 /// let receipt = try await api.upload("recordings", .file(path), as: Receipt.self) { progress in
@@ -8,20 +9,20 @@ public import HTTPTypes
 /// }
 /// ```
 extension HTTPSession {
-    /// Sends content, and returns the response as it came.
+    /// Sends content, and returns the response unchanged.
     /// - Parameters:
     ///   - reference: The URL, absolute or relative to ``baseURL``.
-    ///   - content: The content, of any kind. Redirects, authentication and retries send it again only if it can be
-    ///     (``CurlewRequest/Body/isReplayable``).
+    ///   - content: The content, of any kind. Redirects, authentication and retries can repeat it only if
+    ///     ``CurlewRequest/Body/isReplayable`` is true.
     ///   - method: The method.
     ///   - fields: Fields of this call; they replace defaults of the same name.
     ///   - credential: The credential of this call.
-    ///   - timeout: A deadline over the whole call.
+    ///   - timeout: A deadline over the call, including redirects and retries.
     ///   - options: Options of this call; an option that is nil is the session's.
-    ///   - progress: Called with the newest progress, over all attempts of the call, on no executor in particular. The last value comes
-    ///     before the call returns, and none after it.
+    ///   - progress: Called with the newest progress, over all attempts of the call, on an unspecified executor. The
+    ///     last value comes before the call returns; none follows.
     /// - Throws: ``CurlewError``; ``ErrorCode/bodyNotReplayable``, ``ErrorCode/bodyFailed`` and
-    ///   ``ErrorCode/bodyLengthMismatch`` for a body that cannot be sent, or not again, or is not what it was.
+    ///   ``ErrorCode/bodyLengthMismatch`` for a body that cannot be repeated, cannot be read, or has changed.
     public func upload(
         _ reference: URIReference, _ content: CurlewRequest.Content, method: HTTPRequest.Method = .post,
         fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
@@ -83,11 +84,11 @@ extension HTTPSession {
         }
         let result: Result<Output, any Error>
         do { result = .success(try await send(settings)) } catch { result = .failure(error) }
-        // The task of a response whose body is still to be read goes on: its progress ends here with the call.
+        // The task of a response with an unread body continues, but its progress ends here with the call.
         steps.finish()
         shown.cancel()
         let last = await shown.value
-        // The task keeps its options, and they keep the box: the box has to be emptied.
+        // The task keeps its options, and the options keep the box. Emptying the box breaks the cycle.
         if let end = await newest.withLock({ $0.take() })?.currentProgress, end != last { progress(end) }
         return try result.get()
     }

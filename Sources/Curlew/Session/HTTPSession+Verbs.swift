@@ -1,22 +1,28 @@
 public import HTTPTypes
 
-/// The verbs. All have one shape:
+/// The verbs. All have the same arguments:
 ///
-/// - What goes in is one value, a ``CurlewRequest/Content``: `.json(order)`, `.form(["user": name])`, `.multipart { form in … }`,
-///   `.file(path)`, `.text("hi")`, `.bytes(bytes)`. `query:` always goes into the query of the URL. `parameters:` go where AFNetworking
-///   puts them: into the query for GET, HEAD and DELETE, into the body for the others (``RequestParameters/Encoding``).
-/// - What comes out is `as:`. Without it a verb returns the response as it came, whatever its status, its body still to be read. With `as:`
-///   and a `Decodable` type, it returns a value from JSON: the status must be 2xx, and the media type does not matter. With `as:` and a
-///   serializer, such as `.text`, `.bytes`, `.data`, `.nothing`, `.json(User.self)`, `.valueAndResponse(User.self)` and
-///   `.file(.folder("/tmp"))`, it returns the value that the serializer makes.
-/// - How: `fields:` replace the session's of the same name; `credential:` sets Authorization; `timeout:` is a deadline over the whole call,
-///   redirects and retries included (``RequestOptions/totalTimeout``); `options:` has everything else, and an option that is nil is the
-///   session's.
+/// - The input is one value, a ``CurlewRequest/Content``: `.json(order)`, `.form(["user": name])`, `.multipart { form
+///   in … }`, `.file(path)`, `.text("hi")`, `.bytes(bytes)`. `query:` always goes into the query of the URL.
+///   `parameters:` go where AFNetworking puts them: into the query for GET, HEAD and DELETE, into the body for other
+///   methods (``RequestParameters/Encoding``).
+/// - The output depends on `as:`.
+///   - Without `as:`, a verb returns the response unchanged, whatever its status, with its body unread.
+///   - With a `Decodable` type, it returns a value decoded from JSON: the status must be 2xx, and the media type does
+///     not matter.
+///   - With a serializer, it returns the value of the serializer. Examples are `.text`, `.bytes`, `.data`, `.nothing`,
+///     `.json(User.self)`, `.valueAndResponse(User.self)` and `.file(.folder("/tmp"))`.
+/// - The settings: `fields:` replace the session's of the same name; `credential:` sets Authorization. `timeout:` is a
+///   deadline over the call, including redirects and retries (``RequestOptions/totalTimeout``). `options:` contains all
+///   other settings; an option that is nil is the session's.
 ///
-/// They throw ``CurlewError``: ``ErrorCode/encodingFailed`` if something cannot be written, and then nothing was sent; with `as:`
-/// ``ErrorCode/unacceptableStatus`` with the body and what it says (``CurlewError/failure(as:)``), ``ErrorCode/emptyBody``,
-/// ``ErrorCode/decodingFailed``, or ``ErrorCode/unacceptableContentType`` where what cannot be decoded was no JSON to begin
-/// with, ``ErrorCode/responseTooLarge``; ``ErrorCode/foreignFailure`` with the error that a link or a closure of the program's own has thrown.
+/// The verbs throw ``CurlewError``:
+///
+/// - ``ErrorCode/encodingFailed`` if a content cannot be encoded; nothing was sent then.
+/// - With `as:`: ``ErrorCode/unacceptableStatus`` with the body, which ``CurlewError/failure(as:)`` decodes;
+///   ``ErrorCode/emptyBody``; ``ErrorCode/decodingFailed``, or ``ErrorCode/unacceptableContentType`` if the content
+///   that cannot be decoded was not declared as JSON; ``ErrorCode/responseTooLarge``.
+/// - ``ErrorCode/foreignFailure`` with the error that a link or a closure of the program has thrown.
 ///
 /// ```swift
 /// let user = try await api.get("users/\(id)", as: User.self)
@@ -24,7 +30,7 @@ public import HTTPTypes
 /// try await api.delete("orders/\(id)", as: .nothing)
 /// ```
 extension HTTPSession {
-    /// Fetches a representation, and returns the response as it came.
+    /// Fetches a representation, and returns the response unchanged.
     public func get(
         _ reference: URIReference,
         parameters: RequestParameters = .none, encoding: RequestParameters.Encoding = .automatic,
@@ -32,7 +38,7 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
         options: RequestOptions = RequestOptions()
     ) async throws -> CurlewResponse {
-        // The call that is made most often.
+        // A short path for the most frequent call.
         if parameters.isNone, query.isNone, encoding.isAutomatic, credential == nil {
             return try await send(request(.get, reference, fields: fields, timeout: timeout, options: options))
         }
@@ -69,7 +75,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Gives content to a resource to act on, and returns the response as it came.
+    /// Submits content to a resource for processing, and returns the response unchanged.
     public func post(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -81,7 +87,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Gives content to a resource to act on, and decodes the response from JSON.
+    /// Submits content to a resource for processing, and decodes the response from JSON.
     public func post<Value: Decodable & Sendable>(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -94,7 +100,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Gives content to a resource to act on, and makes a value of the response.
+    /// Submits content to a resource for processing, and makes a value of the response.
     public func post<Serializer: ResponseSerializer>(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -107,7 +113,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Puts a representation in place, and returns the response as it came.
+    /// Creates or replaces a representation, and returns the response unchanged.
     public func put(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -119,7 +125,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Puts a representation in place, and decodes the response from JSON.
+    /// Creates or replaces a representation, and decodes the response from JSON.
     public func put<Value: Decodable & Sendable>(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -132,7 +138,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Puts a representation in place, and makes a value of the response.
+    /// Creates or replaces a representation, and makes a value of the response.
     public func put<Serializer: ResponseSerializer>(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -145,7 +151,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Changes a part of a representation (RFC 5789), and returns the response as it came.
+    /// Changes a part of a representation (RFC 5789), and returns the response unchanged.
     public func patch(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -183,7 +189,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Removes a resource, and returns the response as it came.
+    /// Removes a resource, and returns the response unchanged.
     public func delete(
         _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -221,7 +227,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Fetches the head of a representation, and returns the response as it came.
+    /// Fetches the head of a representation, and returns the response unchanged.
     public func head(
         _ reference: URIReference,
         parameters: RequestParameters = .none, encoding: RequestParameters.Encoding = .automatic,
@@ -234,7 +240,7 @@ extension HTTPSession {
             CallSettings(fields, credential, timeout, options))
     }
 
-    /// Sends a request with any method, and returns the response as it came.
+    /// Sends a request with any method, and returns the response unchanged.
     public func send(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,
@@ -290,8 +296,8 @@ extension HTTPSession {
         }
     }
 
-    /// The request that a verb would send, the session's default fields included: to be changed, sent later, or shown by
-    /// ``CurlewRequest/curlCommand(maskingSecrets:)``.
+    /// The request that a verb would send, including the session's default fields. It can be changed, sent later, or
+    /// printed by ``CurlewRequest/curlCommand(maskingSecrets:)``.
     public func request(
         _ method: HTTPRequest.Method, _ reference: URIReference,
         _ content: CurlewRequest.Content = .none, query: RequestParameters = .none,

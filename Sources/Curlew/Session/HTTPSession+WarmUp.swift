@@ -1,25 +1,25 @@
 public import HTTPTypes
 
 extension HTTPSession {
-    /// The outcome of opening a connection beforehand; see ``HTTPSession/warm(up:within:atOnce:)``.
+    /// The outcome of opening a connection in advance; see ``HTTPSession/warm(up:within:atOnce:)``.
     public struct WarmUpOutcome: Sendable {
         /// The URL, as it was given.
         public let url: String
-        /// The status of the answer, whatever it is; nil if there was none.
+        /// The status of the response, whatever it is; nil without a response.
         public let status: HTTPResponse.Status?
-        /// The reason for which there is no connection; nil if there was an answer.
+        /// The reason why there is no connection; nil after a response.
         public let error: CurlewError?
 
-        /// True if a connection was opened, or was open already, and has brought an answer.
+        /// True if a connection was opened, or already existed, and returned a response.
         public var isConnected: Bool { error == nil }
     }
 
-    /// Opens connections before they are needed, so that the first calls do not pay for look-up, TCP and TLS.
+    /// Opens connections in advance, so that the first calls need no name look-up, TCP connection and TLS handshake.
     ///
-    /// A HEAD request without the session's default fields is sent to each URL through the transport alone: no link sees it, no
-    /// redirect is followed, nothing is sent again, and no answer but a missing one is a failure. The connection is kept as any
-    /// other: for ``ConnectionLimits/idleLifetime`` without a request, and not if the server closes it. Of the URLs of one origin
-    /// all are asked, over one connection or several.
+    /// A HEAD request without the session's default fields is sent to each URL through the transport alone, without
+    /// links, redirects and retries. Only a missing response is a failure. The connection is kept as any other: for
+    /// ``ConnectionLimits/idleLifetime`` without a request, unless the server closes it. Each URL gets a request, even
+    /// if several have the same origin; these may share a connection.
     ///
     /// ```swift
     /// for outcome in await api.warm(up: ["", "https://images.example.com/"]) where !outcome.isConnected {
@@ -27,11 +27,12 @@ extension HTTPSession {
     /// }
     /// ```
     /// - Parameters:
-    ///   - urls: URLs to ask, relative ones against ``baseURL``. An empty one is the base itself.
-    ///   - limit: The longest time for all of it; what has no answer by then is ``ErrorCode/totalTimeout``.
-    ///   - count: The most requests under way at a time; 1 at least.
-    /// - Returns: An outcome for each URL, in their order. It throws nothing; if the task is cancelled, what is left is
-    ///   ``ErrorCode/cancelled``.
+    ///   - urls: The URLs, relative ones against ``baseURL``. An empty one is the base itself.
+    ///   - limit: The time for all requests together. A URL without a response by then has the error
+    ///     ``ErrorCode/totalTimeout``.
+    ///   - count: The greatest number of simultaneous requests; at least 1.
+    /// - Returns: An outcome for each URL, in their order. The function throws no error. If the task is cancelled, the
+    ///   remaining URLs have the error ``ErrorCode/cancelled``.
     @discardableResult
     public func warm(
         up urls: [String], within limit: Duration = .seconds(10), atOnce count: Int = 8
@@ -56,7 +57,7 @@ extension HTTPSession {
             }
             var request = CurlewRequest(.head, try resolve(.raw(url)))
             request.options.totalTimeout = remaining
-            // Whoever starts does not wait for the network to come back.
+            // Opening in advance does not wait for the network to return.
             request.options.connectivityTimeout = .zero
             let response = try await transport.send(request)
             await response.discard()
@@ -64,7 +65,7 @@ extension HTTPSession {
         } catch let error as CurlewError {
             return WarmUpOutcome(url: url, status: nil, error: error)
         } catch {
-            // Of a transport that is no session.
+            // An error of a transport other than a session is wrapped.
             let code = error is CancellationError ? ErrorCode.cancelled : .connectionFailed
             let failure = CurlewError(code, "the connection could not be opened", underlying: error)
             return WarmUpOutcome(url: url, status: nil, error: failure)

@@ -1,8 +1,9 @@
 public import HTTPTypes
 
-/// The client: a base URL, fields for every request, a chain of links, and the session that carries it.
+/// The client: a base URL, fields for every request, a chain of middleware (*links*), and the session that sends the
+/// requests.
 ///
-/// It is a value; a copy shares connections and tasks with the original.
+/// `HTTPSession` is a value; a copy shares connections and tasks with the original.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/v1/", json: JSONCoding(keys: .snakeCase)) {
@@ -13,20 +14,21 @@ public import HTTPTypes
 ///
 /// ## Secrets
 ///
-/// What is secret of a default field or of a link's is for the origin of ``baseURL``: where a request goes to another origin, be
-/// it by an absolute URL or by a redirect, such fields are taken off before it leaves (``secretScope``). Those that the caller set
-/// on the very request stay, and so do the cookies of a jar and the answers to challenges, which know their own origin.
+/// Secrets in the default fields, and secrets that links add, are for the origin of ``baseURL``. They are removed from
+/// a request that goes to another origin, by an absolute URL or by a redirect (``secretScope``). Fields that the caller
+/// set on the request itself stay. Cookies of a jar and answers to challenges stay too, because they know their own
+/// origin.
 public struct HTTPSession: Sendable {
     typealias Call = @Sendable (CurlewRequest, Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse
 
-    /// The URL that relative references are read against; its path ends in a slash.
+    /// The base of relative references. Its path ends in a slash.
     public let baseURL: CurlewURI?
-    /// Fields for every request that does not have them itself.
+    /// Fields for every request that does not set them itself.
     public var defaultFields: HTTPFields
-    /// The serializer that puts parameters into requests, unless a call brings its own: queries and forms as AFNetworking writes
-    /// them.
+    /// The serializer that puts parameters into requests, unless a call has its own. The default writes queries and
+    /// forms as AFNetworking does.
     public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
-    /// The origins beside the base's that get secrets which are not theirs.
+    /// The origins besides that of the base URL to which secrets of the session are sent.
     public var secretScope = SecretScope.baseOrigin {
         didSet { end = End(end.link.with(SecretHome(base: baseURL, scope: secretScope))) }
     }
@@ -39,7 +41,7 @@ public struct HTTPSession: Sendable {
     private var responseDefaults: ResponseDefaults
     private var end: End
 
-    /// The end of the chain, and the closure that links call it by: made once, not for each call.
+    /// The end of the chain, and the closure by which links call it. Both are made once, not for each call.
     private struct End {
         let link: ChainEnd
         let next: Next<CurlewRequest, CurlewResponse>
@@ -50,22 +52,23 @@ public struct HTTPSession: Sendable {
         }
     }
 
-    /// Makes a client with a session of its own.
+    /// Makes a client with a new session.
     /// - Parameters:
-    ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
-    ///   - configuration: How the session works.
-    ///   - defaultFields: Fields for every request that does not have them itself.
-    ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its own: Bearer for a
-    ///     token, Basic for a password. It needs a base URL. It is sent before a server asks: ``ChallengeAuthentication`` and
-    ///     ``CredentialRenewal`` leave requests with it alone.
+    ///   - baseURL: The base of relative references. A slash is added to its path if it lacks one.
+    ///   - configuration: The configuration of the session.
+    ///   - defaultFields: Fields for every request that does not set them itself.
+    ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its
+    ///     own: Bearer for a token, Basic for a password. It needs a base URL. It is sent before a server asks:
+    ///     ``ChallengeAuthentication`` and ``CredentialRenewal`` do not act on requests with it.
     ///   - json: The dialect of JSON.
-    ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
-    ///   - chain: What the ``StandardChain`` does. `.bare` leaves it out, for gateways that hand on what comes: no content
-    ///     decoding, no redirects, no retry.
-    ///   - links: Links around the standard chain, the first outermost. Where some belong inside it, such as
-    ///     ``CredentialRenewal`` and ``Hedging``, ``StandardChain`` is written among them, and `chain` does not count.
-    /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used, such as a policy with
-    ///   pins and a base URL that is not https.
+    ///   - eventLoops: The loops to run on; an empty array means ``CurlewEventLoop/shared``.
+    ///   - chain: The options of the ``StandardChain``. `.bare` omits it, for gateways that pass messages on unchanged:
+    ///     no content decoding, no redirects, no retry.
+    ///   - links: The links around the standard chain, the first outermost. Some links belong inside it, such as
+    ///     ``CredentialRenewal`` and ``Hedging``; for them, write ``StandardChain`` among the links. `chain` is then
+    ///     ignored.
+    /// - Throws: ``CurlewError`` for a URL that cannot be parsed or a configuration that cannot be used, such as a
+    ///   policy with pins and a base URL that is not https.
     public init<Links: CurlewMiddleware>(
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
@@ -88,16 +91,16 @@ public struct HTTPSession: Sendable {
 
     /// Makes a client over any transport: a session shared with others, or a stub.
     /// - Parameters:
-    ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
-    ///   - transport: What carries the requests.
-    ///   - defaultFields: Fields for every request that does not have them itself.
-    ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its own: Bearer for a
-    ///     token, Basic for a password. It needs a base URL. It is sent before a server asks: ``ChallengeAuthentication`` and
-    ///     ``CredentialRenewal`` leave requests with it alone.
+    ///   - baseURL: The base of relative references. A slash is added to its path if it lacks one.
+    ///   - transport: The transport of the requests.
+    ///   - defaultFields: Fields for every request that does not set them itself.
+    ///   - credential: The credential of every request to the origin of the base URL that has no Authorization of its
+    ///     own: Bearer for a token, Basic for a password. It needs a base URL. It is sent before a server asks:
+    ///     ``ChallengeAuthentication`` and ``CredentialRenewal`` do not act on requests with it.
     ///   - json: The dialect of JSON.
-    ///   - limits: Bounds on what is collected of a response.
-    ///   - chain: What the ``StandardChain`` does; `.bare` leaves it out.
-    ///   - links: Links around the standard chain, the first outermost.
+    ///   - limits: Bounds on the collected body of a response.
+    ///   - chain: The options of the ``StandardChain``; `.bare` omits it.
+    ///   - links: The links around the standard chain, the first outermost.
     public init<Links: CurlewMiddleware>(
         baseURL: String? = nil,
         transport: any Transport,
@@ -135,7 +138,7 @@ public struct HTTPSession: Sendable {
         Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
         Links.NextOutput == CurlewResponse
     {
-        // Whoever writes the standard chain among the links has said where it stands.
+        // A standard chain among the links replaces the default one.
         let standard = links.contains(StandardChain.self) ? nil : standard
         let hasLinks = !(links is ChainBuilder.Empty<CurlewRequest, CurlewResponse>)
         switch (hasLinks, standard) {
@@ -151,20 +154,20 @@ public struct HTTPSession: Sendable {
 
     /// The transport that carries the requests.
     public var transport: any Transport { end.link.transport }
-    /// The session beneath, if it is one and not a stub.
+    /// The session of the transport; nil if the transport is a stub or another transport.
     public var session: SessionActor? { end.link.session }
     var connectivity: SessionConnectivity { end.link.connectivity }
 
-    /// The absolute URI that a reference stands for: relative to the base as RFC 3986 §5.2 has it.
+    /// The absolute URI of a reference, resolved against the base by RFC 3986 §5.2.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``; also for a relative reference without a base.
     public func resolve(_ reference: URIReference) throws -> CurlewURI { try reference.resolved(against: baseURL) }
 
     /// Sends a request through the chain and waits for the head of its response.
-    /// - Throws: ``CurlewError``. The error of a link or a transport of the program's own is ``CurlewError/underlying`` of
-    ///   ``ErrorCode/foreignFailure``, and its `CancellationError` is ``ErrorCode/cancelled``.
+    /// - Throws: ``CurlewError``. An error of a link or of another transport is the ``CurlewError/underlying`` of an
+    ///   ``ErrorCode/foreignFailure``; a `CancellationError` becomes ``ErrorCode/cancelled``.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
-        // Asked of what the chain brings, once, and not by the transport.
+        // `onResponse` is called once, here, with the response of the chain; the transport does not call it.
         let decide = request.options.onResponse
         try complete(&request)
         var response: CurlewResponse
@@ -182,7 +185,7 @@ public struct HTTPSession: Sendable {
         do { return try await response.disposed(by: decide) } catch { throw CurlewError(wrapping: error, request) }
     }
 
-    /// Adds what the session has for every request, and notes what holds for the whole call. Mostly that is nothing.
+    /// Adds the defaults of the session, and records the settings of the call. Most requests need no change.
     private func complete(_ request: inout CurlewRequest) throws {
         if let defaults = end.link.connectionDefaults { request.connectionDefaults = defaults }
         noteOwnSecrets(of: &request)
@@ -196,13 +199,13 @@ public struct HTTPSession: Sendable {
         if request.body.isFile { try watchFile(of: &request) }
     }
 
-    /// Notes the secrets that the caller has given a request which goes where the session's may not: to be taken before anybody else
-    /// adds a field.
+    /// Records the secrets that the caller set on a request to an origin outside the secret scope. It must run before
+    /// anything else adds a field.
     func noteOwnSecrets(of request: inout CurlewRequest) {
         if !end.link.home.contains(request) { request.grantOwnSecrets() }
     }
 
-    /// Looks at the file once for the whole call, so that every sending of it is of the same file.
+    /// Records the state of the file once for the call, so that every attempt sends the same file.
     private func watchFile(of request: inout CurlewRequest) throws {
         do {
             request.body = try request.body.watchingFile()
@@ -221,9 +224,9 @@ public struct HTTPSession: Sendable {
         }
     }
 
-    /// Takes no more tasks, waits for those under way, and closes every connection. Over a transport that is no session it ends
-    /// the waits for the network alone.
-    /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
+    /// Rejects new tasks, waits for the running ones, and closes every connection. With a transport that is not a
+    /// session it only ends the waits for the network.
+    /// - Parameter deadline: The time after which the remaining tasks are cancelled. nil waits without a limit.
     public func shutdown(deadline: Duration? = nil) async {
         if session == nil { connectivity.endWaits() }
         await session?.shutdown(deadline: deadline)
@@ -231,20 +234,23 @@ public struct HTTPSession: Sendable {
 }
 
 extension HTTPSession: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The origin of the base: `HTTPSession(https://api.example.com:443)`. Fields and user information may be secret.
+    /// The origin of the base: `HTTPSession(https://api.example.com:443)`. Fields and user information are omitted,
+    /// because they may be secret.
     public var description: String { "HTTPSession(\(baseURL?.origin ?? "any origin"))" }
     public var debugDescription: String { description }
-    /// The origin alone, so that `dump` shows no secret of a client, nor of what has one.
+    /// The origin alone, so that `dump` shows no secret of a client or of a value that contains a client.
     public var customMirror: Mirror { Mirror(self, children: ["origin": baseURL?.origin as Any]) }
 }
 
 extension Optional where Wrapped == StandardChain.Options {
-    /// No standard chain: nothing is decoded, no redirect followed, nothing sent again. For gateways that hand on what comes.
+    /// No standard chain: contents are not decoded, redirects not followed, requests not retried. For gateways that
+    /// pass messages on unchanged.
     public static var bare: StandardChain.Options? { nil }
 }
 
 extension HTTPSession {
-    /// The origins that secrets of a session go to: its default fields and what its links add, such as a bearer token.
+    /// The origins that receive the secrets of a session: its default fields and fields that its links add, such as a
+    /// bearer token.
     public struct SecretScope: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case base
@@ -260,7 +266,7 @@ extension HTTPSession {
         public static func origins(_ uris: [CurlewURI]) -> SecretScope {
             SecretScope(kind: .origins(Set(uris.map(\.origin))))
         }
-        /// Every origin, those that a server's redirect names among them: nothing is taken off but what ``Redirects`` does.
+        /// Every origin, including targets of redirects. Only ``Redirects`` removes secrets then.
         public static let anyOrigin = SecretScope(kind: .any)
 
         func contains(_ uri: CurlewURI, base: CurlewURI) -> Bool {

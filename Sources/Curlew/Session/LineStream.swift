@@ -1,9 +1,9 @@
 public import HTTPTypes
 
 extension HTTPSession {
-    /// The lines of a response, or the values on them, read where they are asked for. The transfer pauses while the reader is behind.
+    /// The lines of a response, or their values, read on demand. The transfer pauses while the reader is behind.
     ///
-    /// Iterating sends the request and checks the status. Each iterator sends it anew.
+    /// Iteration sends the request and checks the status. Each iterator sends the request again.
     public struct LineStream<Value: Sendable>: AsyncSequence, Sendable {
         public typealias Element = Value
 
@@ -43,7 +43,7 @@ extension HTTPSession {
                         }
                         return value
                     } catch let error as CurlewError where error.code == .decodingFailed && lines != nil {
-                        // The line after it can be read.
+                        // The next line can still be read.
                         if !stream.malformed.areSkipped { throw error }
                     } catch {
                         isAtEnd = true
@@ -67,17 +67,18 @@ extension HTTPSession {
     ///   - content: The content of the request.
     ///   - method: The method; nil is POST with content, and GET without.
     ///   - query: Pairs for the query.
-    ///   - type: What a line is decoded as. Empty lines are passed over.
+    ///   - type: The type of a decoded line. Empty lines are skipped.
     ///   - limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge`` and ends the sequence.
     ///   - malformed: The treatment of a line that cannot be decoded.
     ///   - fields: Fields of this call.
-    ///   - timeout: A deadline over the whole call, the reading of the body included.
-    ///   - options: Options of this call; what is nil is the session's.
+    ///   - credential: A credential for this call, sent with the first request.
+    ///   - timeout: A deadline over the call, including the reading of the body.
+    ///   - options: Options of this call; an option that is nil is the session's.
     public func lines<Value: Decodable & Sendable>(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, as type: Value.Type, upTo limit: ByteSize = .mebibytes(1),
-        malformed: HTTPSession.MalformedElements = .fail, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
-        options: RequestOptions = RequestOptions()
+        malformed: HTTPSession.MalformedElements = .fail, fields: HTTPFields = HTTPFields(),
+        credential: Credential? = nil, timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) -> HTTPSession.LineStream<Value> {
         let content = CallContent(content, query: query)
         let coding = self.json
@@ -89,25 +90,26 @@ extension HTTPSession {
             open: { [fields] in
                 let response = try await call(
                     method ?? content.content.usualMethod, reference, content,
-                    CallSettings(fields, nil, timeout, options))
+                    CallSettings(fields, credential, timeout, options))
                 return try await response.checked().body
                     .ndjson(as: type, upTo: limit, options: coding.reading, coding: coding)
             }, malformed: malformed)
     }
 
-    /// The lines of a response as text: without line ends (LF or CRLF), as UTF-8 with repairs; see
-    /// ``lines(_:_:method:query:as:upTo:malformed:fields:timeout:options:)``.
+    /// The lines of a response as text, without line ends (LF or CRLF). Invalid UTF-8 is repaired; see
+    /// ``lines(_:_:method:query:as:upTo:malformed:fields:credential:timeout:options:)``.
     public func lines(
         _ reference: URIReference, _ content: CurlewRequest.Content = .none, method: HTTPRequest.Method? = nil,
         query: RequestParameters = .none, upTo limit: ByteSize = .mebibytes(1),
-        fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
+        fields: HTTPFields = HTTPFields(), credential: Credential? = nil, timeout: Duration? = nil,
+        options: RequestOptions = RequestOptions()
     ) -> HTTPSession.LineStream<String> {
         let content = CallContent(content, query: query)
         return HTTPSession.LineStream(
             open: {
                 let response = try await call(
                     method ?? content.content.usualMethod, reference, content,
-                    CallSettings(fields, nil, timeout, options))
+                    CallSettings(fields, credential, timeout, options))
                 return try await response.checked().body.lines(upTo: limit)
             }, malformed: .fail)
     }

@@ -1,11 +1,11 @@
 public import HTTPTypes
 
 extension HTTPSession {
-    /// The pages of a listing, each fetched when it is asked for.
+    /// The pages of a listing, each fetched on demand.
     ///
-    /// A listing that has no end is a mistake, and following it a danger. The sequence throws ``ErrorCode/invalidResponse`` where a link
-    /// leads to a page that was there before, or to another origin than the first page's unless that is allowed, and
-    /// ``ErrorCode/responseTooLarge`` after so many pages as may be (``HTTPSession/pageLimit`` by default).
+    /// The sequence protects against endless listings. It throws ``ErrorCode/invalidResponse`` if a link leads to a
+    /// page that was already fetched, or to another origin than the first page's, unless other origins are allowed. It
+    /// throws ``ErrorCode/responseTooLarge`` after the greatest number of pages (``HTTPSession/pageLimit`` by default).
     public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
         public typealias Element = Page
 
@@ -35,8 +35,8 @@ extension HTTPSession {
             }
 
             /// The next page; nil after the last.
-            /// - Throws: ``CurlewError``; the error of the closure that finds the next page is ``CurlewError/underlying`` of
-            ///   ``ErrorCode/foreignFailure``.
+            /// - Throws: ``CurlewError``; the error of the closure that finds the next page is the
+            ///   ``CurlewError/underlying`` of an ``ErrorCode/foreignFailure``.
             public mutating func next() async throws -> Page? {
                 do {
                     guard case .next(let result) = phase else { return nil }
@@ -46,11 +46,11 @@ extension HTTPSession {
                     let response = try await pages.session.send(request)
                     let (page, link) = try await pages.read(response)
                     if let link {
-                        // Thrown when that page is asked for: this one is whole.
+                        // A bad link fails the next read, because the present page is complete.
                         phase = .next(
                             Result {
                                 let uri = try link.resolved(against: response.uri)
-                                // What was given for the first page is for its origin.
+                                // Secrets given for the first page are for its origin.
                                 var next = uri.hasSameOrigin(as: request.uri) ? request : request.removingSecrets()
                                 next.uri = uri
                                 return next
@@ -84,7 +84,7 @@ extension HTTPSession {
 }
 
 extension HTTPSession {
-    /// The elements of the pages of a listing, one after the other; see ``HTTPSession/Pages``.
+    /// The elements of the pages of a listing, in order; see ``HTTPSession/Pages``.
     public struct PagedElements<Page: Sequence & Sendable>: AsyncSequence, Sendable where Page.Element: Sendable {
         public typealias Element = Page.Element
 
@@ -117,7 +117,7 @@ extension HTTPSession {
 }
 
 extension HTTPSession {
-    /// The most pages of a listing where the call says nothing: 1,000.
+    /// The default limit of the pages of a listing: 1,000.
     public static let pageLimit = 1000
 
     /// The elements of a listing whose pages are linked by `rel="next"` in the Link field (RFC 8288).
@@ -128,37 +128,40 @@ extension HTTPSession {
     /// - Parameters:
     ///   - reference: The URL of the first page, absolute or relative to ``baseURL``.
     ///   - query: Pairs for the query of the first page.
-    ///   - type: What a page is decoded as: a list of elements.
-    ///   - limit: The most pages.
+    ///   - type: The type of a decoded page: a list of elements.
+    ///   - limit: The greatest number of pages.
     ///   - allowsOtherOrigins: True if a link may lead to another origin. Secrets of the session do not go there.
     ///   - fields: Fields of each request.
+    ///   - credential: A credential for each request to the first page's origin.
+    ///   - timeout: A deadline over each request.
     ///   - options: Options of each request.
     public func pages<Page: Decodable & Sequence & Sendable>(
         _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
+        credential: Credential? = nil, timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) -> HTTPSession.PagedElements<Page> where Page.Element: Sendable {
         HTTPSession.PagedElements(
             pages: pages(
                 reference, query: query, as: type, limit: limit, allowsOtherOrigins: allowsOtherOrigins,
-                fields: fields, options: options
+                fields: fields, credential: credential, timeout: timeout, options: options
             ) { _, response in
                 response.link("next").map { .uri($0) }
             })
     }
 
-    /// The pages of a listing, where a closure finds the next one.
+    /// The pages of a listing. A closure finds the next page.
     ///
     /// ```swift
     /// let pages = api.pages("users", as: UserList.self) { page, _ in page.cursor.map { "users?cursor=\($0)" } }
     /// for try await page in pages { print(page.users.count) }
     /// ```
-    /// The parameters are those of ``pages(_:query:as:limit:allowsOtherOrigins:fields:options:)``; `next` gets a page and its
-    /// response, whose body was read, and gives the reference to the next, relative to the page; nil ends the sequence.
+    /// The parameters are those of ``pages(_:query:as:limit:allowsOtherOrigins:fields:credential:timeout:options:)``. `next`
+    /// gets a page and its response, whose body was read. It returns the reference to the next page, relative to the present one;
+    /// nil ends the sequence.
     public func pages<Page: Decodable & Sendable>(
         _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(),
+        credential: Credential? = nil, timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         next: @escaping @Sendable (Page, CurlewResponse) throws -> URIReference?
     ) -> HTTPSession.Pages<Page> {
         var fields = fields
@@ -167,7 +170,9 @@ extension HTTPSession {
         return HTTPSession.Pages(
             session: self,
             first: Result { [fields] in
-                try request(.get, reference, query: query, fields: fields, options: options)
+                try makeRequest(
+                    .get, reference, CallContent(.none, query: query),
+                    CallSettings(fields, credential, timeout, options))
             },
             read: { response in
                 let (page, response) = try await serializer.serialize(response)

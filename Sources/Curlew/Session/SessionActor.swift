@@ -1,12 +1,12 @@
 internal import HTTPTypes
 internal import Synchronization
 
-/// A session: the connections, the tasks under way, the limits and the events that its users share.
+/// A session: its connections, its running tasks, and the limits and events that its users share.
 ///
-/// It ends by itself when nobody holds it and its last task has ended; ``shutdown(deadline:)`` waits for that.
-/// ``HTTPSession`` is the comfortable way to use one.
+/// A session ends by itself after its last reference and its last task are gone; ``shutdown(deadline:)`` waits for the
+/// tasks. ``HTTPSession`` is the convenient interface to a session.
 public actor SessionActor {
-    /// How the session works.
+    /// The configuration of the session.
     public nonisolated let configuration: SessionConfiguration
     nonisolated let shards: [SessionShard]
     private nonisolated let defaults: RequestDefaults
@@ -14,16 +14,15 @@ public actor SessionActor {
     nonisolated let rate: SharedRate
     nonisolated let connectivity = SessionConnectivity()
     private static let lastIdentifier = Atomic<UInt64>(0)
-    /// The shards that hosts were assigned to, by index.
+    /// The index of the shard of each host.
     private nonisolated let shardsOfHosts = Guarded<[String: Int]>([:])
-    /// So many hosts are assigned round robin, the others by their hash.
+    /// The number of hosts that are assigned round robin. Further hosts are assigned by their hash.
     private static let assignmentLimit = 4096
 
     /// - Parameters:
-    ///   - configuration: How the session works.
-    ///   - eventLoops: The loops that carry it, each with a pool of connections of its own. Hosts are
-    ///     assigned to them round robin, and stay there.
-    ///     None means ``CurlewEventLoop/shared``.
+    ///   - configuration: The configuration of the session.
+    ///   - eventLoops: The loops of the session, each with its own connection pool. Hosts are assigned to the loops
+    ///     round robin, and stay there. An empty array means ``CurlewEventLoop/shared``.
     /// - Throws: ``CurlewError`` if the engine or the loop cannot be started, or the configuration cannot be used.
     public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [CurlewEventLoop] = []) throws
     {
@@ -57,18 +56,18 @@ public actor SessionActor {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { shards[0].unownedExecutor }
 
-    /// The loop that carries the session, or the first of them.
+    /// The loop of the session; with several loops, the first.
     public nonisolated var eventLoop: CurlewEventLoop { shards[0].loop }
 
     // MARK: Tasks
 
-    /// Makes a task that gives its response to the caller. It starts suspended.
-    /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
+    /// Makes a task that returns its response to the caller. The task starts suspended.
+    /// - Throws: ``CurlewError`` if the request is invalid.
     public nonisolated func dataTask(_ request: CurlewRequest) throws -> TaskActor { try exchange(request).face }
 
-    /// Makes an exchange that gives its response to the caller.
+    /// Makes an exchange that returns its response to the caller.
     /// - Parameter watcher: An object that is notified of the end of the exchange.
-    /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
+    /// - Throws: ``CurlewError`` if the request is invalid.
     nonisolated func exchange(
         _ request: CurlewRequest, watchedBy watcher: (any ExchangeWatcher)? = nil
     ) throws -> Exchange {
@@ -86,14 +85,14 @@ public actor SessionActor {
         }
     }
 
-    /// Makes a task that sends a body and gives its response to the caller. It starts suspended.
+    /// Makes a task that sends a body and returns its response to the caller. The task starts suspended.
     ///
-    /// Content-Length is sent wherever the length is known; a body of unknown length goes out chunked over HTTP/1.1.
-    /// ``TaskActor/progress`` counts what was sent.
+    /// Content-Length is sent if the length is known; a body of unknown length is sent chunked over HTTP/1.1.
+    /// ``TaskActor/progress`` counts the sent bytes.
     /// - Parameters:
-    ///   - request: The request. Its method should be one that takes a body.
-    ///   - body: What is sent, in the place of the request's own.
-    /// - Throws: ``CurlewError`` if the request cannot be sent as it stands, and if a file is not there or too short.
+    ///   - request: The request. Its method should permit a body.
+    ///   - body: The body, which replaces the request's own.
+    /// - Throws: ``CurlewError`` if the request is invalid, and if a file is missing or too short.
     public nonisolated func uploadTask(_ request: CurlewRequest, from body: CurlewRequest.Body) throws -> TaskActor {
         var request = request
         request.body = body
@@ -103,12 +102,12 @@ public actor SessionActor {
 
     private nonisolated func shard(for uri: CurlewURI) -> SessionShard {
         guard shards.count > 1 else { return shards[0] }
-        // One loop for http and https: the one often redirects to the other.
+        // http and https share a loop, because http often redirects to https.
         let isUsualPort = uri.port == 80 || uri.port == 443
         let host = isUsualPort ? uri.host.lowercased() : "\(uri.host.lowercased()):\(uri.port)"
         let index = shardsOfHosts.withLock { indices -> Int in
             if let index = indices[host] { return index }
-            // Round robin, as by their hashes two hosts would share one of two loops half of the time.
+            // Round robin, because hashes would put two hosts on the same of two loops in half of the cases.
             guard indices.count < Self.assignmentLimit else {
                 return Int(host.hashValue.magnitude % UInt(shards.count))
             }
@@ -119,17 +118,17 @@ public actor SessionActor {
         return shards[index]
     }
 
-    /// The tasks that were started and have not ended, in the order in which they were made.
+    /// The tasks that were started and have not ended, in the order of their creation.
     public nonisolated func tasks(_ kind: TaskActor.Kind? = nil) async -> [TaskActor] {
         var found: [TaskActor] = []
         for shard in shards { found += await shard.tasks }
         return found.filter { kind == nil || $0.kind == kind }.sorted { $0.id < $1.id }
     }
 
-    /// What happens in the session from now on.
+    /// The events of the session from now on.
     public nonisolated var events: SessionEvent.Stream { SessionEvent.Stream(broadcaster: broadcaster) }
 
-    /// Publishes the changes of circuits that links have.
+    /// Publishes the state changes of the circuit breakers among the links.
     nonisolated func publishTransitions(of links: some CurlewMiddleware) {
         for breaker in links.links(of: CircuitBreaker.self) {
             let publisher = CircuitBreaker.Core.Publisher(
@@ -150,11 +149,11 @@ public actor SessionActor {
         return count
     }
 
-    /// Connects to the host of an `https` URL, shakes hands, and closes, without sending a request.
+    /// Connects to the host of an `https` URL, performs the TLS handshake, and closes, without sending a request.
     /// - Parameters:
-    ///   - url: The URL; host and port of it count.
-    ///   - options: Route, timeouts and policy; what is nil is the session's.
-    /// - Returns: What was agreed on with a server that the policy accepts.
+    ///   - url: The URL; only its host and port matter.
+    ///   - options: Route, timeouts and policy; an option that is nil is the session's.
+    /// - Returns: The negotiated security of the connection to a server that the policy accepts.
     /// - Throws: ``CurlewError``; ``CurlewError/serverTrust`` describes a server that the policy does not accept.
     public nonisolated func connectionSecurity(
         of url: String, options: RequestOptions = RequestOptions()
@@ -173,13 +172,13 @@ public actor SessionActor {
         throw CurlewError(.engineFailed, "a request was sent where only a connection was wanted")
     }
 
-    /// How fast the bodies of all the session's tasks together may flow.
+    /// The greatest rate of the bodies of all the session's tasks together.
     public nonisolated var rateLimit: RateLimit { rate.limit }
 
-    /// Limits how fast the bodies of all the session's tasks together may flow, those under way included.
+    /// Limits the rate of the bodies of all the session's tasks together, including running tasks.
     ///
-    /// The tasks take turns, a piece of at most 16 KiB each, on whichever of the session's loops they are; one that has a
-    /// smaller limit of its own leaves the rest to the others. ``RateLimit/none`` lifts the limit, at once.
+    /// The tasks of all the session's loops take turns, with pieces of at most 16 KiB. A task with a smaller limit of
+    /// its own leaves the rest to the others. ``RateLimit/none`` removes the limit immediately.
     public nonisolated func setRateLimit(_ limit: RateLimit) {
         rate.change(to: limit)
         for shard in shards {
@@ -190,17 +189,17 @@ public actor SessionActor {
 
     // MARK: Connections
 
-    /// Closes the connections that are kept without a request, on each loop where none is under way.
+    /// Closes the idle connections of each loop without a running request.
     public nonisolated func closeIdleConnections() async {
         for shard in shards { await shard.closeIdleConnections() }
     }
 
-    /// Lets every connection go: those that nobody uses are closed, the others serve no new request, and are closed once
-    /// the last under way has ended.
+    /// Retires every connection: idle ones are closed. The others accept no new request, and are closed after their
+    /// last request has ended.
     ///
-    /// For who knows that the network has changed. A kept connection over a network that is gone does not know that it is
-    /// dead, and the request that it is used for learns so by its timeout. What is under way on a connection whose local
-    /// address the machine has lost ends at once with ``ErrorCode/connectionLost``.
+    /// Call it when the network has changed. A kept connection does not detect that its network is gone, so its next
+    /// request would fail by its timeout. Requests on a connection whose local address the machine has lost end at once
+    /// with ``ErrorCode/connectionLost``.
     public nonisolated func retireConnections() async {
         var hadAny = false
         for shard in shards where await shard.retireConnections() { hadAny = true }
@@ -208,14 +207,14 @@ public actor SessionActor {
         broadcaster.publish(SessionEvent(.networkChanged))
     }
 
-    /// Calls ``retireConnections()`` whenever the network has become another one: the way there leaves by another interface,
-    /// from other addresses or to other routers than before. It does so until the session ends.
+    /// Calls ``retireConnections()`` after each change of the network: another interface, other local addresses or
+    /// other routers on the path. It does so until the session ends.
     ///
     /// ```swift
     /// api.session?.followNetworkChanges(try ReachabilityMonitor().updates)
     /// ```
-    /// - Parameter updates: The status of the network: first as it is now, then each change. It takes the place of one that
-    ///   was followed before.
+    /// - Parameter updates: The status of the network: first the present one, then each change. It replaces the updates
+    ///   of an earlier call.
     public nonisolated func followNetworkChanges(
         _ updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable
     ) {
@@ -230,22 +229,23 @@ public actor SessionActor {
         connectivity.follow(following)
     }
 
-    // MARK: Ends
+    // MARK: Shutdown
 
-    /// Refuses new tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they
-    /// continue. When the last has ended, ``SessionEvent/Kind/invalidated`` is published, once. What waits for the
-    /// network ends with that error, too.
+    /// Rejects new tasks. Running tasks end with ``ErrorCode/sessionInvalidated`` if `cancelling` is true; otherwise
+    /// they continue. After the last has ended, ``SessionEvent/Kind/invalidated`` is published, once. Tasks that wait
+    /// for the network end with the same error.
     ///
-    /// An invalidated session stays so. To begin anew, make another from its ``configuration``.
+    /// An invalidated session stays invalidated. A new session can be made from its ``configuration``.
     public nonisolated func invalidate(cancelling: Bool) async {
         for shard in shards { await shard.invalidate(cancelling: cancelling) }
         connectivity.endWaits()
     }
 
-    /// Takes no more tasks, waits for those under way, and closes every connection.
+    /// Rejects new tasks, waits for the running ones, and closes every connection.
     ///
-    /// If the task that waits is cancelled, what is left is cancelled at once, and this returns when it has ended.
-    /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
+    /// If the waiting task is cancelled, the remaining tasks are cancelled at once, and the function returns after they
+    /// have ended.
+    /// - Parameter deadline: The time after which the remaining tasks are cancelled. nil waits without a limit.
     public nonisolated func shutdown(deadline: Duration? = nil) async {
         await invalidate(cancelling: false)
         let shards = shards
@@ -271,9 +271,9 @@ public actor SessionActor {
 }
 
 extension SessionConfiguration {
-    /// The checks that the making of a session, and of a client with it, makes, for who has read a configuration and makes them
-    /// later.
-    /// - Throws: ``CurlewError`` for what cannot be used.
+    /// The checks of a configuration that a session, and a client with it, performs when it is made. They allow a
+    /// program to check a configuration before it makes the session.
+    /// - Throws: ``CurlewError`` for values that cannot be used.
     package func check(baseURL: String? = nil) throws {
         _ = try RequestDefaults(self)
         try security.checkBase(try baseURL.map { try CurlewURI($0).asBase() })
@@ -281,8 +281,8 @@ extension SessionConfiguration {
 }
 
 extension RequestDefaults {
-    /// What a session's configuration says of each request.
-    /// - Throws: ``CurlewError`` for what cannot be used.
+    /// The request defaults of a session's configuration.
+    /// - Throws: ``CurlewError`` for values that cannot be used.
     convenience init(_ configuration: SessionConfiguration) throws {
         if let agent = configuration.userAgent, !agent.utf8.allSatisfy(\.isFieldValueByte) {
             throw CurlewError(.invalidRequest, "the User-Agent of the session holds a control character")

@@ -1,4 +1,4 @@
-/// How a session works: a value that can be compared, copied, stored and sent.
+/// The configuration of a session: a value that can be compared, copied, stored and sent.
 ///
 /// ```swift
 /// let configuration = SessionConfiguration(timeouts: Timeouts(total: .seconds(30)), versionPolicy: .http11)
@@ -6,43 +6,45 @@
 public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// The time limits of each request.
     public var timeouts: Timeouts
-    /// The limits of the connections that are kept.
+    /// The limits of the connections and of their pool.
     public var connections: ConnectionLimits
-    /// Bounds on what a response may send.
+    /// Bounds on the head and the collected body of a response.
     public var limits: CurlewResponse.Limits
-    /// Which versions of HTTP to use.
+    /// The permitted versions of HTTP.
     public var versionPolicy: HTTPVersionPolicy
-    /// Where to connect to, and from where.
+    /// The local and the remote end of connections.
     public var route: ConnectionRoute
-    /// Which addresses may be connected to.
+    /// The addresses to which connections are permitted.
     public var addressPolicy: AddressPolicy
-    /// Which proxies to go through.
+    /// The proxies of connections.
     public var proxy: Proxy.Configuration
-    /// Whom to trust at the other end.
+    /// The trust in servers.
     public var security: SecurityPolicy
-    /// The User-Agent of requests that do not have the field themselves (RFC 9110 §10.1.5): the program's name and Curlew's
-    /// version, `importer Curlew/0.1`. An executable on Linux carries no version; ``userAgent(program:version:)`` makes a text with
-    /// one. nil sends none. A text that may not stand in a field fails the making of the session.
+    /// The User-Agent of requests that do not set the field themselves (RFC 9110 §10.1.5). The default contains the
+    /// program's name and Curlew's version: `importer Curlew/0.1`. An executable on Linux has no version;
+    /// ``userAgent(program:version:)`` makes a text with a version. nil omits the field. A text that is not a valid
+    /// field value makes the session's initializer throw.
     public var userAgent: String?
-    /// The most bytes of a body that wait for its reader, or for the network, before its transfer pauses. 1 MiB by
-    /// default.
+    /// The greatest number of bytes of a body that wait for its reader, or for the network, before its transfer pauses.
+    /// 1 MiB by default.
     public var bodyBufferSize: ByteSize
-    /// The size of the buffer that sockets are read into: 1 KiB to 10 MiB, 256 KiB by default.
+    /// The size of the buffer for reading sockets: 1 KiB to 10 MiB, 256 KiB by default.
     public var readBufferSize: ByteSize
-    /// The most tasks under way at a time on each event loop of the session; what exceeds it waits its turn.
-    /// 20,000 by default.
+    /// The greatest number of running tasks on each event loop of the session; further tasks wait in a queue. 20,000 by
+    /// default.
     public var tasksInFlight: Int
-    /// How fast the bodies of all the session's tasks together may flow. No limit by default;
-    /// ``SessionActor/setRateLimit(_:)`` changes it under way.
+    /// The greatest rate of the bodies of all the session's tasks together. No limit by default;
+    /// ``SessionActor/setRateLimit(_:)`` changes it while tasks run.
     public var rateLimit: RateLimit
     /// The shortest time between two elements of a task's progress. 50 ms by default: 20 a second.
     public var progressInterval: Duration
-    /// The longest wait of a request for the network to come back if it could not connect because there is none; see
-    /// ``ConnectivityWait``. nil, the default, and zero wait for nothing.
+    /// The longest wait for the network to return, for a request that could not connect without a network; see
+    /// ``ConnectivityWait``. nil, the default, and zero disable the wait.
     public var connectivityTimeout: Duration?
-    /// The most events that wait for a listener that is behind; beyond them the oldest are dropped. 1,000 by default.
+    /// The greatest number of events that wait for a slow listener; beyond it the oldest are dropped. 1,000 by default.
     public var eventBufferSize: Int
-    /// The most bytes of a body that an event keeps (``SessionEvent/Serialization/body``). 64 KiB by default.
+    /// The greatest number of bytes of a body that an event keeps (``SessionEvent/Serialization/body``). 64 KiB by
+    /// default.
     public var eventBodyLimit: ByteSize
 
     public init(
@@ -89,7 +91,7 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// A User-Agent of a program and Curlew: `importer/1.4 Curlew/0.1`.
     /// - Parameters:
     ///   - program: The name of the program; nil is that of the executable.
-    ///   - version: Its version. What may not stand in either is left out.
+    ///   - version: Its version. Characters that are invalid in either are omitted.
     public static func userAgent(program: String? = nil, version: String) -> String {
         UserAgent(program: program ?? UserAgent.executable ?? "", version: version).text
     }

@@ -1,4 +1,4 @@
-/// What a session has to do with the state of the network: nothing, unless it is asked to.
+/// The waits of a session for the network, and the monitors that they need.
 final class SessionConnectivity: Sendable {
     private struct Reference: Sendable {
         weak var monitor: ReachabilityMonitor?
@@ -17,8 +17,8 @@ final class SessionConnectivity: Sendable {
 
     private let state = Guarded(State())
 
-    /// The monitor of what a request has to reach, shared by all who wait for the same.
-    /// - Throws: ``CurlewError`` if there can be none.
+    /// The monitor of a request's target. All requests with the same target share it.
+    /// - Throws: ``CurlewError`` if the monitor cannot be made.
     func monitor(of target: ReachabilityTarget) throws -> ReachabilityMonitor {
         try state.withLock { state in
             if let monitor = state.monitors[target]?.monitor { return monitor }
@@ -29,15 +29,15 @@ final class SessionConnectivity: Sendable {
         }
     }
 
-    /// What there are monitors for.
+    /// The targets that have monitors.
     var targets: Set<ReachabilityTarget> {
         state.withLock { Set($0.monitors.filter { $0.value.monitor != nil }.keys) }
     }
 
-    /// The number of times that a request has begun to wait for a network that is known to be away.
+    /// The number of times that a request began to wait for a network that is known to be absent.
     var waitCount: Int { state.withLock { $0.waitCount } }
 
-    /// Has monitors that are made from now on learn of the network there, for tests.
+    /// Sets the source of the monitors that are made from now on. For tests.
     func use(_ source: NetworkSource) { state.withLock { $0.source = source } }
 
     func follow(_ following: Task<Void, Never>) {
@@ -49,8 +49,9 @@ final class SessionConnectivity: Sendable {
         before?.cancel()
     }
 
-    /// Waits for as long as the session takes requests.
-    /// - Returns: What the wait was for; true, too, if the session takes no more, as then there is nothing to wait for.
+    /// Waits until the operation ends or the session rejects new requests.
+    /// - Returns: The result of the operation; true if the session rejects new requests, because a wait is then
+    ///   pointless.
     func wait(_ wait: @escaping @Sendable () async -> Bool) async -> Bool {
         let begun: (number: UInt64, task: Task<Bool, Never>)? = state.withLock { state in
             guard !state.isWaitingOver else { return nil }
@@ -71,7 +72,7 @@ final class SessionConnectivity: Sendable {
         }
     }
 
-    /// The session takes no more requests.
+    /// Ends all waits, because the session rejects new requests.
     func endWaits() {
         let waits = state.withLock { state in
             state.isWaitingOver = true
@@ -91,19 +92,19 @@ final class SessionConnectivity: Sendable {
 }
 
 extension SessionConnectivity {
-    /// Sends a request, and waits for the network if there is none.
+    /// Sends a request. If there is no network, waits for it.
     /// - Parameters:
-    ///   - limit: How long is waited at most, in all.
+    ///   - limit: The longest wait, over all attempts.
     ///   - defaults: Route and proxy of requests that have none of their own.
-    ///   - onWait: Called before each wait with the error that it waits after.
-    ///   - next: What sends the request.
+    ///   - onWait: Called before each wait with the error that caused it.
+    ///   - next: Sends the request.
     func send(
         _ request: CurlewRequest, waitingFor limit: Duration,
         defaults: (route: ConnectionRoute, proxy: Proxy.Configuration),
         onWait: @escaping @Sendable (CurlewError) -> Void = { _ in }, next: Next<CurlewRequest, CurlewResponse>
     ) async throws -> CurlewResponse {
         guard limit > .zero else { return try await next(request) }
-        // Most requests connect, and need no monitor.
+        // Most requests connect, and need no monitor: it is made on demand.
         let network = NetworkChanges { onWait in
             guard let updates = try? self.updates(for: request, defaults) else { return false }
             return await self.wait { await NetworkChanges(updates).isBack(onWait) }
@@ -116,7 +117,8 @@ extension SessionConnectivity {
         return try await link.intercept(request, next: next)
     }
 
-    /// What to watch for a request: the way to an address if that is where it goes, else the network in general.
+    /// The updates for a request: of the path to an address if the URL has one, otherwise of all networks. nil for a
+    /// Unix socket.
     private func updates(
         for request: CurlewRequest, _ defaults: (route: ConnectionRoute, proxy: Proxy.Configuration)
     ) throws -> ReachabilityMonitor.Updates? {

@@ -1,19 +1,20 @@
 extension SessionActor {
-    /// What a session has under way at a moment.
+    /// The counts of tasks and connections of a session at a moment.
     public struct Figures: Sendable, Hashable {
-        /// The tasks whose turn has come and that have not ended.
+        /// The tasks that have left the queue and have not ended.
         public internal(set) var runningTasks = 0
-        /// The tasks that wait for their turn (``SessionConfiguration/tasksInFlight``).
+        /// The tasks in the queue (``SessionConfiguration/tasksInFlight``).
         public internal(set) var queuedTasks = 0
-        /// The running tasks that neither have a connection nor begin to make one (``Timeouts/connectionWait``).
+        /// The running tasks that have no connection and have not begun to open one (``Timeouts/connectionWait``).
         public internal(set) var tasksAwaitingConnections = 0
-        /// The running tasks that have a connection: over HTTP/2 the open streams.
+        /// The running tasks that have a connection; over HTTP/2 the open streams.
         public internal(set) var streams = 0
         /// The connections that tasks use.
         public internal(set) var activeConnections = 0
-        /// The connections that are kept for another request.
+        /// The idle connections, kept for another request.
         public internal(set) var idleConnections = 0
-        /// The connections that are being made: sockets, of which several may be for one task, as with two families of addresses.
+        /// The connections that are being opened, counted in sockets. A task may open several, as with two families of
+        /// addresses.
         public internal(set) var pendingConnections = 0
 
         /// The connections of every kind.
@@ -34,8 +35,8 @@ extension SessionActor {
         }
     }
 
-    /// What the session has under way at this moment. Its event loops count it when they are asked, in time that grows with the number of
-    /// tasks and connections: a monitor should ask every few seconds.
+    /// The present counts of tasks and connections. The event loops count them on demand, in time that grows with the
+    /// number of tasks and connections. A monitor should ask only every few seconds.
     public nonisolated func figures() async -> Figures {
         var sum = Figures()
         for shard in shards { sum = sum + (await shard.figures) }

@@ -1,5 +1,5 @@
-/// The sessions of this process, for tests that look for what was left behind: it is what the test kit needs of production, and
-/// costs a lock when a session is made and when it goes.
+/// The sessions of this process, for tests that check for leaks. The test kit needs this type in production code. It
+/// costs a lock when a session is made and when it is released.
 package enum SessionRegistry {
     private struct Reference: Sendable {
         weak var session: SessionActor?
@@ -16,7 +16,7 @@ package enum SessionRegistry {
         references.withLock { _ = $0.removeValue(forKey: identifier) }
     }
 
-    /// The requests of all tasks that were started and have not ended, in words, by the numbers of the tasks.
+    /// Descriptions of the requests of all tasks that were started and have not ended, by the numbers of the tasks.
     package static func tasks() async -> [TaskActor.Identifier: String] {
         let sessions = references.withLock { $0.values.compactMap(\.session) }
         var found: [TaskActor.Identifier: String] = [:]

@@ -1,6 +1,6 @@
-/// The part of a session on one loop, as the session reaches it from other threads.
+/// The part of a session on one event loop, with an interface for other threads.
 actor SessionShard {
-    /// On the loop; what changes of it is not reached from elsewhere.
+    /// The host of the exchanges. Its mutable state is accessed on the loop only.
     nonisolated let host: ExchangeHost
 
     init(loop: CurlewEventLoop, _ setting: ExchangeHost.Setting) throws {
@@ -35,7 +35,7 @@ actor SessionShard {
 
     /// Waits until no task is left.
     func whenEmpty() async {
-        // Looked at on the loop and not before: between the two the last task may end, as this may be another turn.
+        // The check runs on the loop, in the same turn as the registration: between two turns the last task could end.
         await withCheckedContinuation { host.whenEmpty($0) }
     }
 

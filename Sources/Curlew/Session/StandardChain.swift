@@ -1,34 +1,35 @@
 internal import HTTPTypes
 public import Logging
 
-/// The links that a client of a service should have, in the order in which they work well together.
+/// The links (middleware) that a client of a service should have, in an order in which they work well together.
 ///
 /// From the caller to the network:
 ///
-/// 1. ``RequestLogging`` sees a call once, and everything that became of it. Its lines are at debug, and go to `Logger.current`
-///    unless it has a logger of its own.
-/// 2. ``ContentDecoding`` announces codings, which all hops then do, and decodes the body that the caller reads. Those that
-///    are thrown away on the way are never decoded.
-/// 3. ``Redirects`` sends each hop through all that follows, so that it is repeated by itself, with its own method and its
-///    own host: a GET that a POST was sent on to may be tried again, though the POST may not.
-/// 4. ``StrictTransport`` makes each hop one of `https` whose host has asked for it, so that all that follows sees `https`. There is
-///    none by default; see ``Options/strictTransport``.
-/// 5. ``Retry`` repeats a single hop, and with it whatever follows.
-/// 6. ``ChallengeAuthentication`` signs each attempt anew, as a nonce or a time stamp asks for, and answers a challenge before
-///    ``Retry`` sees the 401. It has no credentials by default.
-/// 7. ``CookieHandling`` gives every hop the cookies of its own origin, and has what a response sets for the next hop, for the next
-///    attempt and for the answer to a challenge. There is none by default; see ``Options/cookies``.
-/// 8. ``HTTPCache`` sees requests and responses as they are on the wire: a hop has its own entry, Vary has the cookies and the
-///    credentials that are sent, and a body is stored as it is coded. There is none by default; see ``Options/cache``.
+/// 1. ``RequestLogging`` logs a call once, with its retries and redirects. Its lines have the level debug, and go to
+///    `Logger.current` unless it has its own logger.
+/// 2. ``ContentDecoding`` announces codings for all hops, and decodes the body that the caller reads. Bodies of
+///    redirects and failed attempts are never decoded.
+/// 3. ``Redirects`` sends each hop through the links below. Each hop is therefore retried alone, with its own method
+///    and host: after a POST is redirected to a GET, the GET may be retried, but not the POST.
+/// 4. ``StrictTransport`` changes a hop to `https` if its host has requested it, so that all links below see `https`.
+///    Absent by default; see ``Options/strictTransport``.
+/// 5. ``Retry`` repeats a single hop, through all links below.
+/// 6. ``ChallengeAuthentication`` signs each attempt again, because a nonce or a time stamp requires it. It answers a
+///    challenge before ``Retry`` sees the 401. It has no credentials by default.
+/// 7. ``CookieHandling`` adds the cookies of its own origin to every hop. It stores new cookies of a response for the
+///    next hop, the next attempt and the answer to a challenge. Absent by default; see ``Options/cookies``.
+/// 8. ``HTTPCache`` sees requests and responses as on the wire. A hop has its own entry, Vary covers the cookies and
+///    credentials that are sent, and a body is stored in its coding. Absent by default; see ``Options/cache``.
 ///
-/// Where other links belong:
+/// The place of other links:
 ///
-/// - What makes the caller's request, such as a serializer, and what adds a credential once, such as a link for a bearer
-///   token, is written *before* the chain. ``Redirects`` then takes the credential off where another origin is asked. Written
-///   after it, the link would add it for that origin too.
-/// - A ``CredentialRenewal`` and ``Hedging`` are written *after* it: every attempt has the newest token, and hedges are sent for
-///   a single hop. So are those that limit load, ``CircuitBreaker``, ``RequestRateLimiter`` and ``ConcurrencyLimiter``, and
-///   ``AlternativeServices`` and ``AddressBalancing``, which choose where each attempt connects to.
+/// - Links that make the caller's request, such as a serializer, and links that add a credential once, such as a bearer
+///   token, are written *before* the chain. ``Redirects`` then removes the credential from requests to another origin.
+///   A link written after the chain would add it for that origin too.
+/// - ``CredentialRenewal`` and ``Hedging`` are written *after* the chain: every attempt has the newest token, and
+///   hedges are sent for a single hop. The same holds for the links that limit load (``CircuitBreaker``,
+///   ``RequestRateLimiter`` and ``ConcurrencyLimiter``), and for ``AlternativeServices`` and ``AddressBalancing``,
+///   which choose the address of each attempt.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -37,46 +38,47 @@ public import Logging
 /// }
 /// ```
 ///
-/// A program that acts as one user, such as a command line tool, keeps cookies as well:
+/// A program that acts as one user, such as a command line tool, can also keep cookies:
 ///
 /// ```swift
 /// let api = try HTTPSession(chain: .singleUser)
 /// ```
 ///
-/// A request that needs none of it costs a little more than a look at its status.
+/// A request that needs none of the links costs little more than a check of its status.
 public struct StandardChain: CurlewMiddleware {
-    /// What the chain does.
+    /// The options of the chain.
     public struct Options: Sendable {
-        /// The link that logs. nil logs nothing.
+        /// The link that logs. nil disables logging.
         public var logging: RequestLogging?
-        /// The link that decodes contents. nil announces and decodes none.
+        /// The link that decodes contents. nil disables announcing and decoding.
         public var decoding: ContentDecoding? = ContentDecoding()
         /// The link that follows redirects.
         public var redirects = Redirects()
-        /// The link that goes over to `https` where a host has asked for it. nil, the default, keeps to what is asked for.
+        /// The link that changes to `https` for hosts that have requested it. nil, the default, keeps the scheme of the
+        /// URL.
         public var strictTransport: StrictTransport?
-        /// The link that sends requests again. nil sends none again.
+        /// The link that retries requests. nil disables retries.
         public var retry: Retry? = Retry()
         /// The link that keeps cookies. nil, the default, keeps none.
         ///
-        /// - Warning: A jar is shared by all who use the session. Where a server has one session for all its users, a cookie
-        ///   that was set for one user's request would go with another's (CVE-2024-53990). A program that acts as one user
-        ///   takes ``singleUser``; a server that needs cookies has a session, or a jar, for each user.
+        /// - Warning: All users of the session share its jar. If a server has one session for all its users, a cookie
+        ///   that was set for one user would be sent with another user's request (CVE-2024-53990). A program that acts
+        ///   as one user uses ``singleUser``; a server that needs cookies has a session, or a jar, for each user.
         public var cookies: CookieHandling?
-        /// The link that answers challenges. nil, the default, answers none.
+        /// The link that answers challenges. nil, the default, leaves challenges unanswered.
         public var authentication: ChallengeAuthentication?
-        /// The link that answers from a store. nil, the default, stores nothing.
+        /// The link that answers from a store. nil, the default, disables caching.
         public var cache: HTTPCache?
 
-        /// - Parameter logger: What is logged to; nil is `Logger.current`.
+        /// - Parameter logger: The logger; nil is `Logger.current`.
         public init(logger: Logger? = nil) { logging = RequestLogging(logger) }
 
-        /// The options of a program that acts as one user: the same, and cookies in a jar of their own. Each use of the name makes
-        /// a new jar; ``cookies`` has it.
+        /// The options of a program that acts as one user: the defaults, and cookies in a new jar. Each access makes a
+        /// new jar, which is in ``cookies``.
         ///
         /// ```swift
         /// var options = StandardChain.Options.singleUser
-        /// options.cookies = CookieHandling(jar)          // a jar that was loaded, or is shared by sessions of the same user
+        /// options.cookies = CookieHandling(jar)  // a loaded jar, or one that sessions of the same user share
         /// ```
         public static var singleUser: Options {
             var options = Options()
@@ -84,12 +86,12 @@ public struct StandardChain: CurlewMiddleware {
             return options
         }
 
-        /// The same, and a cache.
+        /// The default options with a cache.
         ///
         /// ```swift
         /// let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .caching())
         /// ```
-        /// - Parameter cache: The cache: one of its own in memory, for requests without credentials, unless another is given.
+        /// - Parameter cache: The cache. The default is a new one in memory, for requests without credentials.
         public static func caching(_ cache: HTTPCache = HTTPCache()) -> Options {
             var options = Options()
             options.cache = cache
@@ -97,7 +99,7 @@ public struct StandardChain: CurlewMiddleware {
         }
     }
 
-    /// What the chain does.
+    /// The options of the chain.
     public var options: Options { parts.options }
     private let parts: Parts
 
@@ -107,7 +109,8 @@ public struct StandardChain: CurlewMiddleware {
         -> CurlewResponse
     {
         guard parts.isUsual, parts.logging?.isWanted != true else { return try await nested(request, next) }
-        // The request goes out as the links would have it, in one frame. They come in with the first answer that concerns one.
+        // A request without special links is sent in one frame. The links are nested only for a response or an error
+        // that concerns one of them.
         let begun = parts.begin(request)
         var sent = request
         let decodes = parts.decodes && request.options.decodesContent != false
@@ -123,7 +126,7 @@ public struct StandardChain: CurlewMiddleware {
         return try await nested(request, next, FirstAnswer(first, begun))
     }
 
-    // Not inlined: every call would keep room for it in its frame while it waits.
+    // This function is not inlined: every call would keep room for it in its frame while it waits.
     @inline(never)
     private func nested(
         _ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>, _ first: FirstAnswer? = nil
@@ -132,13 +135,13 @@ public struct StandardChain: CurlewMiddleware {
     }
 }
 
-/// The links of a chain, where a call finds them without copying all of them.
+/// The links of a chain as an object, so that a call does not copy them.
 private final class Parts: Sendable {
     let options: StandardChain.Options
     let logging: RequestLogging?
     let decodes: Bool
     private let retry: Retry?
-    /// True if there are no links but those that a usual response does not concern.
+    /// True if a usual response concerns none of the links.
     let isUsual: Bool
 
     init(_ options: StandardChain.Options) {
@@ -156,17 +159,18 @@ private final class Parts: Sendable {
     }
 }
 
-/// The moments at which a call begins for the links that measure it.
+/// The start times of a call for the links that measure it.
 private struct Beginning {
     let redirects: Duration
     let retry: Duration?
 }
 
-/// The answer to a request that went out before the links were nested. They get it for the first request that they send.
+/// The result of a request that was sent before the links were nested. The links get it for the first request that they
+/// send.
 private final class FirstAnswer: Sendable {
     private let answer: Guarded<Result<CurlewResponse, any Error>?>
     private let beginning: Guarded<Beginning?>
-    /// The moment at which the call began for ``Redirects``.
+    /// The start of the call for ``Redirects``.
     let start: Duration
 
     init(_ answer: Result<CurlewResponse, any Error>, _ beginning: Beginning) {
@@ -177,7 +181,7 @@ private final class FirstAnswer: Sendable {
 
     func take() -> Result<CurlewResponse, any Error>? { answer.withLock { $0.take() } }
 
-    /// The moment at which the first hop began for ``Retry``.
+    /// The start of the first hop for ``Retry``.
     func takeStart() -> Duration? { beginning.withLock { $0.take()?.retry } }
 }
 

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// Gives all calls that a closure makes a deadline.
+/// Sets a deadline for all calls that a closure makes.
 ///
 /// ```swift
 /// let page = try await withDeadline(.milliseconds(800), field: HTTPField.Name("X-Deadline-Ms")!) {
@@ -10,16 +10,17 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// - A call has the time that is left as its ``RequestOptions/totalTimeout``, unless that is shorter. Its retries, redirects and waits fit
-///   into it, and it ends with ``ErrorCode/totalTimeout``. With no time left a call is ``ErrorCode/deadlineExceeded``, and nothing is sent.
-/// - Of nested deadlines the earlier holds.
+/// - The ``RequestOptions/totalTimeout`` of a call is the remaining time, unless its own timeout is shorter. The
+///   retries, redirects and waits of the call are included, and it ends with ``ErrorCode/totalTimeout``. A call without
+///   remaining time fails with ``ErrorCode/deadlineExceeded``, and nothing is sent.
+/// - The earliest of nested deadlines applies.
 /// - Child tasks (`async let`, task groups) and `Task { }` inherit the deadline. `Task.detached { }` does not.
-/// - The closure itself is not ended: other work that it does goes on.
+/// - The closure itself is not cancelled: its other work continues.
 ///
 /// - Parameters:
 ///   - duration: The time from now.
-///   - field: A request field that carries the milliseconds that are left to the server, made anew for each attempt; nil sends none. An
-///     inner call without a field keeps the outer one.
+///   - field: A request field that reports the remaining milliseconds to the server, computed for each attempt; nil
+///     sends none. An inner call without a field keeps the outer one.
 ///   - body: The closure.
 /// - Returns: The value of the closure.
 /// - Throws: The error of the closure.
@@ -38,7 +39,7 @@ package struct CallScope: Sendable {
 
     let end: Instant
     let field: HTTPField.Name?
-    /// True if the total timeout of a request is that of the scope, and not the caller's.
+    /// True if the total timeout of a request comes from the scope, not from the caller.
     private(set) var setsTotal = false
 
     init(end: Instant, field: HTTPField.Name?) {
@@ -46,17 +47,17 @@ package struct CallScope: Sendable {
         self.field = field
     }
 
-    /// The time that is left; negative after the end.
+    /// The remaining time; negative after the end.
     var remaining: Duration { Instant.now.duration(to: end) }
 
-    /// Runs a closure without the deadline of the task: for tasks that work for others, too.
+    /// Runs a closure without the deadline of the task, for tasks that also work for other callers.
     package static func outside<Value>(_ body: () throws -> Value) rethrows -> Value {
         guard current != nil else { return try body() }
         return try $current.withValue(nil) { try body() }
     }
 
-    /// Limits the time of a call to the time that is left.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/deadlineExceeded`` if nothing is left.
+    /// Limits the time of a call to the remaining time.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/deadlineExceeded`` if no time is left.
     func limit(_ request: inout CurlewRequest) throws {
         guard remaining > .zero else {
             throw CurlewError(.deadlineExceeded, "the deadline of the calls around it had passed").adding(request)
@@ -64,8 +65,9 @@ package struct CallScope: Sendable {
         request.options.limit(to: self)
     }
 
-    /// Limits the time of an attempt to the time that is left, and writes that into the field, unless the caller has set it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if nothing is left.
+    /// Limits the time of an attempt to the remaining time, and writes it into the field, unless the caller has set the
+    /// field.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if no time is left.
     func prepareAttempt(_ request: inout CurlewRequest) throws {
         let remaining = remaining
         guard remaining > .zero else {
@@ -89,10 +91,10 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The deadline of the calls around the request.
+    /// The deadline that surrounds the request.
     var deadline: CallScope? { self[DeadlineKey.self] }
 
-    /// Takes a deadline over: the total timeout is the time that is left, unless the caller's is shorter.
+    /// Applies a deadline: the total timeout is the remaining time, unless the caller's is shorter.
     func limited(to scope: CallScope?) -> RequestOptions {
         guard let scope else { return self }
         var options = self
@@ -107,7 +109,8 @@ extension RequestOptions {
         self[DeadlineKey.self] = scope.settingTotal(isShorter)
     }
 
-    /// Drops a deadline, and the total timeout that comes of it: of a request that is sent again later, or by a task that nobody waits for.
+    /// Removes a deadline and the total timeout that it set. Used for a request that is sent again later, or by a task
+    /// that has no waiting caller.
     mutating func dropDeadline() {
         guard let deadline else { return }
         if deadline.setsTotal { totalTimeout = nil }

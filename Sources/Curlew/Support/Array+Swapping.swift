@@ -1,6 +1,6 @@
 extension Array {
-    /// Removes the element at an index. The last element takes its place, so that no other moves.
-    /// - Returns: The element that has moved; nil if the last one was removed.
+    /// Removes the element at an index. The last element takes its place, so that no other element moves.
+    /// - Returns: The moved element; nil if the last element was removed.
     mutating func remove(swappingAt index: Int) -> Element? {
         let last = removeLast()
         guard index < count else { return nil }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A broadcast of elements to listeners. Each has a buffer of its own; one that is behind loses the oldest.
+/// A broadcast of elements to listeners. Each listener has its own buffer; a slow one loses the oldest elements.
 ///
-/// Yielding may wait for a task that is being cancelled, and cancelling a task that listens calls ``remove(_:)``. So no element is
-/// yielded under the lock that this takes.
+/// Yielding may wait for the cancellation of a task, and cancelling a listening task calls ``remove(_:)``. Elements are
+/// therefore never yielded under the lock that ``remove(_:)`` takes.
 package final class Broadcaster<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [UInt64: AsyncStream<Element>.Continuation] = [:]
@@ -12,22 +12,22 @@ package final class Broadcaster<Element: Sendable>: Sendable {
     }
 
     private let state = Guarded(State())
-    /// Held while an element is handed to all; nobody who stops listening takes it.
+    /// The lock that is held while an element is yielded to all listeners. The end of a listener does not take it.
     private let turn = Lock()
     private let isHeard = Atomic(false)
     private let bufferSize: Int
 
     package init(bufferSize: Int) { self.bufferSize = max(1, bufferSize) }
 
-    /// True if anybody listens, asked for every element; mostly nobody does.
+    /// True if there are listeners. It is read for every element, usually without any.
     var hasListeners: Bool { isHeard.load(ordering: .acquiring) }
 
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     /// Adds a listener.
     /// - Parameters:
-    ///   - first: The element that the listener gets at once.
-    ///   - onEnd: Called once it has stopped listening, from any thread.
+    ///   - first: An element that the listener gets at once.
+    ///   - onEnd: Called once after the listener has stopped, from any thread.
     package func listen(from first: Element? = nil, onEnd: @escaping @Sendable () -> Void = {}) -> AsyncStream<Element>
     {
         let (stream, continuation) = AsyncStream.makeStream(
@@ -58,9 +58,10 @@ package final class Broadcaster<Element: Sendable>: Sendable {
         }
     }
 
-    /// Hands an element to all who listen now. Whoever publishes, all listeners get the same order.
+    /// Yields an element to all present listeners. All of them get the elements in the same order.
     package func publish(_ element: Element) {
-        // What is pushed out may be the last to hold something that ends with it, and so is released outside the lock.
+        // A dropped element may hold the last reference to an object whose end has effects, so it is released outside
+        // the lock.
         let pushedOut = turn.withLock {
             let listeners = state.withLock { Array($0.listeners.values) }
             return listeners.map { $0.yield(element) }

@@ -1,15 +1,15 @@
-/// Bytes that are read from left to right. A copy remembers a place to return to.
+/// A reader of bytes from left to right. A copy stores a position to return to.
 struct ByteScanner {
     private let bytes: [UInt8]
     private var position = 0
-    /// True if a quoted string has no end, and so no later one has: the rest is looked through once.
+    /// True if a quoted string has no end, so later ones have none either: the rest is searched once.
     private var lacksQuote = false
 
     init(_ bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     var isAtEnd: Bool { position == bytes.count }
 
-    /// The byte that would be read next; nil at the end.
+    /// The next byte; nil at the end.
     var next: UInt8? { isAtEnd ? nil : bytes[position] }
 
     mutating func skip(while condition: (UInt8) -> Bool) {
@@ -22,15 +22,15 @@ struct ByteScanner {
         return bytes[start..<position]
     }
 
-    /// Reads the byte if it is the next one.
+    /// Consumes the byte if it is the next one.
     mutating func take(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1
         return true
     }
 
-    /// The contents of a quoted string without its quotes and escapes (RFC 9110 §5.6.4); nil if none begins here. One that
-    /// does not end reaches to the end.
+    /// The contents of a quoted string without its quotes and escapes (RFC 9110 §5.6.4); nil if none begins here. An
+    /// unterminated string extends to the end.
     mutating func takeQuotedString() -> [UInt8]? {
         guard take(.quote) else { return nil }
         var value: [UInt8] = []
@@ -43,7 +43,8 @@ struct ByteScanner {
         return value
     }
 
-    /// As ``takeQuotedString()``, but nil for one that does not end: it would hide all that follows.
+    /// Reads a quoted string as ``takeQuotedString()``, but returns nil for an unterminated one, which would hide all
+    /// following text.
     mutating func takeWholeQuotedString() -> [UInt8]? {
         guard next == .quote, !lacksQuote else { return nil }
         var end = position + 1

@@ -6,10 +6,10 @@ public struct ByteSize: Sendable, Hashable, Codable, Comparable, ExpressibleByIn
 
     public init(integerLiteral value: Int) { bytes = value }
 
-    /// So many times 1,024 bytes.
+    /// A multiple of 1,024 bytes.
     public static func kibibytes(_ count: Int) -> ByteSize { ByteSize(count << 10) }
 
-    /// So many times 1,048,576 bytes.
+    /// A multiple of 1,048,576 bytes.
     public static func mebibytes(_ count: Int) -> ByteSize { ByteSize(count << 20) }
 
     public static func < (left: ByteSize, right: ByteSize) -> Bool { left.bytes < right.bytes }

@@ -1,7 +1,7 @@
-/// Bounds the time that work is waited for. Work that takes longer is cancelled, and may go on nevertheless.
+/// Time limits for waiting for work. Work that exceeds its limit is cancelled, but may continue.
 ///
-/// One task looks after all that is under way, a few times within the limit, and ends when there has been nothing for a second: a timer
-/// for each would cost more than most of the work.
+/// A single task watches all work, several times within the limit, and ends after a second without work. A timer for
+/// each piece of work would cost more than most of the work.
 final class Deadlines: Sendable {
     private struct State {
         var expirations: [Int: (deadline: Instant, expire: @Sendable () -> Void)] = [:]
@@ -10,13 +10,14 @@ final class Deadlines: Sendable {
     }
 
     private let state = Guarded(State())
-    /// So long nothing has to be under way for the task to end.
+    /// The time without work after which the task ends.
     private static let idleTime = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - limit: The time that the work has; a quarter more at most.
-    ///   - onLateEnd: Called when work ends after its time was up.
-    /// - Returns: nil if the time was up before the work was done.
+    ///   - limit: The time limit of the work. Its end is noticed at most a quarter of the limit later, and at most a
+    ///     second. If the watching task was started for a longer limit, the quarter of that limit counts.
+    ///   - onLateEnd: Called when work ends after its limit.
+    /// - Returns: nil if the limit was exceeded.
     func outcome<Value: Sendable>(
         of work: @escaping @Sendable () async throws -> Value, within limit: Duration,
         onLateEnd: @escaping @Sendable () -> Void = {}
@@ -57,9 +58,9 @@ final class Deadlines: Sendable {
 
     private var isIdle: Bool { state.withLock { $0.expirations.isEmpty } }
 
-    /// Ends what has no time left.
-    /// - Parameter idle: For how long nothing has been under way.
-    /// - Returns: Whether to look again.
+    /// Ends the work whose limit is exceeded.
+    /// - Parameter idle: The time without any work.
+    /// - Returns: True if the watching continues.
     private func expire(_ idle: Duration) -> Bool {
         let now = Instant.now
         let (expired, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
@@ -86,7 +87,7 @@ final class Deadlines: Sendable {
             state.withLock { if case .ended(let result) = $0 { result } else { nil } }
         }
 
-        /// - Returns: Whether it is the first.
+        /// - Returns: True if this is the first result.
         @discardableResult
         func end(_ result: Result<Value?, any Error>) -> Bool {
             let (waiter, isFirst) = state.withLock { state -> (CheckedContinuation<Value?, any Error>?, Bool) in

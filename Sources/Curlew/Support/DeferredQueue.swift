@@ -1,11 +1,11 @@
 internal import Dispatch
 
-/// A queue that hands items to a backend in batches, on a thread of its own: a backend that blocks holds up no request and no event
-/// loop. Items that come while `limit` others wait are dropped, and counted.
+/// A queue that passes items to a backend in batches, on its own thread. A blocking backend therefore delays no request
+/// and no event loop. Items that arrive while `limit` others wait are dropped and counted.
 package final class DeferredQueue<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
-        /// The storage of the batch before, to be filled again.
+        /// The storage of the previous batch, for reuse.
         var spare: [Item] = []
         var dropped = 0
         var isScheduled = false
@@ -19,8 +19,9 @@ package final class DeferredQueue<Item: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - limit: The most items that wait.
-    ///   - milliseconds: The longest time that an item waits while the backend is quick.
-    ///   - handle: Takes a batch in the order in which its items came, and how many were dropped since the last.
+    ///   - milliseconds: The longest wait of an item if the backend is fast.
+    ///   - handle: Processes a batch, with its items in the order of arrival, and the number of items that were dropped
+    ///     since the last batch.
     package init(
         label: String, limit: Int, milliseconds: Int,
         handle: @escaping @Sendable (_ batch: [Item], _ dropped: Int) -> Void
@@ -31,10 +32,10 @@ package final class DeferredQueue<Item: Sendable>: Sendable {
         self.handle = handle
     }
 
-    /// The number of items dropped since the last batch.
+    /// The number of items that were dropped since the last batch.
     package var dropped: Int { state.withLock { $0.dropped } }
 
-    /// Adds an item. It returns at once.
+    /// Adds an item, and returns at once.
     package func add(_ item: Item) {
         let begins = state.withLock { state in
             guard state.items.count < limit else {
@@ -48,10 +49,10 @@ package final class DeferredQueue<Item: Sendable>: Sendable {
         if begins { queue.asyncAfter(deadline: .now() + delay) { self.drain() } }
     }
 
-    /// Does some work on the thread of the backend, behind what it has to do there.
+    /// Performs work on the thread of the backend, after its pending work.
     package func perform(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
-    /// Waits until the backend has what has come so far: for as long as it takes.
+    /// Waits without a limit until the backend has processed all items so far.
     package func flush() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -61,7 +62,7 @@ package final class DeferredQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// On the queue.
+    /// Passes the waiting items to the backend; it is called on the queue.
     private func drain() {
         var (batch, dropped) = state.withLock { state in
             let taken = (state.items, state.dropped)

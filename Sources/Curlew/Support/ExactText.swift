@@ -2,8 +2,9 @@ internal import Glibc
 
 /// Text as the key of a dictionary or a set, compared by its bytes.
 ///
-/// `String` takes texts for equal that are canonically equivalent in Unicode, such as the two forms of é. Servers compare bytes: two
-/// users may have names that differ in nothing else. Text of a peer or of a user is therefore compared and hashed here.
+/// `String` compares texts by canonical equivalence in Unicode, so the two forms of é are equal. Servers compare bytes,
+/// and the names of two users may differ only in this way. Text of a peer or a user is therefore compared and hashed
+/// here.
 package struct ExactText: Sendable, Hashable {
     package let text: String
 
@@ -15,7 +16,7 @@ package struct ExactText: Sendable, Hashable {
 }
 
 extension String {
-    /// True if the other text has the same bytes in UTF-8.
+    /// True if both texts have the same bytes in UTF-8.
     package func hasSameBytes(as other: String) -> Bool {
         let isSame = utf8.withContiguousStorageIfAvailable { own in
             other.utf8.withContiguousStorageIfAvailable { other in own.hasSameBytes(as: other) }
@@ -23,7 +24,7 @@ extension String {
         return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Hashes the bytes of the text, with their number.
+    /// Hashes the number of bytes and the bytes of the text.
     func hashBytes(into hasher: inout Hasher) {
         let isHashed: Void? = utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes.count)
@@ -37,8 +38,9 @@ extension String {
 }
 
 extension StringProtocol {
-    /// True if the text is a word of ASCII but for the case of letters of ASCII. The sign of Kelvin is no k here, as it is for `lowercased`.
-    /// - Parameter word: ASCII in lower case.
+    /// True if the text equals an ASCII word, except for the case of ASCII letters. The Kelvin sign is not equal to k
+    /// here, although `lowercased` makes it one.
+    /// - Parameter word: A word in ASCII and lower case.
     package func isEqual(ignoringASCIICase word: StaticString) -> Bool {
         ArraySlice(utf8).isEqual(ignoringCase: word)
     }
@@ -53,7 +55,7 @@ extension String? {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// A comparison of elements takes thirty times as many instructions.
+    /// Compares by `memcmp`: a comparison of elements takes thirty times as many instructions.
     func hasSameBytes(as other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         guard let own = baseAddress, let other = other.baseAddress else { return true }

@@ -1,37 +1,37 @@
 internal import Glibc
 
-/// A moment as HTTP writes it, to the second (RFC 9110 §5.6.7).
+/// A date and time in HTTP's precision of one second (RFC 9110 §5.6.7).
 struct HTTPDate: Hashable, Comparable, Sendable {
-    /// Leap seconds not counted; before 1970 it is negative.
+    /// The seconds since 1970 without leap seconds; negative before 1970.
     let secondsSince1970: Int64
 
     init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
 
-    /// Reads a date in one of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete ones,
-    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+    /// Parses a date in one of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, and the obsolete forms `Sunday,
+    /// 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
     ///
-    /// Names count in any case: RFC 9110 has one case alone, RFC 9111 §4.2 asks caches to take every one, and a date that is not read
-    /// is mostly worse than one in another case. The name of the day must be one, and need not be the right one. The zone is GMT.
-    /// A day that does not exist, such as 30 February, is no date; a leap second is the second before it.
+    /// The case of names is ignored: RFC 9110 only allows one case, but RFC 9111 §4.2 requires caches to accept any.
+    /// The name of the day must be valid, but need not match the date. The zone must be GMT. A day that does not exist,
+    /// such as 30 February, is invalid. A leap second counts as the second before it.
     /// - Parameters:
-    ///   - text: The value of the field, without spaces around it.
-    ///   - now: What a year of two digits is understood by: it is at most 50 years ahead.
+    ///   - text: The value of the field, without surrounding spaces.
+    ///   - now: The reference for a year of two digits, which is at most 50 years later.
     init?(_ text: String, now: HTTPDate = .now) {
         var reader = HTTPDateReader(text)
         guard let seconds = reader.read(yearNow: now.approximateYear) else { return nil }
         secondsSince1970 = seconds
     }
 
-    /// The time of this machine's clock.
+    /// The present time of this machine's clock.
     static var now: HTTPDate { HTTPDate(secondsSince1970: Int64(time(nil))) }
 
     static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.secondsSince1970 < right.secondsSince1970 }
 
-    /// The year, but for some hours around its turn.
+    /// The year; it may be wrong within some hours of the turn of the year.
     private var approximateYear: Int { 1970 + Int(secondsSince1970 / 31_556_952) }
 }
 
-/// Reads the three forms from left to right.
+/// A parser for the three forms, from left to right.
 private struct HTTPDateReader {
     private var rest: ArraySlice<UInt8>
 
@@ -64,7 +64,7 @@ private struct HTTPDateReader {
         return Self.seconds(parts)
     }
 
-    /// `06 Nov 1994 08:49:37 GMT`
+    /// The form `06 Nov 1994 08:49:37 GMT`.
     private mutating func fixed() -> Parts? {
         var parts = Parts()
         guard let day = number(2), take(" "), let month = month(), take(" "), let year = number(4), take(" "),
@@ -74,7 +74,7 @@ private struct HTTPDateReader {
         return parts
     }
 
-    /// `06-Nov-94 08:49:37 GMT`
+    /// The form `06-Nov-94 08:49:37 GMT`.
     private mutating func obsolete(yearNow: Int) -> Parts? {
         var parts = Parts()
         guard let day = number(2), take("-"), let month = month(), take("-"), let year = number(2), take(" "),
@@ -87,7 +87,7 @@ private struct HTTPDateReader {
         return parts
     }
 
-    /// `Nov  6 08:49:37 1994`
+    /// The form `Nov  6 08:49:37 1994`.
     private mutating func asctime() -> Parts? {
         var parts = Parts()
         guard let month = month(), take(" ") else { return nil }
@@ -109,10 +109,10 @@ private struct HTTPDateReader {
         return Self.months.firstIndex { name.isEqual(ignoringCase: $0) }.map { $0 + 1 }
     }
 
-    /// Another zone makes no date (RFC 9111 §4.2).
+    /// A date with another zone is invalid (RFC 9111 §4.2).
     private mutating func zone() -> Bool { take(" ") && name().isEqual(ignoringCase: "gmt") }
 
-    // MARK: Pieces
+    // MARK: Parts
 
     private mutating func name() -> ArraySlice<UInt8> {
         let letters = rest.prefix(while: \.isLetter)
@@ -133,7 +133,7 @@ private struct HTTPDateReader {
         return true
     }
 
-    // MARK: The calendar
+    // MARK: Calendar
 
     private static func seconds(_ parts: Parts) -> Int64? {
         guard let date = CivilDate(year: parts.year, month: parts.month, day: parts.day) else { return nil }

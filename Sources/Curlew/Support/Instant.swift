@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// A moment of the monotonic clock, in nanoseconds: what the loop's timers count in.
+/// A time of the monotonic clock in nanoseconds, the unit of the event loop's timers.
 package struct Instant: Comparable, Sendable {
     package var nanoseconds: Int64
 
@@ -20,7 +20,7 @@ package struct Instant: Comparable, Sendable {
         return overflow ? .distantFuture : Instant(nanoseconds: sum)
     }
 
-    /// The moment by the clock on the wall, as that stands now. Both clocks are asked once, so that equal moments stay equal.
+    /// The time of the wall clock. Both clocks are read once, so that equal instants have equal dates.
     var date: Date { Self.origin.addingTimeInterval(Double(nanoseconds) / 1e9) }
 
     private static let origin = Date().addingTimeInterval(-Double(Instant.now.nanoseconds) / 1e9)
@@ -34,28 +34,29 @@ extension Duration {
     /// The largest number of whole seconds whose nanoseconds fit into 64 bits: 292 years.
     private static let longestInNanoseconds = Duration.seconds(9_223_372_036)
 
-    /// Whole nanoseconds, clamped to what 64 bits hold.
+    /// The whole nanoseconds, limited to 64 bits.
     package var nanosecondsClamped: Int64 {
-        // Before anything else: `components` traps beyond 64 bits of seconds.
+        // The check comes first, as `components` traps beyond 64 bits of seconds.
         guard self < Self.longestInNanoseconds else { return .max }
         guard self > .zero - Self.longestInNanoseconds else { return .min }
         let (seconds, attoseconds) = components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
-    /// Nanoseconds as a limit; what is too long to count, ``Timeouts/unlimited`` among it, is the largest number.
+    /// The nanoseconds of a limit. A duration beyond 64 bits, such as ``Timeouts/unlimited``, becomes the largest
+    /// number.
     var limitInNanoseconds: Int64 { max(1, nanosecondsClamped) }
 
-    /// True if it is no limit.
+    /// True if the duration is not a limit.
     var isUnlimited: Bool { self >= Self.longestInNanoseconds }
 
-    /// Whole milliseconds, rounded up so that a short limit is never taken for none.
+    /// The whole milliseconds, rounded up so that a short limit does not become zero.
     var millisecondsRoundedUp: Int {
         let nanoseconds = nanosecondsClamped
         return nanoseconds <= 0 ? 0 : Int((nanoseconds - 1) / 1_000_000 + 1)
     }
 
-    /// Whole seconds, rounded up, as many as 32 bits hold at most.
+    /// The whole seconds, rounded up and limited to 32 bits.
     var secondsRoundedUp: Int {
         let nanoseconds = nanosecondsClamped
         return nanoseconds <= 0 ? 0 : Int(min((nanoseconds - 1) / 1_000_000_000 + 1, Int64(Int32.max)))

@@ -1,10 +1,10 @@
-/// Values that are found by the type of their key. There are few of them, so that a search is quicker than a hash.
+/// Values by the type of their key. Their number is small, so a linear search is faster than hashing.
 struct KeyedValues: Sendable {
     private var entries: [(key: ObjectIdentifier, value: any Sendable)] = []
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The value under a key; nil if there is none. nil for the value, too, removes it.
+    /// The value under a key; nil without one. Setting nil removes the value.
     subscript<Value: Sendable>(key: ObjectIdentifier, as type: Value.Type = Value.self) -> Value? {
         get {
             for entry in entries where entry.key == key { return entry.value as? Value }
@@ -21,7 +21,7 @@ struct KeyedValues: Sendable {
         }
     }
 
-    /// Takes over the values of others for keys that have none here.
+    /// Adds the values of others whose keys are missing here.
     mutating func merge(_ others: KeyedValues) {
         for other in others.entries where !entries.contains(where: { $0.key == other.key }) { entries.append(other) }
     }

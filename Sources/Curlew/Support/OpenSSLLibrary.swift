@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// OpenSSL as a whole.
+/// The state of the OpenSSL library in the process.
 enum OpenSSLLibrary {
-    /// Leaves it as it is when the process ends: threads that still use it would meet what is gone. It has to be said before
-    /// OpenSSL is used for the first time; where somebody else in the process has used it before, it has no effect.
+    /// Disables OpenSSL's cleanup at the end of the process, as other threads may still use the library. It must be
+    /// called before the first use of OpenSSL; after a use by other code in the process it has no effect.
     static func start() { _ = hasStarted }
 
     private static let hasStarted = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1

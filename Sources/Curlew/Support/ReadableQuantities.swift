@@ -1,5 +1,5 @@
 extension Duration {
-    /// The duration for a message, rounded: `20 s`, `4.92 s`, `300 ms`, `85 µs`.
+    /// The duration as rounded text for a message: `20 s`, `4.92 s`, `300 ms`, `85 µs`.
     var text: String {
         let nanoseconds = nanosecondsClamped
         let size = nanoseconds.magnitude
@@ -8,7 +8,7 @@ extension Duration {
         return size == 0 ? "0 s" : "\(Self.rounded(nanoseconds, 1000)) µs"
     }
 
-    /// Three digits of a quotient at least, without zeros behind the point.
+    /// The quotient with at least three digits, without trailing zeros.
     private static func rounded(_ value: Int64, _ unit: Int64) -> String {
         let hundredths = (Double(value) / Double(unit) * 100).rounded()
         if abs(hundredths) >= 10_000 || hundredths.truncatingRemainder(dividingBy: 100) == 0 {

@@ -1,6 +1,6 @@
-/// Seconds as a field gives them (RFC 9111 §1.2.2).
+/// A number of seconds in a field (RFC 9111 §1.2.2).
 enum DeltaSeconds {
-    /// Nil unless it is digits alone; what is too large to count is the largest number.
+    /// Nil for text with other characters than digits; too large numbers become the largest number.
     static func read(_ text: some Collection<UInt8>) -> Int64? {
         guard !text.isEmpty, text.allSatisfy(\.isDigit) else { return nil }
         return text.reduce(Int64(0)) { seconds, digit in
@@ -11,10 +11,10 @@ enum DeltaSeconds {
     }
 }
 
-/// A number of seconds as servers write it where digits alone are allowed.
+/// A number of seconds in the lenient form that some servers write where only digits are allowed.
 enum SecondsText {
-    /// The number, rounded up: digits, a fraction if there is one, and `s`, `sec` or `seconds` behind them. Too large a number is the
-    /// largest; any other text is nil.
+    /// The number, rounded up: digits, an optional fraction, and an optional unit such as `s`, `sec` or `seconds`. Too
+    /// large numbers become the largest number; other text is nil.
     static func roundedUp(_ text: ArraySlice<UInt8>) -> Int64? {
         var rest = text.trimmingBlanks
         let digits = rest.prefix(while: \.isDigit)

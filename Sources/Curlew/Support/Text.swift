@@ -14,7 +14,7 @@ extension UInt8 {
         }
     }
 
-    /// True if the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
+    /// True if the byte may stand in a token68 before its padding (RFC 9110 §11.2).
     var isToken68Byte: Bool {
         if isLetter || isDigit { return true }
         switch self {
@@ -27,16 +27,16 @@ extension UInt8 {
     /// True if the byte may stand in a field's value: visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
     var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
 
-    /// True if a recipient may keep the byte in a field's value. No sender may write most control characters, but only
-    /// NUL, CR and LF are dangerous (RFC 9110 §5.5).
+    /// True if a recipient may keep the byte in a field's value. Senders must not write most control characters, but
+    /// only NUL, CR and LF are dangerous (RFC 9110 §5.5).
     var isReceivedValueByte: Bool { self != 0 && self != .carriageReturn && self != .lineFeed }
 
-    /// Space or tab.
+    /// True for a space or a tab.
     var isBlank: Bool { self == .space || self == .tab }
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits a byte.
+    /// The bytes as lower-case hexadecimal digits, two for each byte.
     var hexadecimal: String {
         reduce(into: "") { text, byte in
             if byte < 16 { text += "0" }
@@ -45,9 +45,9 @@ extension Sequence<UInt8> {
     }
 }
 
-/// Percent-decoding: bytes out of text with `%` and two hexadecimal digits in it (RFC 3986 §2.1).
+/// Percent-decoding: the bytes of text in which `%` and two hexadecimal digits represent a byte (RFC 3986 §2.1).
 enum PercentDecoding {
-    /// - Parameter isStrict: Whether a `%` without two digits makes it nil; else it stays as it is.
+    /// - Parameter isStrict: True if a `%` without two digits makes the result nil; else it is kept.
     static func bytes(of text: some StringProtocol, isStrict: Bool) -> [UInt8]? {
         bytes(of: Array(text.utf8)[...], isStrict: isStrict)
     }
@@ -74,9 +74,9 @@ enum PercentDecoding {
     }
 }
 
-/// Percent-encoding of what is one part of a URI.
+/// Percent-encoding of a single component of a URI.
 enum ComponentEncoding {
-    /// Appends bytes, with all but the unreserved characters (RFC 3986 §2.3) encoded.
+    /// Appends bytes, and encodes all except the unreserved characters (RFC 3986 §2.3).
     static func append(_ bytes: some Sequence<UInt8>, to text: inout String) {
         for byte in bytes {
             if byte.isLetter || byte.isDigit || "-._~".utf8.contains(byte) {
@@ -90,36 +90,36 @@ enum ComponentEncoding {
 }
 
 extension String {
-    /// Text in ISO-8859-1: a byte is a scalar.
+    /// The text of ISO-8859-1 bytes: each byte is a scalar.
     init(latin1 bytes: some Sequence<UInt8>) {
         var text = String.UnicodeScalarView()
         for byte in bytes { text.append(Unicode.Scalar(byte)) }
         self.init(text)
     }
 
-    /// Text in UTF-8 if it can be that, else in ISO-8859-1.
+    /// The text of the bytes as UTF-8 if valid, else as ISO-8859-1.
     init(guessing bytes: some Collection<UInt8>) {
         self = String(validating: bytes, as: UTF8.self) ?? String(latin1: bytes)
     }
 }
 
-/// The words that the system has for an error number.
+/// The system's text for an error number.
 package func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }
 
 extension ArraySlice<UInt8> {
-    /// The bytes without the spaces and tabs around them.
+    /// The bytes without surrounding spaces and tabs.
     var trimmingBlanks: ArraySlice<UInt8> {
         var bytes = drop(while: \.isBlank)
         while bytes.last?.isBlank == true { bytes.removeLast() }
         return bytes
     }
 
-    /// - Parameter word: ASCII in lower case.
+    /// - Parameter word: A word in ASCII and lower case.
     func isEqual(ignoringCase word: StaticString) -> Bool {
         count == word.utf8CodeUnitCount && hasPrefix(ignoringCase: word)
     }
 
-    /// - Parameter word: ASCII in lower case.
+    /// - Parameter word: A word in ASCII and lower case.
     func hasPrefix(ignoringCase word: StaticString) -> Bool {
         guard count >= word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { zip(self, $0).allSatisfy { $0.lowercasedASCII == $1 } }

@@ -1,8 +1,8 @@
-/// A clock as the links use it: how long they are at it, and waits.
+/// A clock for links: it measures elapsed time, and waits.
 struct Timekeeper: Sendable {
     /// The time since the timekeeper was made.
     let elapsed: @Sendable () -> Duration
-    /// The same in nanoseconds, and quicker where the clock is the system's.
+    /// The time since the timekeeper was made, in nanoseconds. It is faster than `elapsed` for the system's clock.
     let nanoseconds: @Sendable () -> Int64
     private let clock: any Clock<Duration>
 
@@ -25,7 +25,7 @@ struct Timekeeper: Sendable {
         return { start.duration(to: clock.now) }
     }
 
-    /// The system's clocks cannot count to the ends of `Duration`, and trap. Nobody waits for longer than 31 years.
+    /// The longest sleep, 31 years. The system's clocks trap at the ends of `Duration`.
     private static let longestSleep = Duration.seconds(1_000_000_000)
 
     /// - Throws: `CancellationError` as soon as the task is cancelled.

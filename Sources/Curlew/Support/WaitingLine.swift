@@ -1,14 +1,13 @@
-/// Elements that wait for a turn. The next is the one that came first of those with the highest level; of eight turns one is of
-/// the element that has waited longest of all, so that none waits for ever.
+/// Elements that wait for a turn. The next element is the earliest one of the highest level. Every eighth turn goes to
+/// the element that has waited longest, so no element waits for ever.
 ///
-/// Every operation but a search takes constant time, wherever the element stands. The slots of elements that are gone are used
-/// again.
+/// All operations except searches take constant time. The slots of removed elements are reused.
 struct WaitingLine<Element> {
-    /// The levels are 0, the last, to 4, the first.
+    /// The levels are 0, the lowest, to 4, the highest.
     private static var levelCount: Int { 5 }
-    /// Of so many turns one is of the element that has waited longest.
+    /// The number of turns of which one goes to the element that has waited longest.
     private static var period: Int { 8 }
-    /// An empty line keeps as many slots at most.
+    /// The most slots that an empty line keeps.
     private static var keptCapacity: Int { 64 }
 
     private struct Slot {
@@ -17,7 +16,7 @@ struct WaitingLine<Element> {
         var arrival = 0
         var level = 0
         var previous = -1
-        /// The slot behind this one, or the next free one.
+        /// The next slot of the level, or the next free slot.
         var next = -1
     }
 
@@ -28,7 +27,7 @@ struct WaitingLine<Element> {
 
     private var slots: [Slot] = []
     private var free = -1
-    /// Empty until the first element comes.
+    /// The levels; empty until the first element arrives.
     private var levels: [Level] = []
     private var firstArrival = 0
     private var nextArrival = 0
@@ -37,8 +36,8 @@ struct WaitingLine<Element> {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds an element behind the others of its level.
-    /// - Returns: Its place, by which it is taken out.
+    /// Adds an element after the others of its level.
+    /// - Returns: The place of the element, for its removal.
     mutating func append(_ element: Element, level: Int) -> Int {
         let place = makeSlot(element, arrival: nextArrival, level: level)
         nextArrival += 1
@@ -49,8 +48,8 @@ struct WaitingLine<Element> {
         return place
     }
 
-    /// Puts an element that has waited before in front of the others of its level.
-    /// - Returns: Its place, by which it is taken out.
+    /// Adds an element that has waited before, in front of the others of its level.
+    /// - Returns: The place of the element, for its removal.
     mutating func prepend(_ element: Element, level: Int) -> Int {
         firstArrival -= 1
         let place = makeSlot(element, arrival: firstArrival, level: level)
@@ -75,8 +74,8 @@ struct WaitingLine<Element> {
         return place
     }
 
-    /// Takes an element out.
-    /// - Parameter place: The place of an element that waits.
+    /// Removes an element.
+    /// - Parameter place: The place of a waiting element.
     /// - Returns: The element.
     @discardableResult
     mutating func remove(at place: Int) -> Element? {
@@ -95,7 +94,7 @@ struct WaitingLine<Element> {
         return element
     }
 
-    /// Notes that the next element has had its turn.
+    /// Counts a turn.
     mutating func noteTurn() { turns = (turns + 1) % Self.period }
 
     /// The next element.
@@ -104,7 +103,7 @@ struct WaitingLine<Element> {
     /// The place of the next element.
     var firstPlace: Int? { place { _ in true } }
 
-    /// The next of the elements that fit.
+    /// The next element that satisfies a condition.
     func first(where fits: (Element) -> Bool) -> Element? { place(where: fits).flatMap { slots[$0].element } }
 
     private func place(where fits: (Element) -> Bool) -> Int? {

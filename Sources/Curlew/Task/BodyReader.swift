@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The reading end of a body. When the last reference goes before the end was read, the transfer is cancelled.
+/// The reading end of a body. If the last reference is released before the end was read, the transfer is cancelled.
 final class BodyReader: BodySource {
     private let channel: BodyChannel
     private let exchange: Exchange
@@ -12,12 +12,12 @@ final class BodyReader: BodySource {
 
     deinit { cancel() }
 
-    /// Ends the transfer, unless it has ended.
+    /// Cancels the transfer, unless it has ended.
     func cancel() {
         if !channel.isFinished { exchange.cancel() }
     }
 
-    /// The next chunk; nil at the end. One reader at a time.
+    /// The next chunk; nil at the end. Only one reader may wait at a time.
     func next() async throws -> [UInt8]? {
         switch channel.take() {
         case .chunk(let chunk, let resumes): return deliver(chunk, resumes)
@@ -67,6 +67,6 @@ final class BodyReader: BodySource {
 
     var trailers: HTTPFields { channel.trailers ?? HTTPFields() }
 
-    /// Wakes a transfer that was held back because its reader was behind.
+    /// Resumes a transfer that was paused because its reader was slow.
     private func madeRoom() { exchange.readOn() }
 }

@@ -1,7 +1,8 @@
-/// One progress over all the tasks of a call.
+/// The progress of all the tasks of a call, as one sequence.
 ///
-/// A call may take several tasks, one after the other, as after a redirect, a challenge or a retry, and each begins to count at
-/// 0. This follows the newest. It is a sequence for one reader, who gets the newest element each time and may miss others.
+/// A call may consist of several consecutive tasks, for example after a redirect, a challenge or a retry, and each task
+/// counts from 0. The sequence follows the latest one. It is for one reader, which gets the latest element each time
+/// and may miss earlier ones.
 ///
 /// ```swift
 /// let progress = CallProgress()
@@ -12,13 +13,13 @@
 /// progress.finish()
 /// ```
 public struct CallProgress: AsyncSequence, Sendable {
-    /// How far a call has got.
+    /// The progress of a call.
     public struct Element: Sendable {
         /// The number of the task within the call, from 1.
         public let attempt: Int
         /// The task.
         public let task: TaskActor
-        /// How far it has got. ``TaskProgress/isFinished`` speaks of the task, not of the call.
+        /// The task's progress. ``TaskProgress/isFinished`` concerns the task, not the call.
         public let progress: TaskProgress
     }
 
@@ -28,8 +29,10 @@ public struct CallProgress: AsyncSequence, Sendable {
 
     public init() {}
 
-    /// Follows the tasks of calls with these options, beside what ``RequestOptions/onTask`` does already. A task that is made by
-    /// hand with them is followed, and kept, until it ends: it has to be started or cancelled.
+    /// Follows the tasks of calls with these options. An existing ``RequestOptions/onTask`` closure is still called.
+    ///
+    /// A task that is created by hand with these options is followed, and retained, until it ends: it must be started
+    /// or cancelled.
     public func follow(_ options: inout RequestOptions) {
         let before = options.onTask
         options.onTask = { [state] task in
@@ -38,7 +41,7 @@ public struct CallProgress: AsyncSequence, Sendable {
         }
     }
 
-    /// No further task is to come. The sequence ends when the last one has ended.
+    /// Announces that no further task will follow. The sequence ends when the last task has ended.
     public func finish() { state.finish() }
 
     public func makeAsyncIterator() -> AsyncStream<Element>.AsyncIterator { state.stream.makeAsyncIterator() }
@@ -74,9 +77,10 @@ public struct CallProgress: AsyncSequence, Sendable {
             }
         }
 
-        /// An older task has no say once there is a newer one.
+        /// Publishes an element, unless it comes from an older task than the latest.
         private func publish(_ element: Element) {
-            // Under the lock, lest a newer task's comes before it. What it pushes out is released outside.
+            // The lock keeps the elements of tasks in order. The element that `yield` displaces is released outside of
+            // the lock.
             let pushedOut = counts.withLock { $0.attempt == element.attempt ? continuation.yield(element) : nil }
             withExtendedLifetime(pushedOut) {}
         }

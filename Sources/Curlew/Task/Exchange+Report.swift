@@ -1,12 +1,12 @@
 internal import HTTPTypes
 
 extension Exchange {
-    /// True if it went over TLS, and its policy takes nobody for the host whose certificate was not verified.
+    /// True if the request went over TLS, and the policy accepts only verified certificates for the host.
     var isVerified: Bool {
         request.uri.layout.isSecure && prepared.options.values.security.verifies(request.uri.host)
     }
 
-    /// True if anybody listens to the session's events.
+    /// True if the session's events have a listener.
     var isObserved: Bool { host.broadcaster.hasListeners }
 
     /// The progress up to this moment.
@@ -20,7 +20,7 @@ extension Exchange {
         return progress
     }
 
-    /// Publishes what became of the response. The task may have outlived its session.
+    /// Publishes the outcome of the response. The task may have outlived its session.
     func report(_ outcome: ResponseOutcome) {
         guard isObserved else { return }
         var event: SessionEvent

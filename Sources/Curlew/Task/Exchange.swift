@@ -1,46 +1,47 @@
 internal import HTTPTypes
 internal import Synchronization
 
-/// An exchange: made by a session, run on its event loop, ended exactly once. ``TaskActor`` is its public face, made when somebody
-/// asks for it.
+/// An exchange: a session creates it, its event loop runs it, and it ends exactly once. ``TaskActor`` is its public
+/// face, created on demand.
 ///
-/// `@unchecked Sendable`: from the moment that it is started it belongs to its loop; what others may reach is immutable, atomic or
-/// under a lock.
+/// `@unchecked Sendable`: once started it belongs to its loop. Its properties for other threads are immutable, atomic
+/// or under a lock.
 final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
-    /// A number that no other exchange of the process has.
+    /// The number of the exchange, unique in the process.
     let number: UInt64
-    /// The request as it was given.
+    /// The original request.
     let request: CurlewRequest
     let host: ExchangeHost
-    /// An object that is notified of the end, beside those of the request.
+    /// A further observer of the end, beside those of the request.
     private let watcher: (any ExchangeWatcher)?
-    /// The session, until the end, so that it lives as long as its exchanges run.
+    /// The session, retained until the end, so that it lives as long as its exchanges run.
     @exclusivity(unchecked) private var session: (any AnyObject & Sendable)?
     private let ordering = Ordering()
     private let hasBecomeDownload = Atomic(false)
 
-    /// Its place among those of its host that have not ended.
+    /// The index among the host's exchanges that have not ended.
     @exclusivity(unchecked) var place = -1
-    /// Its place in the queue of the session; -1 unless it waits there.
+    /// The place in the session's queue; -1 unless it waits there.
     @exclusivity(unchecked) var queuePlace = -1
     @exclusivity(unchecked) private(set) var lifecycle = TaskLifecycle()
-    /// The caller that has started it, and waits for the response. Written before the exchange is handed to the loop.
+    /// The caller that has started the exchange and waits for the response. It is written before the exchange is passed
+    /// to the loop.
     @exclusivity(unchecked) private var starter: ResponseWaiters.Waiter?
     @exclusivity(unchecked) private var waiters = ResponseWaiters()
     @exclusivity(unchecked) private var startedAt = Instant(nanoseconds: 0)
     @exclusivity(unchecked) private var endedAt: Instant?
-    /// The error that it has ended with.
+    /// The error that ended the exchange.
     @exclusivity(unchecked) private(set) var end: CurlewError?
     @exclusivity(unchecked) private var madeExtras: Extras?
 
-    // The public face: under the lock.
+    // The public face, guarded by the lock.
     private let faceLock = Lock()
     private weak var knownFace: TaskActor?
     private var keptFace: TaskActor?
     private let hasFace = Atomic(false)
     private let isRunning = Atomic(false)
 
-    /// - Parameter session: What is kept until the exchange has ended.
+    /// - Parameter session: The object that is retained until the exchange has ended.
     init(
         number: UInt64, _ request: CurlewRequest, prepared: PreparedRequest, host: ExchangeHost,
         session: any AnyObject & Sendable, watcher: (any ExchangeWatcher)?
@@ -54,13 +55,13 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         if let limit = request.options.rateLimit { extras.rateLimit = limit }
     }
 
-    /// The properties that few exchanges have.
+    /// The properties that only few exchanges need.
     private final class Extras {
         var suspended = SuspendedTime()
         var rateLimit: RateLimit?
         var interim = InterimResponses()
         var progress: ProgressPublisher?
-        /// Events that wait for the end.
+        /// The events that are published after the end.
         var pendingEvents: [SessionEvent] = []
     }
 
@@ -80,9 +81,11 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     func becomeDownload() { hasBecomeDownload.store(true, ordering: .releasing) }
 
-    /// The public face: one at a time, which lives as long as the exchange runs, or whoever holds it. From any thread.
+    /// The public face: at most one at a time. It lives as long as the exchange runs or a caller retains it. Callable
+    /// from any thread.
     var face: TaskActor {
-        // Before `isRunning` is looked at, as the loop does it the other way round: one of the two sees the other.
+        // This flag is set before `isRunning` is read; the loop does both in the opposite order. So at least one side
+        // sees the other.
         hasFace.store(true, ordering: .sequentiallyConsistent)
         return faceLock.withLock {
             if let knownFace { return knownFace }
@@ -93,26 +96,26 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         }
     }
 
-    // MARK: From any thread
+    // MARK: Commands from any thread
 
-    /// Starts the exchange, or lets its bytes flow again.
+    /// Starts the exchange, or resumes its transfer.
     func resume() { core.send(.resume, to: self) }
 
-    /// Stops the bytes.
+    /// Pauses the transfer in both directions.
     func suspend() {
         stops.wrappingAdd(1, ordering: .relaxed)
         core.send(.suspend, to: self)
     }
 
-    /// Ends the exchange with ``ErrorCode/cancelled``, unless it has ended.
+    /// Cancels the exchange with ``ErrorCode/cancelled``, unless it has ended.
     func cancel() { core.send(.cancel, to: self) }
 
-    /// The reader of the body has made room.
+    /// Continues reading after the reader of the body has made room.
     func readOn() { core.send(.readOn, to: self) }
 
     func onLoop(_ action: @escaping @Sendable (Exchange) -> Void) { core.execute { action(self) } }
 
-    // Inlined, these and the next two: each would be one more frame for every call.
+    // `run`, `awaitResponse` and `headArrival` are inlined: each would add a frame to every call.
 
     /// Starts the exchange and waits for the response.
     @inline(__always)
@@ -131,7 +134,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     @inline(__always)
     private func awaitResponse(_ claim: (ResponseWaiters.Waiter) -> Void) async throws -> CurlewResponse {
         let response = try await headArrival(claim)
-        // Mostly there is nothing to decide, and nothing to wait for.
+        // Most requests have no decision to wait for.
         guard request.options.onResponse != nil else { return response }
         return try await response.decided()
     }
@@ -140,27 +143,27 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     private func headArrival(_ claim: (ResponseWaiters.Waiter) -> Void) async throws -> CurlewResponse {
         defer { ordering.establish() }
         return try await withTaskCancellationHandler {
-            // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
+            // The continuation is created on the caller's executor and resumed on the loop: two thread hops in total.
             try await withUnsafeThrowingContinuation { claim($0) }
         } onCancel: {
             cancel()
         }
     }
 
-    // MARK: On the loop
+    // MARK: Commands on the loop
 
     override func perform(_ command: Command) {
         switch command {
         case .start:
             if let starter { claim(for: starter) }
             starter = nil
-            // Asked once: whoever resumes or suspends the call later does so with the exchange itself.
+            // The group is read once: later changes resume or suspend the exchange itself.
             handle(request.options.suspensionGroup?.isHeld == true ? .startSuspended : .resume)
         case .resume: handle(.resume)
         case .suspend:
             handle(.suspend)
             stops.wrappingSubtract(1, ordering: .relaxed)
-            // The bytes that were kept back for it flow on, if it has changed nothing.
+            // If the suspension changed nothing, the bytes that were held back for it flow again.
             readerMadeRoom()
         case .cancel: abort(CurlewError(.cancelled, "the task was cancelled"))
         case .readOn, .lookForEnd: super.perform(command)
@@ -171,7 +174,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         defer { ordering.establish() }
         switch lifecycle.claim() {
         case .deliver:
-            // The machine says so when there is a head, and not before.
+            // The lifecycle returns `deliver` only after the head has arrived.
             guard let head else { return waiters.append(waiter) }
             let response = makeResponse(head)
             ordering.establish()
@@ -184,7 +187,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         }
     }
 
-    /// Made for who asks, and not kept: the response knows the exchange.
+    /// Creates the response for a caller. It is not stored, as the response retains the exchange.
     private func makeResponse(_ head: HTTPResponse) -> CurlewResponse {
         let source: any BodySource =
             switch takeBody() {
@@ -200,7 +203,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return response
     }
 
-    /// - Parameter error: What the exchange ends with, if that is what the event leads to.
+    /// - Parameter error: The error of the exchange, if the event ends it.
     private func handle(_ event: TaskLifecycle.Event, _ error: CurlewError? = nil) {
         switch lifecycle.handle(event) {
         case .nothing: break
@@ -219,7 +222,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         case .prepare: prepareToBegin()
         case .beginPrepared:
             madeExtras?.suspended.end(at: core.now)
-            // The session may have retired its connections meanwhile.
+            // The session may have retired its connections during the suspension.
             if !isCarried(by: host.engine) { prepareToBegin() }
             begin()
             publish(.resumed)
@@ -260,13 +263,13 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         if engine.rate != nil || madeExtras?.rateLimit != nil { rateLimitsChanged() }
     }
 
-    /// When the exchange gives up, wherever it is then.
+    /// The time at which the exchange times out, in any state.
     var totalDeadline: Instant { startedAt.advanced(by: prepared.timeLimits.total) }
 
-    /// Its turn has come.
+    /// Begins the exchange, whose turn has come.
     func takeTurn() { handle(.turn) }
 
-    /// Ends the exchange, or the waiting for it.
+    /// Ends the exchange, in any state.
     func abort(_ error: CurlewError) { handle(.abort(Self.endState(error)), error) }
 
     private static func endState(_ error: CurlewError?) -> TaskActor.State {
@@ -274,7 +277,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return error.code == .cancelled ? .cancelled : .failed
     }
 
-    // MARK: What the engine does
+    // MARK: Engine events
 
     override func advanced() {
         if !interim.isEmpty { extras.interim.update(to: interim) }
@@ -294,12 +297,12 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         waiters.resolve(with: makeResponse(head))
     }
 
-    /// The end: everybody who waits learns of it, and the place in the session becomes free.
+    /// Announces the end: it resumes all waiters, and frees the slot in the session.
     private func announceEnd(_ error: CurlewError?, heldPlace: Bool) {
         end = error?.adding(request)
         endedAt = core.now
         letGo()
-        // Before anybody hears of it who waits.
+        // Observers are called before any waiter is resumed.
         watcher?.ended(self)
         for watcher in request.watchers { watcher.ended(self) }
         if let end {
@@ -320,7 +323,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     private func keepFace() { faceLock.withLock { keptFace = knownFace } }
 
     private func releaseFace() {
-        // Not released under the lock: it may be the last reference but one to this exchange.
+        // Released outside of the lock: it may hold the last but one reference to this exchange.
         let face = faceLock.withLock { () -> TaskActor? in
             defer { keptFace = nil }
             return keptFace
@@ -328,9 +331,9 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         withExtendedLifetime(face) {}
     }
 
-    // MARK: Limits of rate
+    // MARK: Rate limits
 
-    /// The exchange's own limit.
+    /// The rate limit of the exchange itself.
     var rateLimit: RateLimit {
         get { madeExtras?.rateLimit ?? .none }
         set {
@@ -339,12 +342,12 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         }
     }
 
-    /// The exchange's own limit or that of the session is another now.
+    /// Applies a changed rate limit of the exchange or of the session.
     func rateLimitsChanged() { if hasBegun { setRateLimit(rateLimit) } }
 
-    // MARK: What can be seen of it
+    // MARK: Inspection
 
-    /// The figures up to this moment.
+    /// The metrics so far.
     var metrics: TaskMetrics {
         guard lifecycle.hasStarted else { return TaskMetrics(attempts: attempts) }
         let now = endedAt ?? core.now
@@ -353,7 +356,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
             suspended: madeExtras?.suspended.total(at: now) ?? .zero)
     }
 
-    /// The publisher that hands the progress to those who follow it.
+    /// The publisher that sends the progress to its subscribers.
     var progressPublisher: ProgressPublisher {
         if let made = madeExtras?.progress { return made }
         let made = ProgressPublisher(progress, timers: core, interval: host.progressInterval)
@@ -362,7 +365,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return made
     }
 
-    /// The interim responses that have come and those to come.
+    /// The interim responses so far, and later ones.
     func interimResponses() -> AsyncStream<HTTPResponse> {
         if lifecycle.hasHead || lifecycle.state.isEnd { extras.interim.finish() }
         return extras.interim.stream()
@@ -370,7 +373,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     // MARK: Events
 
-    /// Publishes to those who listen to the session; nothing is made for nobody.
+    /// Publishes an event of the session. Without listeners no event is created.
     private func publish(_ kind: SessionEvent.Kind) {
         let pending = kind == .completed ? takePendingEvents() : []
         guard isObserved else { return }
@@ -390,8 +393,9 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return madeExtras.pendingEvents
     }
 
-    /// Publishes what belongs behind the end of the exchange: at once if it has ended, which its loop knows. Who has read a body to
-    /// its end may be quicker than the loop that is about to publish it.
+    /// Publishes an event after the end of the exchange: at once if it has ended, otherwise with the end.
+    ///
+    /// The loop decides, as a caller that has read a body to its end may be faster than the loop.
     func publishAfterEnd(_ event: SessionEvent) {
         onLoop { exchange in
             if exchange.lifecycle.state.isEnd {

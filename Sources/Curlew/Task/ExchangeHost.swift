@@ -1,25 +1,25 @@
-/// The part of a session that lives on one loop: its connections, the exchanges under way, and those that wait their turn. It
-/// outlives the session in the session's exchanges.
+/// The part of a session that lives on one loop: its connections, and its running and waiting exchanges. The exchanges
+/// retain it beyond the life of the session.
 ///
-/// `@unchecked Sendable`: what changes is touched on the loop alone.
+/// `@unchecked Sendable`: mutable state is only accessed on the loop.
 final class ExchangeHost: @unchecked Sendable {
-    /// The settings of a host, and the words by which it tells its session of its end.
+    /// The settings of a host, and the closures that notify its session.
     struct Setting: Sendable {
         let connections: ConnectionLimits
-        /// The most exchanges under way at a time.
+        /// The largest number of running exchanges.
         let mostUnderWay: Int
         let progressInterval: Duration
-        /// As much of a body as an event keeps, in bytes.
+        /// The largest part of a body that an event keeps, in bytes.
         let eventBodyLimit: Int
         let rate: SharedRate
         let broadcaster: Broadcaster<SessionEvent>
-        /// Called when exchanges are cancelled with the session.
+        /// Called when exchanges are cancelled because of the session's invalidation.
         let onCancel: @Sendable () -> Void
-        /// Called once, when the session was invalidated and nothing is left here.
+        /// Called once, when the session is invalidated and no exchange is left.
         let onEmpty: @Sendable () -> Void
     }
 
-    /// The answer to an exchange that wants to start.
+    /// The decision on an exchange that starts.
     enum Admission {
         case begins
         case waits
@@ -29,9 +29,9 @@ final class ExchangeHost: @unchecked Sendable {
     let loop: CurlewEventLoop
     let heads = ResponseHeadCache()
     private let setting: Setting
-    /// The engine that the exchanges go out on that begin now.
+    /// The engine for exchanges that begin now.
     @exclusivity(unchecked) private(set) var engine: MultiHandle
-    /// The engines whose connections take no new request, until their last has ended.
+    /// The engines whose connections accept no new request; they are kept until their last exchange has ended.
     private var retired: [MultiHandle] = []
     @exclusivity(unchecked) private(set) var exchanges: [Exchange] = []
     @exclusivity(unchecked) private var queue: AdmissionQueue<Exchange>
@@ -52,24 +52,24 @@ final class ExchangeHost: @unchecked Sendable {
     var broadcaster: Broadcaster<SessionEvent> { setting.broadcaster }
     var progressInterval: Duration { setting.progressInterval }
 
-    /// As much of a body as an event keeps.
+    /// The part of a body that an event keeps.
     func kept(of body: [UInt8]) -> [UInt8] {
         body.count <= setting.eventBodyLimit ? body : Array(body.prefix(setting.eventBodyLimit))
     }
 
     private var engines: [MultiHandle] { retired + [engine] }
 
-    /// The number of open connections, idle ones included.
+    /// The number of open connections, including idle ones.
     var connectionCount: Int { engines.reduce(0) { $0 + $1.connectionCount } }
 
-    /// The exchanges under way and those that wait, and the figures of each engine.
+    /// The number of running and of waiting exchanges, and the statistics of each engine.
     var figures: (underWay: Int, queued: Int, engines: [MultiHandle.Figures]) {
         (queue.underWay, queue.count, engines.map(\.figures))
     }
 
     // MARK: Exchanges
 
-    /// Takes an exchange in. One that waits is told when its turn comes.
+    /// Admits an exchange, queues it, or refuses it. A queued exchange is notified of its turn.
     func admit(_ exchange: Exchange) -> Admission {
         exchange.place = exchanges.count
         exchanges.append(exchange)
@@ -82,8 +82,8 @@ final class ExchangeHost: @unchecked Sendable {
         return .waits
     }
 
-    /// An exchange has ended, wherever it was.
-    /// - Parameter heldPlace: Whether its turn had come.
+    /// Removes an exchange that has ended.
+    /// - Parameter heldPlace: True if the exchange had occupied a slot.
     func ended(_ exchange: Exchange, heldPlace: Bool) {
         guard exchange.place >= 0 else { return }
         if let moved = exchanges.remove(swappingAt: exchange.place) { moved.place = exchange.place }
@@ -105,13 +105,13 @@ final class ExchangeHost: @unchecked Sendable {
         emptyWaiters = []
     }
 
-    /// Another limit of rate holds for the session.
+    /// Applies a changed rate limit of the session.
     func rateLimitChanged() {
         for engine in engines { engine.rate = setting.rate.isUnlimited ? nil : setting.rate }
         for exchange in exchanges { exchange.rateLimitsChanged() }
     }
 
-    /// Ends the exchanges that have waited for longer than they may take in all.
+    /// Ends the queued exchanges whose total timeout has passed.
     fileprivate func endOverdue() {
         for exchange in queue.overdue(at: loop.core.now) {
             exchange.abort(CurlewError(.totalTimeout, "still waiting for its turn when its time was over"))
@@ -119,9 +119,9 @@ final class ExchangeHost: @unchecked Sendable {
         loop.core.timers.set(queueTimer, to: queue.nearestDeadline)
     }
 
-    // MARK: Ends
+    // MARK: Shutdown
 
-    /// Takes no more exchanges; by choice ends those there are.
+    /// Refuses further exchanges; with `cancelling` it also cancels the present ones.
     func invalidate(cancelling: Bool) {
         if !isInvalidated { hasReportedEmptiness = false }
         isInvalidated = true
@@ -144,27 +144,27 @@ final class ExchangeHost: @unchecked Sendable {
         if exchanges.isEmpty { waiter.resume() } else { emptyWaiters.append(waiter) }
     }
 
-    /// Closes every connection. Nothing can be started afterwards.
+    /// Closes every connection. No exchange can start afterwards.
     func close() {
         isInvalidated = true
         loop.core.timers.remove(queueTimer)
         for engine in [engine] + retired { engine.close() }
     }
 
-    /// Gives what begins from now on other connections than those there are, which are closed once nobody uses them.
-    /// - Returns: Whether there were any.
+    /// Gives later exchanges new connections. The present connections are closed when they are unused.
+    /// - Returns: True if there were connections.
     func retireConnections() -> Bool {
         retired.removeAll(where: \.isClosed)
-        // An address may be lost long after the way that it stood for.
+        // The address of a connection may be lost long after its route.
         for engine in retired { engine.endLost() }
         guard engine.connectionCount > 0 else { return false }
-        // Without memory for another, the old one goes on: its connections may be alive after all.
+        // Without memory for a new engine the old one is kept: its connections may still work.
         guard !isInvalidated, let made = try? MultiHandle(core: loop.core, limits: setting.connections) else {
             engine.endLost()
             return false
         }
         made.rate = engine.rate
-        // Before exchanges of the old one learn of their ends, as others may begin for what has ended.
+        // The engine is replaced before exchanges of the old one end, as their ends may start others.
         let old = engine
         engine = made
         old.retire()
@@ -172,11 +172,11 @@ final class ExchangeHost: @unchecked Sendable {
         return true
     }
 
-    /// Closes the connections that no request uses, if none is in use.
+    /// Closes all idle connections, if none is in use.
     func closeIdleConnections() { engine.closeIdleConnections() }
 }
 
-/// Looks after the deadlines of exchanges that wait their turn.
+/// Watches the deadlines of queued exchanges.
 private final class QueueTimer: LoopTimer {
     weak var host: ExchangeHost?
 

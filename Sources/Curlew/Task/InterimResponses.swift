@@ -1,12 +1,12 @@
 internal import HTTPTypes
 
-/// The interim responses (1xx) of a task, and those who listen to them.
+/// The interim responses (1xx) of a task, and their listeners.
 struct InterimResponses {
     private(set) var all: [HTTPResponse] = []
     private var listeners: [AsyncStream<HTTPResponse>.Continuation] = []
     private var isFinished = false
 
-    /// - Parameter received: All that have come, those included that are here already.
+    /// - Parameter received: All responses so far, including those that are stored already.
     mutating func update(to received: [HTTPResponse]) {
         guard received.count > all.count else { return }
         for response in received[all.count...] {
@@ -15,7 +15,7 @@ struct InterimResponses {
         }
     }
 
-    /// None is to come.
+    /// Ends the streams: no further response will follow.
     mutating func finish() {
         guard !isFinished else { return }
         isFinished = true
@@ -23,7 +23,7 @@ struct InterimResponses {
         listeners = []
     }
 
-    /// Those that have come and those to come.
+    /// The responses so far, and later ones.
     mutating func stream() -> AsyncStream<HTTPResponse> {
         let (stream, continuation) = AsyncStream.makeStream(of: HTTPResponse.self)
         all.forEach { continuation.yield($0) }

@@ -1,5 +1,5 @@
 extension CurlewRequest.Body {
-    /// Reads the body, which must be replayable, and hashes it. Hexadecimal.
+    /// Reads the body, which must be replayable, and returns its hash in hexadecimal.
     func hash(by algorithm: MessageDigest.Algorithm) async throws -> String {
         let sink = HashingSink(try MessageDigest(algorithm))
         let body = try watchingFile()

@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 extension RequestOptions {
-    /// What is to become of a response whose head has come; ``RequestOptions/onResponse`` decides.
+    /// The treatment of a response whose head has arrived, as ``RequestOptions/onResponse`` decides.
     ///
     /// ```swift
     /// options.onResponse = { head, _ in
@@ -17,16 +17,19 @@ extension RequestOptions {
 
         let kind: Kind
 
-        /// The response goes to the caller, its body still to be read.
+        /// Returns the response to the caller, with its body unread.
         public static let allow = RequestOptions.ResponseDisposition(kind: .allow)
-        /// The task ends with ``ErrorCode/cancelled``, and nothing of the body is read.
+        /// Ends the task with ``ErrorCode/cancelled``; the body is not read.
         public static let cancel = RequestOptions.ResponseDisposition(kind: .cancel)
 
-        /// The task becomes a download: it stays the same, with its progress and its figures, and its ``TaskActor/kind`` is
-        /// ``TaskActor/Kind/download`` from now on. The body is written as ``CurlewResponse/save(to:integrity:)`` does it, and the response
-        /// then goes to the caller with an empty body and the file in ``CurlewResponse/file``.
+        /// Turns the task into a download. Its progress and metrics continue, and its ``TaskActor/kind`` becomes
+        /// ``TaskActor/Kind/download``.
         ///
-        /// A response that is no success is handed on as with ``allow``: its body never reaches the destination.
+        /// The body is written as by ``CurlewResponse/save(to:integrity:)``. Then the caller gets the response with an
+        /// empty body and the file in ``CurlewResponse/file``.
+        ///
+        /// A response with an unsuccessful status is returned as with ``allow``: its body is not written to the
+        /// destination.
         public static func download(
             _ destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement()
         )
@@ -38,18 +41,18 @@ extension RequestOptions {
 }
 
 extension RequestOptions {
-    /// Decides on a response whose head has come; the task is that which carried it, nil where none did, as with a stub.
+    /// Decides on a response whose head has arrived. The task is nil for a response without one, such as a stub's.
     typealias ResponseDecision = @Sendable (HTTPResponse, TaskActor?) async throws -> RequestOptions.ResponseDisposition
 
     private enum ResponseDecisionKey: SourceKey { static let defaultValue: ResponseDecision? = nil }
 
-    /// Called on the caller's side when the head of the response has come: it may let the response through, cancel the task,
-    /// or have the body written into a file; see ``RequestOptions/ResponseDisposition``.
+    /// Called on the caller's executor when the head of the response has arrived. It may return the response, cancel
+    /// the task, or have the body written to a file; see ``RequestOptions/ResponseDisposition``.
     ///
-    /// An ``HTTPSession`` asks once a call, when its chain is through: redirects have been followed, failures tried again and
-    /// codings undone by then. ``SessionActor/send(_:)`` and ``TaskActor/response()`` of a task of one's own ask for each
-    /// response. The task is that which carried the response; nil where none did, as with a stub. What the closure throws ends
-    /// the task and is the caller's error.
+    /// An ``HTTPSession`` calls it once a call, at the end of its chain, after redirects, retries and content decoding.
+    /// ``SessionActor/send(_:)`` and ``TaskActor/response()`` call it for each response. The task is the one that
+    /// received the response; it is nil for a response without one, such as a stub's. An error that the closure throws
+    /// ends the task and is thrown to the caller.
     public var onResponse: (@Sendable (HTTPResponse, TaskActor?) async throws -> RequestOptions.ResponseDisposition)? {
         get { self[ResponseDecisionKey.self] }
         set { self[ResponseDecisionKey.self] = newValue }
@@ -59,19 +62,19 @@ extension RequestOptions {
 extension CurlewResponse {
     private enum DecisionKey: Key { static let defaultValue: SharedDecision? = nil }
 
-    /// The decision that all who wait for the response share, until it is the caller's.
+    /// The decision that all waiters for the response share, until the caller gets the response.
     var decision: SharedDecision? {
         get { self[DecisionKey.self] }
         set { self[DecisionKey.self] = newValue }
     }
 
-    /// The response as it goes to the caller, decided upon if that is still to be done.
+    /// The response for the caller, after any pending decision.
     ///
-    /// Not inlined: every call would keep room for it in its frame while it waits.
+    /// Not inlined: every call would reserve stack space for it while it waits.
     @inline(never)
     func decided() async throws -> CurlewResponse {
         guard let decision else { return self }
-        // What was decided is kept, and must not hold what keeps it.
+        // The decision keeps its result, so the result must not retain the decision.
         var response = self
         response.decision = nil
         return try await decision.resolve(response)
@@ -83,7 +86,7 @@ extension CurlewResponse {
             history: history, showsQuery: showsQuery)
     }
 
-    /// Asks what is to become of the response, and does that.
+    /// Calls the closure and carries out its decision.
     func disposed(by decide: RequestOptions.ResponseDecision) async throws -> CurlewResponse {
         let disposition: RequestOptions.ResponseDisposition
         do {
@@ -109,7 +112,7 @@ extension CurlewResponse {
     }
 }
 
-/// One decision on a response for all who wait for it: the first of them asks for it.
+/// A decision on a response that all its waiters share: the first one makes it.
 final class SharedDecision: Sendable {
     private typealias Waiter = CheckedContinuation<CurlewResponse, any Error>
 
@@ -124,7 +127,7 @@ final class SharedDecision: Sendable {
 
     init(_ decide: @escaping RequestOptions.ResponseDecision) { self.decide = decide }
 
-    /// The response as it goes to the caller, decided upon.
+    /// The response for the caller, after the decision.
     func resolve(_ response: CurlewResponse) async throws -> CurlewResponse {
         let isFirst = state.withLock { state in
             guard case .open = state else { return false }

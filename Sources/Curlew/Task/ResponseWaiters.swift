@@ -1,4 +1,4 @@
-/// Those who wait for the head of a task's response; mostly it is one.
+/// The callers that wait for the head of a task's response, usually one.
 struct ResponseWaiters {
     typealias Waiter = UnsafeContinuation<CurlewResponse, any Error>
 
@@ -11,11 +11,11 @@ struct ResponseWaiters {
         if first == nil { first = waiter } else { others.append(waiter) }
     }
 
-    /// Gives all of them the same.
+    /// Resumes all waiters with the same response.
     mutating func resolve(with response: consuming CurlewResponse) {
         guard let first else { return }
         let others = take()
-        // Mostly there are no others, and the response is moved.
+        // Usually there are no others, and the response is moved.
         for waiter in others { waiter.resume(returning: copy response) }
         first.resume(returning: response)
     }
@@ -25,7 +25,7 @@ struct ResponseWaiters {
         for waiter in take() { waiter.resume(throwing: error) }
     }
 
-    /// Forgets all, and answers those beyond the first.
+    /// Removes all waiters, and returns those beyond the first.
     private mutating func take() -> [Waiter] {
         defer { self = ResponseWaiters() }
         return others

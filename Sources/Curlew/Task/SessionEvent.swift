@@ -1,70 +1,73 @@
 public import HTTPTypes
 
-/// Something that happened in a session; ``SessionEvent/Stream`` tells in which order.
+/// An event of a session. ``SessionEvent/Stream`` documents the order of events.
 public struct SessionEvent: Sendable {
-    /// What happened.
+    /// The kind of an event.
     public struct Kind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A task started, or its bytes flow again.
+        /// A task has started, or its transfer has resumed.
         public static let resumed = Kind(rawValue: "resumed")
-        /// A task's bytes were stopped.
+        /// A task's transfer was suspended.
         public static let suspended = Kind(rawValue: "suspended")
-        /// A task ended, well or not: once for each.
+        /// A task has ended, successfully or not: once for each task.
         public static let completed = Kind(rawValue: "completed")
-        /// A task's body was written whole into a file, which has its name now; ``SessionEvent/file`` is its path.
+        /// A task's body was completely written to a file, which now has its final name; ``SessionEvent/file`` is its
+        /// path.
         public static let moved = Kind(rawValue: "moved")
-        /// A task's body was written whole, and the file could not be given its name; ``SessionEvent/file`` says where it is
-        /// left, ``SessionEvent/error`` why.
+        /// A task's body was completely written, but the file could not be renamed. ``SessionEvent/file`` is its
+        /// present path, ``SessionEvent/error`` the reason.
         public static let moveFailed = Kind(rawValue: "move-failed")
-        /// A response serializer made a value of a task's response, or failed to.
+        /// A response serializer has created a value from a task's response, or has failed.
         public static let serialized = Kind(rawValue: "serialized")
-        /// A task could not connect as there is no network, and its request waits for one; ``SessionEvent/error`` says how
-        /// it failed. See ``ConnectivityWait``.
+        /// A task could not connect because the network is away, and its request waits. ``SessionEvent/error`` is the
+        /// failure. See ``ConnectivityWait``.
         public static let waitingForConnectivity = Kind(rawValue: "waiting-for-connectivity")
-        /// The network changed, and the session let its connections go; see ``SessionActor/followNetworkChanges(_:)``.
+        /// The network changed, and the session retired its connections; see ``SessionActor/followNetworkChanges(_:)``.
         public static let networkChanged = Kind(rawValue: "network-changed")
-        /// A ``CircuitBreaker`` of the session opened, half-opened or closed a circuit; ``SessionEvent/circuit`` says which.
+        /// A ``CircuitBreaker`` of the session has opened, half-opened or closed a circuit; see
+        /// ``SessionEvent/circuit``.
         public static let circuitChanged = Kind(rawValue: "circuit-changed")
-        /// The session was invalidated, and the last of its tasks has ended.
+        /// The session was invalidated, and its last task has ended.
         public static let invalidated = Kind(rawValue: "invalidated")
 
         public var description: String { rawValue }
     }
 
-    /// What a response serializer did.
+    /// The work of a response serializer.
     public struct Serialization: Sendable {
         /// The serializer's type, such as `JSONResponseSerializer<User>`.
         public let serializer: String
-        /// The bytes that it read, at most ``SessionConfiguration/eventBodyLimit`` of them; empty if it reads no whole bodies.
+        /// The bytes that it read, at most ``SessionConfiguration/eventBodyLimit``; empty if it does not read complete
+        /// bodies.
         public let body: [UInt8]
         /// The number of bytes that it read.
         public let bodySize: ByteSize
-        /// The value that it made; nil if it failed, and the event has the error.
+        /// The value that it created; nil if it failed: then the event has the error.
         public let value: (any Sendable)?
     }
 
-    /// What happened.
+    /// The kind of the event.
     public let kind: Kind
     private let exchange: Exchange?
-    /// The task that it happened to.
+    /// The task of the event.
     public var task: TaskActor? { exchange?.face }
-    /// The number of that task.
+    /// The identifier of that task.
     public var taskIdentifier: TaskActor.Identifier? {
         exchange.map { TaskActor.Identifier(number: $0.number) }
     }
-    /// The error that the task, the serializer or the session ended with, that its request waits after, or that kept a file
-    /// from being moved.
+    /// The error of the task, the serializer or the session, the failure that causes a wait, or the reason why a file
+    /// was not moved.
     public internal(set) var error: CurlewError?
-    /// The task's figures, when it ended.
+    /// The task's metrics, after its end.
     public internal(set) var metrics: TaskMetrics?
-    /// The head of the task's response, when it ended or was serialized.
+    /// The head of the task's response, after its end or serialization.
     public internal(set) var response: HTTPResponse?
-    /// What the serializer did.
+    /// The work of the serializer.
     public internal(set) var serialization: Serialization?
-    /// The file that was moved, or where it is if that failed.
+    /// The path of the moved file; if moving failed, its present path.
     public internal(set) var file: String?
     /// The change of a circuit.
     public internal(set) var circuit: CircuitTransition?

@@ -1,10 +1,10 @@
 package import HTTPTypes
 
-// What a transport without a network needs in order to treat requests, bodies and errors as the real one does.
+// Support for transports without a network, so that they treat requests, bodies and errors as the real one does.
 
 extension CurlewRequest {
-    /// Checks the request as it is checked before it leaves.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` and others, as ``SessionActor`` would.
+    /// Checks the request by the rules for sending.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` and others, as ``SessionActor`` does.
     package func checkForSending() throws {
         var check = RequestCheck()
         try check.take(self, length: try body.lengthNow())
@@ -12,9 +12,9 @@ extension CurlewRequest {
 }
 
 extension CurlewRequest.Body {
-    /// Reads the body once, as sending it does: what can be read only once is used up.
-    /// - Parameter limit: The most bytes to take; more is ``ErrorCode/bodyFailed``.
-    /// - Throws: ``CurlewError`` if the body fails, has been used up, or is not as long as it promised.
+    /// Reads the body once, as sending does: a body that can be read only once is used up.
+    /// - Parameter limit: The largest number of bytes; a longer body is ``ErrorCode/bodyFailed``.
+    /// - Throws: ``CurlewError`` if the body fails, is used up, or differs from its promised length.
     package func collectForSending(upTo limit: Int) async throws -> [UInt8] {
         let sink = CollectingSink(limit: limit)
         let body = try watchingFile()
@@ -33,7 +33,7 @@ extension CurlewRequest.Body {
 }
 
 extension CurlewError {
-    /// The same error with what is known of its exchange; what it already knew stays.
+    /// A copy of the error with the context of its exchange; values that the error already has stay.
     package func adding(
         method: HTTPRequest.Method? = nil, uri: CurlewURI? = nil, stage: Stage = .preparing,
         response: HTTPResponse? = nil

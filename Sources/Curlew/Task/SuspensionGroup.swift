@@ -1,4 +1,4 @@
-/// Stops and restarts the tasks of one call together: those under way, and those that later attempts bring.
+/// Suspends and resumes the tasks of one call together: the running ones, and those of later attempts.
 final class SuspensionGroup: Sendable {
     private struct Member {
         weak var exchange: Exchange?
@@ -11,10 +11,10 @@ final class SuspensionGroup: Sendable {
 
     private let state = Guarded(State())
 
-    /// True if the bytes are to be stopped. An exchange looks here when it starts.
+    /// True if the transfers are suspended. An exchange reads it when it starts.
     var isHeld: Bool { state.withLock { $0.isHeld } }
 
-    /// Takes in an exchange that has not started.
+    /// Adds an exchange that has not started.
     func add(_ exchange: Exchange) {
         state.withLock { state in
             state.members.removeAll { $0.exchange == nil }
@@ -26,7 +26,7 @@ final class SuspensionGroup: Sendable {
 
     func resume() { change(to: false) { $0.resume() } }
 
-    /// The exchanges are called under the lock, so that the last change is the last that reaches each of them.
+    /// The exchanges are called under the lock, so that the last change also reaches each of them last.
     private func change(to isHeld: Bool, _ tell: (Exchange) -> Void) {
         state.withLock { state in
             guard state.isHeld != isHeld else { return }
@@ -39,7 +39,7 @@ final class SuspensionGroup: Sendable {
 extension RequestOptions {
     private enum GroupKey: SourceKey { static let defaultValue: SuspensionGroup? = nil }
 
-    /// What stops and restarts the tasks of all attempts together.
+    /// The group that suspends and resumes the tasks of all attempts.
     var suspensionGroup: SuspensionGroup? {
         get { self[GroupKey.self] }
         set { self[GroupKey.self] = newValue }

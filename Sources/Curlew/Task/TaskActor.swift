@@ -1,9 +1,9 @@
 public import HTTPTypes
 
-/// One exchange: made by a session, run on its event loop, ended exactly once.
+/// A task: one exchange, which a session creates, its event loop runs, and that ends exactly once.
 ///
-/// A task starts suspended. ``resume()``, ``suspend()`` and ``cancel()`` may be called at any moment, from any thread,
-/// any number of times. Nobody has to hold a task that runs: the session does, until its response has been read.
+/// A task starts suspended. ``resume()``, ``suspend()`` and ``cancel()`` may be called at any time, from any thread,
+/// any number of times. The session retains a running task until its response has been read.
 ///
 /// ```swift
 /// let task = try session.dataTask(CurlewRequest(.get, "https://example.com/"))
@@ -19,68 +19,70 @@ public actor TaskActor {
 
     /// The number of the task.
     public nonisolated var id: TaskActor.Identifier { TaskActor.Identifier(number: exchange.number) }
-    /// The request as it was given.
+    /// The original request.
     public nonisolated var request: CurlewRequest { exchange.request }
-    /// What the task is for. It becomes ``TaskActor/Kind/download`` where ``RequestOptions/onResponse`` wants that.
+    /// The purpose of the task. It becomes ``TaskActor/Kind/download`` if ``RequestOptions/onResponse`` decides so.
     public nonisolated var kind: TaskActor.Kind { exchange.kind }
-    /// The caller's word for the task (``RequestOptions/tag``).
+    /// The caller's label for the task (``RequestOptions/tag``).
     public nonisolated var tag: String? { request.options.tag }
 
-    // MARK: Steering
+    // MARK: Control
 
-    /// Starts the task, or lets its bytes flow again.
+    /// Starts the task, or resumes its transfer.
     public nonisolated func resume() { exchange.resume() }
 
-    /// Stops the bytes in both directions until ``resume()``. Meanwhile the idle timeout does not run; connect and total do.
+    /// Suspends the transfer in both directions until ``resume()``. The idle timeout is suspended; the connect and
+    /// total timeouts are not.
     ///
-    /// What is on its way already may still arrive, as far as buffers go. A task that is suspended while it waits for its turn does
-    /// not begin; one that is connecting goes on doing so and may send the head of its request, but nothing of a body.
+    /// Bytes in buffers may still arrive. A task that is suspended while it waits for its turn does not begin. A task
+    /// that is connecting continues to connect, and may send the head of its request but no body.
     public nonisolated func suspend() { exchange.suspend() }
 
-    /// Ends the task with ``ErrorCode/cancelled``, unless it has ended.
+    /// Cancels the task with ``ErrorCode/cancelled``, unless it has ended.
     public nonisolated func cancel() { exchange.cancel() }
 
-    // MARK: The response
+    // MARK: Response
 
-    /// Waits for the head of the response. Cancelling the waiting task cancels the exchange.
+    /// Waits for the head of the response. Cancellation of the waiting Swift task cancels the exchange.
     ///
-    /// All who wait when the head arrives get the same response; its body can be read once. Whoever asks later gets
+    /// All callers that wait when the head arrives get the same response; its body can be read once. Later callers get
     /// ``ErrorCode/responseAlreadyTaken``.
     public nonisolated func response() async throws -> CurlewResponse { try await exchange.response() }
 
-    // MARK: Limits of rate
+    // MARK: Rate limits
 
-    /// How fast the task's bodies may flow, the session's limit aside.
+    /// The rate limit of the task's bodies. The session's limit applies in addition.
     public var rateLimit: RateLimit { exchange.rateLimit }
 
-    /// Limits how fast the task's bodies may flow, from now on. ``RateLimit/none`` lifts the limit, at once; that of the session
-    /// holds on.
+    /// Limits the rate of the task's bodies from now on. ``RateLimit/none`` removes the limit at once; the session's
+    /// limit still applies.
     public nonisolated func setRateLimit(_ limit: RateLimit) { exchange.onLoop { $0.rateLimit = limit } }
 
-    // MARK: What can be seen of it, at any moment
+    // MARK: Inspection
 
-    /// Where the task is in its life.
+    /// The present state of the task.
     public var state: TaskActor.State { exchange.lifecycle.state }
 
-    /// The task's figures up to this moment.
+    /// The task's metrics so far.
     public var metrics: TaskMetrics { exchange.metrics }
 
-    /// The status of the response, once its head has come.
+    /// The status of the response; nil before its head has arrived.
     public var status: HTTPResponse.Status? { exchange.head?.status }
 
-    /// How far the task has got at this moment.
+    /// The progress of the task at present.
     public var currentProgress: TaskProgress { exchange.progress }
 
-    /// The interim responses (1xx), those that have come and those to come, at most ``CurlewResponse/Limits/interimResponses``.
-    /// It ends when the final head arrives or the task ends.
+    /// The interim responses (1xx) so far and later ones, at most ``CurlewResponse/Limits/interimResponses``. The
+    /// stream ends when the final head arrives or the task ends.
     public var interimResponses: AsyncStream<HTTPResponse> { exchange.interimResponses() }
 
-    /// The task's progress: the newest value whenever it is asked for, at most as often as
-    /// ``SessionConfiguration/progressInterval`` allows, and one last element when the task has ended, however it did.
+    /// The task's progress: the latest value on each request, at most as often as
+    /// ``SessionConfiguration/progressInterval`` allows. The last element follows the end of the task, successful or
+    /// not.
     public nonisolated var progress: TaskProgress.Updates { TaskProgress.Updates(of: exchange) }
 }
 
 extension CurlewResponse {
-    /// The task that carried the response; nil where none did, as in a stub.
+    /// The task that received the response; nil for a response without one, such as a stub's.
     public var task: TaskActor? { (exchange as? Exchange)?.face }
 }

@@ -1,66 +1,66 @@
 extension TaskActor {
-    /// Where a task is in its life.
+    /// The state of a task.
     public enum State: String, Sendable, Hashable, Codable {
-        /// Not started, or stopped for the moment.
+        /// The task has not started, or is suspended.
         case suspended
-        /// Waiting for its turn, connecting, sending or receiving.
+        /// The task waits for its turn, connects, sends or receives.
         case running
-        /// Ended with a whole response.
+        /// The task has ended with a complete response.
         case completed
-        /// Ended with an error.
+        /// The task has ended with an error.
         case failed
-        /// Ended on our side.
+        /// The task was cancelled by the client.
         case cancelled
 
-        /// True if nothing can happen to the task any more.
+        /// True if the task has ended.
         public var isEnd: Bool { self == .completed || self == .failed || self == .cancelled }
     }
 }
 
-/// The life of a task as a pure machine: an event in, an action out. The actor performs the action, and nothing else.
+/// The lifecycle of a task as a pure machine: an event in, an action out. The actor only performs the action.
 ///
 ///     new ──resume──▶ queued ──turn──▶ exchanging ──end──▶ ended
 ///                       │  suspended ▲                       ▲
 ///                       └──turn──▶ held ─────────end─────────┘
 ///
-/// The end comes once, from wherever the task is: nothing that comes later brings an action.
+/// The end occurs once, from any state: later events cause no action.
 struct TaskLifecycle: Sendable {
     enum Event: Equatable {
-        /// The user starts it, or lets its bytes flow again.
+        /// The user starts the task, or resumes its transfer.
         case resume
-        /// The user starts it for a call that is suspended: it takes its turn and is held there.
+        /// The user starts the task for a suspended call: it waits for its turn and is then held.
         case startSuspended
-        /// The user stops its bytes.
+        /// The user suspends its transfer.
         case suspend
-        /// The user, or the session, ends it; how, if there is nothing under way that ends by itself then.
+        /// The user or the session ends the task. The state is used if no running exchange reports its own end.
         case abort(TaskActor.State)
-        /// The session has a place for it.
+        /// The session has a slot for the task.
         case turn
-        /// Its exchange has ended, or will not take place.
+        /// The exchange has ended, or will not take place.
         case end(TaskActor.State)
     }
 
     enum Action: Equatable {
         case nothing
-        /// Ask the session for a place.
+        /// Requests a slot from the session.
         case enterQueue
-        /// It is stopped, and has nothing that flows.
+        /// Records the suspension of a task without a transfer.
         case noteSuspension
-        /// It goes on, and has nothing that flows.
+        /// Records the resumption of a task without a transfer.
         case noteResumption
-        /// Hand the exchange to the engine.
+        /// Passes the exchange to the engine.
         case begin
-        /// Make the exchange, and do not begin it yet: the user holds it.
+        /// Prepares the exchange without beginning it, as the user has suspended it.
         case prepare
-        /// Begin the exchange that was held.
+        /// Begins the held exchange.
         case beginPrepared
-        /// Stop the bytes.
+        /// Pauses the transfer.
         case pause
-        /// Let the bytes flow again.
+        /// Resumes the transfer.
         case unpause
-        /// End the exchange; its end comes as an event.
+        /// Aborts the exchange; its end follows as an event.
         case abortExchange
-        /// Announce the end. It comes once.
+        /// Announces the end, exactly once.
         case announceEnd(heldPlace: Bool)
     }
 
@@ -129,21 +129,21 @@ struct TaskLifecycle: Sendable {
         return .announceEnd(heldPlace: heldPlace)
     }
 
-    // MARK: The response
+    // MARK: Response
 
-    /// What is to be done for somebody who asks for the response.
+    /// The reply to a caller that asks for the response.
     enum Claim: Equatable {
-        /// Give it: nobody has had it.
+        /// Deliver the response, as no other caller has it.
         case deliver
-        /// Let them wait for it.
+        /// Let the caller wait for it.
         case wait
-        /// Throw what the task has ended with.
+        /// Throw the error of the task.
         case fail
-        /// Throw that somebody else has it.
+        /// Throw because another caller has the response.
         case refuse
     }
 
-    /// Somebody asks for the response.
+    /// Decides on a caller that asks for the response.
     mutating func claim() -> Claim {
         switch head {
         case .unclaimed:
@@ -155,18 +155,18 @@ struct TaskLifecycle: Sendable {
         }
     }
 
-    /// The head of the response has come, once.
-    /// - Parameter isAwaited: Whether somebody waits for it.
-    /// - Returns: Whether it is to be delivered now.
+    /// Records the arrival of the head, once.
+    /// - Parameter isAwaited: True if a caller waits for it.
+    /// - Returns: True if it is to be delivered now.
     mutating func headArrives(isAwaited: Bool) -> Bool {
         guard head == .awaited else { return false }
         head = isAwaited ? .claimed : .unclaimed
         return isAwaited
     }
 
-    /// True if the head has come, and nobody has asked for it.
+    /// True if the head has arrived, and no caller has asked for it.
     var isHeadUnclaimed: Bool { head == .unclaimed }
 
-    /// True if the head has come.
+    /// True if the head has arrived.
     var hasHead: Bool { head != .awaited }
 }

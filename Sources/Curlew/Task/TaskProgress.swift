@@ -1,13 +1,13 @@
-/// How far a task has got.
+/// The progress of a task.
 public struct TaskProgress: Sendable, Hashable {
     /// The bytes of a body in one direction.
     public struct Counts: Sendable, Hashable {
-        /// The bytes that went over the wire: without chunked coding, and with content codings, which are undone only behind the task.
+        /// The bytes on the wire, without chunked coding and with content codings, which are decoded after the task.
         public internal(set) var wire: Int64 = 0
-        /// The number of ``wire`` bytes that there will be, if it is known.
+        /// The final number of ``wire`` bytes, if it is known.
         public internal(set) var total: Int64?
 
-        /// The part that is done, 0 to 1, if the total is known.
+        /// The completed part, 0 to 1, if the total is known.
         public var fraction: Double? {
             total.map { $0 == 0 ? 1 : min(1, Double(wire) / Double($0)) }
         }
@@ -17,12 +17,13 @@ public struct TaskProgress: Sendable, Hashable {
     public internal(set) var sent = Counts()
     /// The body of the response.
     public internal(set) var received = Counts()
-    /// True if the task has ended, well or not. True in the last element and in no other.
+    /// True if the task has ended, successfully or not: in the last element only.
     public internal(set) var isFinished = false
 }
 
 extension TaskProgress {
-    /// The progress of a task. Each iterator gets the newest value; a slow one misses values, never the last.
+    /// The progress of a task as a sequence. Each iterator gets the latest value; a slow one misses values, but never
+    /// the last.
     public struct Updates: AsyncSequence, Sendable {
         public typealias Element = TaskProgress
         public typealias Failure = Never
@@ -40,7 +41,7 @@ extension TaskProgress {
 
             init(of exchange: Exchange) { self.exchange = exchange }
 
-            /// The newest value that was not seen yet; the first call answers at once, the last value is the end's.
+            /// The latest unseen value. The first call returns at once; the last value is that of the end.
             public mutating func next() async -> TaskProgress? {
                 await next(isolation: nil)
             }
@@ -61,7 +62,7 @@ extension TaskProgress {
 extension Exchange {
     /// Waits for progress newer than `seen`; nil if the waiting task is cancelled.
     ///
-    /// Like the response's, the continuation is made on the caller's side and kept on the loop.
+    /// As for the response, the continuation is created on the caller's executor and stored on the loop.
     fileprivate func nextProgress(after seen: UInt64) async -> ProgressPublisher.Element {
         let ticket = ProgressPublisher.Ticket()
         defer { ticket.establishOrdering() }
@@ -70,14 +71,14 @@ extension Exchange {
                 onLoop { $0.progressPublisher.wait(after: seen, ticket: ticket, continuation) }
             }
         } onCancel: {
-            // The loop may learn of this before it learns of the waiting, so the ticket keeps it.
+            // The loop may receive the cancellation before the waiter, so the ticket records it.
             ticket.cancel()
             onLoop { $0.progressPublisher.cancel(ticket) }
         }
     }
 }
 
-/// Hands the newest progress to whoever waits for it, on the loop, and no more often than asked.
+/// Sends the latest progress to its waiters, on the loop, and at most as often as the interval allows.
 ///
 /// Not `Sendable`: it belongs to its task.
 final class ProgressPublisher: LoopTimer {
@@ -115,7 +116,7 @@ final class ProgressPublisher: LoopTimer {
         fire()
     }
 
-    /// Resumes all who wait.
+    /// Resumes all waiters.
     override func fire() {
         core.timers.remove(self)
         let resumed = waiters
@@ -145,7 +146,7 @@ final class ProgressPublisher: LoopTimer {
         waiter.continuation.resume(returning: element)
     }
 
-    /// Stands for one waiting.
+    /// The identity of a waiter, with its cancellation.
     final class Ticket: Sendable {
         private let state = Guarded(false)
         private let ordering = Ordering()

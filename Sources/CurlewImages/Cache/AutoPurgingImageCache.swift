@@ -1,45 +1,45 @@
 #if Images
 public import Curlew
 
-/// A cache of decoded images in memory, which evicts those that nobody has asked for the longest.
+/// A cache of decoded images in memory, which evicts the least recently used images.
 ///
-/// It counts the bytes of the pixels and of the names, and 256 more for each image, so that a million small ones do not pass for nothing.
-/// Beyond ``capacity`` it purges, by last access, down to ``preferredUsage``, as AFNetworking's does. An image larger than the capacity is not
-/// kept.
+/// The cache counts the bytes of pixels and names, plus 256 for each image, so that small images also count. Beyond
+/// ``capacity`` it evicts images, least recently used first, until at most ``preferredUsage`` is left, as
+/// AFNetworking's cache does. An image larger than the capacity is not kept.
 ///
 /// ```swift
 /// let cache = AutoPurgingImageCache()
 /// await cache.add(image, for: "https://example.com/a.png", filter: "fit-64x64")
 /// ```
 public actor AutoPurgingImageCache {
-    /// The most bytes that are kept. 100 MiB by default.
+    /// The maximum size of all images. 100 MiB by default.
     public nonisolated let capacity: ByteSize
-    /// The bytes that are left after a purge, at most. 60 MiB by default.
+    /// The maximum size that is left after a purge. 60 MiB by default.
     public nonisolated let preferredUsage: ByteSize
-    /// The bytes that are kept now.
+    /// The present size of all images.
     public private(set) var usage: ByteSize = 0
-    /// The number of images that are kept now.
+    /// The present number of images.
     public private(set) var count = 0
 
     private struct Entry {
         let image: Image
-        /// The bytes that it takes.
+        /// The size of the image in bytes.
         let cost: Int
-        /// The number of the access, as a clock: two of them are never the same.
+        /// The number of the last access, which serves as a clock: no two accesses have the same number.
         var access: UInt64
     }
 
-    /// By identifier, and there by filter.
+    /// The images by identifier and filter.
     private var entries: [ExactText: [ExactText?: Entry]] = [:]
     private var accesses: UInt64 = 0
-    /// The images that filters are working on. One that is replaced or removed is taken out.
+    /// The identifiers of images that filters are processing. A replaced or removed image is taken out.
     private(set) var filtersAtWork: [UInt64: String] = [:]
     private var watch: MemoryPressure.Watch?
 
     /// - Parameters:
-    ///   - capacity: The most bytes that are kept.
-    ///   - preferredUsage: The bytes that are left after a purge; no more than the capacity.
-    ///   - pressure: The signs of a lack of memory that empty the cache. None by default.
+    ///   - capacity: The maximum size of all images.
+    ///   - preferredUsage: The maximum size that is left after a purge; at most the capacity.
+    ///   - pressure: The memory pressure that empties the cache. None by default.
     public init(
         capacity: ByteSize = .mebibytes(100), preferredUsage: ByteSize = .mebibytes(60), pressure: MemoryPressure? = nil
     ) {
@@ -53,11 +53,12 @@ public actor AutoPurgingImageCache {
         watch = pressure.watch { [weak self] in Task { await self?.removeAll() } }
     }
 
-    /// Keeps an image; one that was kept under the same names is replaced. What filters have made of one that is replaced goes, too.
+    /// Adds an image and replaces an existing one with the same names. When an original is replaced, its filtered
+    /// images are removed, too.
     /// - Parameters:
     ///   - image: The image.
-    ///   - identifier: What it is asked for by, mostly its URL.
-    ///   - filter: The identifier of the filter that it has gone through.
+    ///   - identifier: The identifier of the image, usually its URL.
+    ///   - filter: The identifier of the filter that was applied to the image.
     public func add(_ image: Image, for identifier: String, filter: String? = nil) {
         remove(identifier, filter: filter)
         let cost = Self.cost(of: image, identifier, filter)
@@ -70,22 +71,22 @@ public actor AutoPurgingImageCache {
         if usage > capacity { purge() }
     }
 
-    /// Notes that a filter begins to work on an image, before the image is read.
-    /// - Returns: What the end of the work is noted by.
+    /// Records that a filter begins to process an image, before the image is read.
+    /// - Returns: The number of this work, for ``endFilter(_:with:filter:)``.
     func beginFilter(on identifier: String) -> UInt64 {
         accesses += 1
         filtersAtWork[accesses] = identifier
         return accesses
     }
 
-    /// Keeps what a filter has made of an image, unless that was replaced or removed since the filter began.
-    /// - Parameter image: nil if it has made nothing.
+    /// Adds a filtered image, unless the original was replaced or removed since the filter began.
+    /// - Parameter image: The filtered image; nil if the filter made none.
     func endFilter(_ work: UInt64, with image: Image?, filter: String) {
         guard let identifier = filtersAtWork.removeValue(forKey: work), let image else { return }
         add(image, for: identifier, filter: filter)
     }
 
-    /// The bytes that an image takes under its names.
+    /// The size of an image with its names, in bytes.
     static func cost(of image: Image, _ identifier: String, _ filter: String? = nil) -> Int {
         image.byteCount + identifier.utf8.count + (filter?.utf8.count ?? 0) + 256
     }
@@ -100,7 +101,7 @@ public actor AutoPurgingImageCache {
         }
     }
 
-    /// An image that is kept. It counts as used now.
+    /// Returns an image and marks it as used now.
     public func image(for identifier: String, filter: String? = nil) -> Image? {
         let (identifier, filter) = (ExactText(identifier), filter.map { ExactText($0) })
         guard let entry = entries[identifier]?[filter] else { return nil }
@@ -109,8 +110,9 @@ public actor AutoPurgingImageCache {
         return entry.image
     }
 
-    /// Removes an image: what a filter has made of it, or, without one, all that is kept under its name.
-    /// - Returns: Whether there was any.
+    /// Removes an image: with a filter, only that filtered image; without a filter, the original and all its filtered
+    /// images.
+    /// - Returns: True if any image was removed.
     @discardableResult
     public func remove(_ identifier: String, filter: String? = nil) -> Bool {
         guard filter == nil else { return drop(identifier, filter) }
@@ -120,8 +122,8 @@ public actor AutoPurgingImageCache {
         return !filters.isEmpty
     }
 
-    /// Removes all images, as when memory is short.
-    /// - Returns: Whether there were any.
+    /// Removes all images, as under memory pressure.
+    /// - Returns: True if any image was removed.
     @discardableResult
     public func removeAll() -> Bool {
         defer {

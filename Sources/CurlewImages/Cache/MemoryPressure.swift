@@ -3,14 +3,14 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 
-/// A sign of the kernel's that memory is short.
+/// A source of the kernel's memory-pressure notifications.
 public struct MemoryPressure: Sendable {
     private let path: String
     private let trigger: String
 
-    /// Memory pressure of the whole system (PSI, `/proc/pressure/memory`): tasks were stalled for at least `stall` within two seconds. Without PSI,
-    /// or without the right to use it, no pressure is ever reported.
-    /// - Parameter stall: The stall within two seconds, 150 ms by default; up to two seconds.
+    /// Memory pressure of the system (PSI, `/proc/pressure/memory`): tasks were stalled for at least `stall` within two
+    /// seconds. Without PSI, or without permission to use it, no pressure is ever reported.
+    /// - Parameter stall: The stall within two seconds, 150 ms by default; at most two seconds.
     public static func system(stall: Duration = .milliseconds(150)) -> MemoryPressure {
         MemoryPressure(path: "/proc/pressure/memory", stall: stall)
     }
@@ -18,7 +18,7 @@ public struct MemoryPressure: Sendable {
     /// Memory pressure of a control group, such as a container's: `memory.pressure` of cgroup v2.
     /// - Parameters:
     ///   - group: The group's folder.
-    ///   - stall: The stall within two seconds, 150 ms by default; up to two seconds.
+    ///   - stall: The stall within two seconds, 150 ms by default; at most two seconds.
     public static func group(_ group: String = "/sys/fs/cgroup", stall: Duration = .milliseconds(150)) -> MemoryPressure
     {
         MemoryPressure(path: group + "/memory.pressure", stall: stall)
@@ -27,13 +27,13 @@ public struct MemoryPressure: Sendable {
     init(path: String, stall: Duration) {
         self.path = path
         let (seconds, fraction) = min(.seconds(2), max(.microseconds(1), stall)).components
-        // A window of two seconds is what processes without rights may ask for.
+        // Unprivileged processes may only request windows of two seconds.
         trigger = "some \(seconds * 1_000_000 + fraction / 1_000_000_000_000) 2000000"
     }
 
-    /// A watch that ends when nobody holds it.
+    /// A watch that ends when its last reference is released.
     final class Watch: Sendable {
-        // Dispatch's objects may be used by any thread, and do not say so.
+        // Dispatch's objects are thread-safe, but not declared as Sendable.
         private nonisolated(unsafe) let source: any DispatchSourceRead
 
         init(_ source: any DispatchSourceRead) { self.source = source }
@@ -41,7 +41,7 @@ public struct MemoryPressure: Sendable {
         deinit { source.cancel() }
     }
 
-    /// Calls `notice` whenever the sign is seen; nil if it cannot be watched for.
+    /// Calls `notice` at each notification; nil if notifications are unavailable.
     func watch(_ notice: @escaping @Sendable () -> Void) -> Watch? {
         let sign = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard sign >= 0 else { return nil }
@@ -52,9 +52,9 @@ public struct MemoryPressure: Sendable {
         return Self.watch(sign, notice)
     }
 
-    /// Calls `notice` whenever a descriptor, which it closes in the end, has urgent input.
+    /// Calls `notice` whenever a descriptor has urgent input. The watch closes the descriptor at its end.
     static func watch(_ sign: Int32, _ notice: @escaping @Sendable () -> Void) -> Watch? {
-        // Dispatch does not know of urgent input; a poller of our own that has some is readable.
+        // Dispatch cannot watch for urgent input; a separate epoll descriptor becomes readable on it.
         let poller = epoll_create1(Int32(EPOLL_CLOEXEC))
         let events = UInt32(truncatingIfNeeded: curlew_epoll_urgent | curlew_epoll_edge)
         guard poller >= 0, curlew_epoll_control(poller, EPOLL_CTL_ADD, sign, events, 0) == 0 else {
@@ -65,8 +65,8 @@ public struct MemoryPressure: Sendable {
         let source = DispatchSource.makeReadSource(fileDescriptor: poller, queue: .global())
         source.setEventHandler {
             var event = epoll_event()
-            // Of a group that has gone an error comes, once and for all.
-            // Dispatch's own poll uses up a sign of PSI: that it woke this is the sign.
+            // A removed group reports an error once and for all.
+            // Dispatch's own poll consumes a notification of PSI, so the wake-up itself is the notification.
             if epoll_wait(poller, &event, 1, 0) == 1, event.events & UInt32(curlew_epoll_error) != 0 { return }
             notice()
         }

@@ -2,7 +2,7 @@
 internal import CAVIF
 internal import Curlew
 
-/// AVIF, by libavif.
+/// The AVIF decoder, by libavif.
 enum AVIFCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         guard let decoder = avifDecoderCreate() else {
@@ -10,10 +10,10 @@ enum AVIFCodec {
         }
         defer { avifDecoderDestroy(decoder) }
         decoder.pointee.maxThreads = 1
-        // libavif takes no more than its own limit.
+        // libavif rejects limits above its own.
         decoder.pointee.imageSizeLimit = UInt32(max(1, min(16_384 * 16_384, options.limits.pixels)))
         decoder.pointee.imageCountLimit = UInt32(clamping: max(1, options.limits.frames))
-        // libavif copies them, once for each item, and orientation is not taken from them.
+        // libavif copies this metadata once for each item, and the orientation does not come from it.
         decoder.pointee.ignoreExif = AVIF_TRUE
         decoder.pointee.ignoreXMP = AVIF_TRUE
         let items = AVIFItems(bytes)
@@ -24,7 +24,8 @@ enum AVIFCodec {
             guard let image = decoder.pointee.image else { throw broken("the AVIF has no image") }
             let size = Image.Size(Int(image.pointee.width), Int(image.pointee.height))
             try options.limits.check(size.width, size.height)
-            // libavif decodes what the AV1 says, whatever the container says, and scales it then.
+            // libavif decodes the size of the AV1 data, whatever the container states, and scales the result
+            // afterwards.
             let codedLimit = items.codedPixels(of: size, hasAlpha: decoder.pointee.alphaPresent != 0)
             decoder.pointee.imageSizeLimit = min(decoder.pointee.imageSizeLimit, UInt32(clamping: codedLimit))
             let orientation = orientation(image)
@@ -41,12 +42,12 @@ enum AVIFCodec {
             for _ in 0..<max(1, count) {
                 try check(avifDecoderNextImage(decoder))
                 guard let image = decoder.pointee.image else { throw broken("the AVIF has no image") }
-                // Every frame says its own size.
+                // Each frame has its own size, which may differ.
                 guard Int(image.pointee.width) == size.width, Int(image.pointee.height) == size.height else {
                     throw broken("the frames of the AVIF are not of one size")
                 }
                 var raster = try raster(image, size).cropped(x: part.x, y: part.y, to: part.size)
-                // No frame is shown for longer than a day.
+                // The duration of a frame is limited to a day.
                 let seconds = decoder.pointee.imageTiming.duration
                 raster.duration = .milliseconds(seconds > 0 ? Int((min(86_400, seconds) * 1000).rounded()) : 0)
                 decoded.rasters.append(kept == part.size || count == 1 ? raster : Pixels.scaled(raster, to: kept))
@@ -91,7 +92,7 @@ enum AVIFCodec {
         throw broken("the clean aperture of the AVIF does not lie in it")
     }
 
-    /// Turned first, then mirrored (ISO/IEC 23000-22, MIAF §7.3.6.7).
+    /// The orientation: rotation first, then mirroring (ISO/IEC 23000-22, MIAF §7.3.6.7).
     private static func orientation(_ image: UnsafeMutablePointer<avifImage>) -> Orientation {
         let isTurned = image.pointee.transformFlags & UInt32(AVIF_TRANSFORM_IROT.rawValue) != 0
         let isMirrored = image.pointee.transformFlags & UInt32(AVIF_TRANSFORM_IMIR.rawValue) != 0
@@ -107,7 +108,8 @@ enum AVIFCodec {
     }
 }
 
-/// What the item information of an AVIF says (ISO/IEC 14496-12 §8.11.6): entries of `av01`, images and the tiles of grids, and of `grid`.
+/// A scan of an AVIF's item information (ISO/IEC 14496-12 §8.11.6). It looks for entries of `av01`, which are images
+/// and tiles of grids, and of `grid`.
 struct AVIFItems {
     private(set) var imageCount = 0
     private var hasGrid = false
@@ -121,7 +123,7 @@ struct AVIFItems {
                 guard bytes[place] == name.0, bytes[place + 1] == name.1, bytes[place + 2] == name.2,
                     bytes[place + 3] == name.3
                 else { continue }
-                // Identifiers of items have two bytes, or four in version 3.
+                // Item identifiers have two bytes, or four in version 3.
                 let types = [place + 12, place + 14].map { bytes[$0..<($0 + 4)] }
                 if types.contains(where: { $0.elementsEqual("av01".utf8) }) { imageCount += 1 }
                 if types.contains(where: { $0.elementsEqual("grid".utf8) }) { hasGrid = true }
@@ -129,8 +131,10 @@ struct AVIFItems {
         }
     }
 
-    /// The most pixels that an AV1 image of a file may have whose container says that it has a size: as many, or, for each tile of a grid, four
-    /// times its part, as the last tiles of rows and columns may be cut off.
+    /// The maximum pixel count of an AV1 image in a file whose container states a size.
+    ///
+    /// That is the size itself. For each tile of a grid it is four times the tile's share, because the last tiles of
+    /// rows and columns may be cropped.
     func codedPixels(of size: Image.Size, hasAlpha: Bool) -> Int {
         guard hasGrid, imageCount > 0 else { return size.count }
         return min(size.count, max(64 * 64, size.count / imageCount * (hasAlpha ? 8 : 4)))

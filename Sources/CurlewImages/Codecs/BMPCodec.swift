@@ -1,7 +1,8 @@
 #if Images
 internal import Curlew
 
-/// BMP. There is no library of its own for it in Debian, and the formats that need one, compressed by JPEG or PNG, are of printers.
+/// The BMP decoder. Debian has no separate library for BMP, and only printers use the variants that need one, with JPEG
+/// or PNG compression.
 enum BMPCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         let reader = BitmapReader(bytes)
@@ -12,7 +13,7 @@ enum BMPCodec {
     }
 }
 
-/// ICO: the largest of its images, each a PNG or a BMP without its file header.
+/// The ICO decoder. It reads the largest of the images, each of which is a PNG or a BMP without its file header.
 enum ICOCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         let reader = BitmapReader(bytes)
@@ -20,7 +21,7 @@ enum ICOCodec {
         guard reader.size >= 6 + count * 16 else { throw broken("the ICO ends in its directory") }
         let entries = (0..<count).map { index in
             let entry = 6 + index * 16
-            // A side of 0 is 256. Among equals the one with more colours, and then the first.
+            // A side of 0 means 256. Among equal sizes the image with more colours wins, then the first.
             let side = { (place: Int) in reader.number(at: place, 1) == 0 ? 256 : reader.number(at: place, 1) }
             return (
                 rank: side(entry) * side(entry + 1) * 64 + min(63, reader.number(at: entry + 6, 2)),
@@ -38,7 +39,7 @@ enum ICOCodec {
     }
 }
 
-/// Reads device-independent bitmaps: what BMP and ICO have in common.
+/// A reader of device-independent bitmaps, the common part of BMP and ICO.
 private struct BitmapReader {
     private let bytes: [UInt8]
 
@@ -46,7 +47,7 @@ private struct BitmapReader {
 
     var size: Int { bytes.count }
 
-    /// A number, the smaller byte first; what lies beyond the end is zero.
+    /// A little-endian number; bytes beyond the end count as zero.
     func number(at position: Int, _ count: Int) -> Int {
         guard position >= 0, position <= bytes.count - count else { return 0 }
         return (0..<count).reversed().reduce(0) { $0 << 8 | Int(bytes[position + $1]) }
@@ -54,25 +55,25 @@ private struct BitmapReader {
 
     private func signed(at position: Int) -> Int { Int(Int32(truncatingIfNeeded: number(at: position, 4))) }
 
-    /// The parts of a header that matter.
+    /// The relevant parts of a header.
     private struct Header {
         var width: Int
         var height: Int
         var isTopDown = false
         var bits: Int
         var compression = 0
-        /// Where the colours begin, and how many there are.
+        /// The offset of the colour table, followed by its number of entries.
         var paletteStart: Int
         var paletteCount = 0
         var paletteEntry = 4
-        /// Red, green, blue and alpha in a pixel of 16 or 32 bits.
+        /// The masks of red, green, blue and alpha in a pixel of 16 or 32 bits.
         var masks: [UInt32] = []
     }
 
     /// - Parameters:
-    ///   - start: Where the header begins.
-    ///   - pixels: Where the pixels begin; nil in an ICO, where they follow the colours, the height is twice the image's, and a mask of
-    ///     transparency comes behind.
+    ///   - start: The offset of the header.
+    ///   - pixels: The offset of the pixels; nil in an ICO. There the pixels follow the colour table, the height is
+    ///     twice the image's, and a transparency mask follows the pixels.
     func bitmap(from start: Int, pixelsAt pixels: Int?, limits: Image.Limits) throws -> DecodedImage.Raster {
         var header = try header(at: start)
         let isIcon = pixels == nil
@@ -127,7 +128,7 @@ private struct BitmapReader {
     private func addMasks(to header: inout Header, _ length: Int, _ start: Int) throws {
         guard header.bits == 16 || header.bits == 32 else { return }
         if header.compression == 3 || header.compression == 6 {
-            // The masks are part of a longer header, and follow the short one.
+            // The masks are part of a longer header, or follow the short one.
             let count = header.compression == 6 || length >= 56 ? 4 : 3
             header.masks = (0..<count).map { UInt32(number(at: start + 40 + $0 * 4, 4)) }
             if length == 40 { header.paletteStart += count * 4 }
@@ -135,7 +136,7 @@ private struct BitmapReader {
             header.masks = header.bits == 16 ? [0x7C00, 0x3E0, 0x1F] : [0xFF0000, 0xFF00, 0xFF]
         }
         while header.masks.count < 4 { header.masks.append(0) }
-        // Alpha that is nowhere said to be one is mostly zero; in icons it counts.
+        // Undeclared alpha is usually zero and ignored; in icons it counts.
         if header.bits == 32, start == 0, header.masks[3] == 0 { header.masks[3] = 0xFF00_0000 }
     }
 
@@ -176,7 +177,7 @@ private struct BitmapReader {
         }
     }
 
-    /// The bits of a pixel that are one colour.
+    /// The bits of one colour in a pixel.
     private struct Channel {
         private let shift: Int
         private let maximum: UInt32
@@ -194,7 +195,7 @@ private struct BitmapReader {
         }
     }
 
-    /// Runs of equal pixels (RLE8 and RLE4). What is skipped stays transparent.
+    /// Reads runs of equal pixels (RLE8 and RLE4). Skipped pixels stay transparent.
     private func readRuns(_ header: Header, from first: Int, into output: inout [UInt8]) throws {
         var (position, x, y) = (first, 0, 0)
         func put(_ index: Int) {
@@ -231,13 +232,14 @@ private struct BitmapReader {
                 }
                 position += length + length % 2
             }
-            // Rows beyond the last one are no reason to read on.
+            // The reader stops beyond the last row.
             if y > header.height { return }
         }
         throw broken("the bitmap ends in its pixels")
     }
 
-    /// The mask of an icon: a bit a pixel, set where it is transparent. An image that has alpha needs none.
+    /// Applies the mask of an icon: one bit for each pixel, set if the pixel is transparent. An image with alpha
+    /// ignores the mask.
     private func applyMask(_ header: Header, from first: Int, to output: inout [UInt8]) {
         let hasAlpha = stride(from: 3, to: output.count, by: 4).contains { output[$0] != 0 }
         if header.bits == 32, hasAlpha { return }

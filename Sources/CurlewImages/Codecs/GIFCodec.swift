@@ -2,7 +2,7 @@
 internal import CGIF
 internal import Curlew
 
-/// GIF, by giflib, record by record: a file may claim any number of frames.
+/// The GIF decoder, by giflib, record by record, because a file may claim any number of frames.
 enum GIFCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         try bytes.withUnsafeBufferPointer { bytes in
@@ -21,10 +21,10 @@ enum GIFCodec {
     }
 }
 
-/// Reads the records of a GIF, and paints each frame over what the ones before have left.
+/// A reader of a GIF's records that paints each frame over the previous ones.
 private struct GIFReader {
     private(set) var rasters: [DecodedImage.Raster] = []
-    /// True if the file ended within a record, or without the mark of its end.
+    /// True if the file ended within a record, or without the end marker.
     private(set) var isTruncated = false
     private let file: UnsafeMutablePointer<GifFileType>
     private let options: Image.DecodingOptions
@@ -32,18 +32,18 @@ private struct GIFReader {
     private var kept: Image.Size
     private var canvas: [UInt8]
     private var control = Control()
-    /// The pixels of all frames, those beyond the canvas included: each of them is decoded.
+    /// The number of decoded pixels of all frames, including those beyond the canvas.
     private var decodedPixels = 0
 
-    /// What is said of the next frame.
+    /// The control data of the next frame.
     private struct Control {
         var duration = Duration.zero
         var transparent: Int?
-        /// 2 clears the frame's place after it was shown, 3 brings back what was there.
+        /// The disposal method: 2 clears the frame's area after its display, 3 restores the earlier content.
         var disposal = 0
     }
 
-    /// The place of a frame, which may reach beyond the canvas.
+    /// The area of a frame, which may extend beyond the canvas.
     private struct Frame {
         let left: Int
         let top: Int
@@ -63,7 +63,7 @@ private struct GIFReader {
         }
     }
 
-    /// The file has ended too early.
+    /// An error for a file that ends too early.
     private struct EndOfFile: Error {}
 
     init(_ file: UnsafeMutablePointer<GifFileType>, _ options: Image.DecodingOptions) throws {
@@ -110,7 +110,7 @@ private struct GIFReader {
         var block: UnsafeMutablePointer<GifByteType>?
         guard DGifGetExtension(file, &code, &block) != GIF_ERROR else { throw error() }
         while let bytes = block {
-            // The first byte is the length of what follows.
+            // The first byte is the length of the rest.
             if code == GRAPHICS_EXT_FUNC_CODE, bytes[0] >= 4 {
                 let hundredths = Int(bytes[2]) | Int(bytes[3]) << 8
                 control = Control(
@@ -126,13 +126,13 @@ private struct GIFReader {
         let description = file.pointee.Image
         let frame = Frame(description)
         try makeRoom(for: frame)
-        // Like libraries of its kind, giflib keeps a record of every frame.
+        // giflib keeps a record of every frame, like similar libraries.
         guard let map = description.ColorMap ?? file.pointee.SColorMap, map.pointee.Colors != nil else {
             throw broken("the GIF has no colours")
         }
         let before = control.disposal == 3 ? canvas : []
         let (count, end) = try paint(frame, map.pointee)
-        // A frame of which nothing has come shows nothing.
+        // A frame without any row is not shown.
         if let end, count == 0 { throw end }
         let whole = DecodedImage.Raster(size: size, pixels: canvas, duration: control.duration)
         rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
@@ -141,7 +141,7 @@ private struct GIFReader {
         if let end { throw end }
     }
 
-    /// Checks the size of a frame. The first one makes the canvas larger where it reaches beyond it, as browsers have it; others are cut off.
+    /// Checks the size of a frame. The first frame may enlarge the canvas, as in browsers; later frames are cropped.
     private mutating func makeRoom(for frame: Frame) throws {
         try options.limits.check(frame.size.width, frame.size.height)
         decodedPixels += frame.size.count
@@ -162,7 +162,7 @@ private struct GIFReader {
     }
 
     /// Paints the rows of a frame.
-    /// - Returns: The number of rows that came, and the error if the file ended before the last of them.
+    /// - Returns: The number of complete rows, and the error if the file ended before the last row.
     private mutating func paint(_ frame: Frame, _ map: ColorMapObject) throws -> (count: Int, end: EndOfFile?) {
         var line = [GifPixelType](repeating: 0, count: frame.size.width)
         var count = 0
@@ -178,7 +178,7 @@ private struct GIFReader {
             for index in line.prefix(size.width - frame.left) {
                 defer { place += 4 }
                 if Int(index) == control.transparent { continue }
-                // An index beyond the colours is that of none: it shows what lies beneath.
+                // An index beyond the colour table is treated as transparent.
                 guard Int(index) < Int(map.ColorCount) else { continue }
                 let color = map.Colors[Int(index)]
                 canvas[place] = color.Red
@@ -190,7 +190,7 @@ private struct GIFReader {
         return (count, nil)
     }
 
-    /// Takes a frame off the canvas after it was shown, if it says so.
+    /// Disposes of a frame after its display, by its disposal method.
     private mutating func dispose(of frame: Frame, _ before: [UInt8]) {
         switch control.disposal {
         case 2:

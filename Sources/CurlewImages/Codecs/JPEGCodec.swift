@@ -2,19 +2,20 @@
 internal import CJPEG
 internal import Curlew
 
-/// JPEG, by libjpeg-turbo.
+/// The JPEG decoder, by libjpeg-turbo.
 enum JPEGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         do {
             return try decode(bytes, bytes.count, options)
         } catch JPEGFailure.inLastSegment(let start) {
-            // Between two scans there are tables. libjpeg gives up where one ends too early, and reads what is before it.
+            // Tables lie between two scans. If a table is truncated, libjpeg fails, but it can read the file up to
+            // there.
             return try decode(bytes, start, options)
         }
     }
 
     private enum JPEGFailure: Error {
-        /// The file ends within the segment that begins there.
+        /// The file ends within the segment that begins at this offset.
         case inLastSegment(Int)
     }
 
@@ -34,7 +35,7 @@ enum JPEGCodec {
         }
     }
 
-    /// The start of the last marker, but for those within a scan.
+    /// The start of the last marker that is not inside a scan.
     private static func lastSegment(of bytes: [UInt8]) -> Int? {
         bytes.indices.dropLast().last { place in
             let code = bytes[place + 1]
@@ -42,19 +43,20 @@ enum JPEGCodec {
         }
     }
 
-    /// The beginning of a progressive file shows the whole image, coarsely, once its first scan is there. nil for what shows nothing yet.
+    /// Decodes the beginning of a progressive file, which shows a coarse version of the image after its first scan; nil
+    /// before that.
     static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage? {
         try withDecoder(of: bytes) { decoder in
             guard decoder.pointee.base.progressive_mode != 0 else { return nil }
             let decoded = try decode(decoder, options, allowsEnd: true)
-            // The first scan is whole where a second one has begun.
+            // The first scan is complete when a second scan has begun.
             return decoder.pointee.base.input_scan_number > 1 ? decoded : nil
         }
     }
 
     private typealias Decoder = UnsafeMutablePointer<curlew_jpeg_decoder>
 
-    /// Calls a body with a decoder that has read the header.
+    /// Calls `body` with a decoder that has read the header.
     private static func withDecoder<Value>(
         of bytes: [UInt8], _ count: Int? = nil, _ body: (Decoder) throws -> Value
     ) throws -> Value {
@@ -103,7 +105,7 @@ enum JPEGCodec {
             isTruncated: decoder.pointee.errors.is_truncated != 0)
     }
 
-    /// What the segments before the pixels say.
+    /// The orientation and the colour profile of the segments before the pixels.
     private static func segments(_ decoder: Decoder) -> (orientation: Orientation, hasColorProfile: Bool) {
         var (orientation, hasColorProfile) = (Orientation.upright, false)
         var next = decoder.pointee.base.marker_list
@@ -123,7 +125,7 @@ enum JPEGCodec {
         }
         var count: UInt = 0
         var message = [CChar](repeating: 0, count: Int(JMSG_LENGTH_MAX))
-        // There is no alpha: the colours are multiplied by it, so that what is transparent is black.
+        // JPEG has no alpha. The colours are premultiplied, so transparent pixels become black.
         let file = curlew_jpeg_write(
             image.pixels, UInt32(image.size.width), UInt32(image.size.height), Int32(quality), &count, &message)
         guard let file else {
@@ -134,8 +136,8 @@ enum JPEGCodec {
         return Array(UnsafeBufferPointer(start: file, count: Int(count)))
     }
 
-    /// What to divide the sides by so that the target still fits into the image. The decoder leaves out what that does not need, and has fast
-    /// ways for halves, quarters and eighths.
+    /// The divisor of the sides with which the image is still large enough for the target. The decoder skips the
+    /// unneeded data, and has fast paths for halves, quarters and eighths.
     private static func divisor(of size: Image.Size, _ orientation: Orientation, _ target: Image.Size?) -> Int {
         guard let target else { return 1 }
         let fitted = size.fitting(into: orientation.swapsAxes ? Image.Size(target.height, target.width) : target)
@@ -152,7 +154,8 @@ enum JPEGCodec {
         broken("the JPEG is broken: \(String(cString: curlew_jpeg_message(decoder)))")
     }
 
-    /// Inks to colours. Files of Adobe's programs, and so nearly all, have the inks inverted: 255 is none.
+    /// Converts CMYK inks to colours. In files of Adobe's programs, which are nearly all, the inks are inverted: 255
+    /// means no ink.
     private static func mixInks(_ pixels: inout [UInt8]) {
         pixels.withUnsafeMutableBufferPointer { pixels in
             for index in stride(from: 0, to: pixels.count, by: 4) {

@@ -3,7 +3,8 @@ internal import CPNG
 internal import Curlew
 internal import Glibc
 
-/// PNG, by libpng's simplified interface: palettes, 1 to 16 bits, interlaced images and gamma come out as eight bits of sRGB.
+/// The PNG decoder, by libpng's simplified interface. It converts palettes, 1 to 16 bits, interlaced images and gamma
+/// to eight bits of sRGB.
 enum PNGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         let chunks = PNGChunks(bytes)
@@ -16,17 +17,18 @@ enum PNGCodec {
             }
             let size = Image.Size(Int(image.width), Int(image.height))
             try options.limits.check(size.width, size.height)
-            // libpng takes 16 bits without gAMA for linear; those who write them mean sRGB, and readers take it for that.
+            // libpng treats 16 bits without gAMA as linear; writers mean sRGB, and other readers assume it.
             image.flags |= UInt32(PNG_IMAGE_FLAG_16BIT_sRGB)
-            // libpng 1.6.39 as Debian 12 has it mixes up the rows of an interlaced image of 16 bits when it makes eight of them.
+            // libpng 1.6.39 (Debian 12) mixes up the rows of an interlaced image of 16 bits when it converts it to
+            // eight bits.
             let isLinear = chunks.isDeepAndInterlaced
             image.format = UInt32(isLinear ? curlew_png_linear : curlew_png_rgba)
             let pixels = try [UInt8](unsafeUninitializedCapacity: size.count * (isLinear ? 8 : 4)) { pixels, count in
-                // Bytes that a broken file leaves out are none of the caller's.
+                // A broken file may leave bytes unwritten, which must not expose other memory.
                 pixels.initialize(repeating: 0)
-                // A stride is a number of channels of a row.
+                // The stride is the number of channels in a row.
                 if png_image_finish_read(&image, nil, pixels.baseAddress, Int32(size.width * 4), nil) == 0 {
-                    // The rows that were read are there.
+                    // The rows before the error have been decoded.
                     guard chunks.hasPixels, isCutOff(&image) else { throw error(&image) }
                     isTruncated = true
                 }
@@ -39,13 +41,13 @@ enum PNGCodec {
             isTruncated: isTruncated)
     }
 
-    /// True if an error is that bytes are missing, not that they are wrong: libpng says it by words alone.
+    /// True if an error means missing bytes, not wrong ones: libpng distinguishes them only by its message.
     private static func isCutOff(_ image: inout png_image) -> Bool {
         let message = String(cString: curlew_png_message(&image)).utf8
         return ["read beyond end of data", "Not enough image data"].contains { message.starts(with: $0.utf8) }
     }
 
-    /// Channels of 16 bits, linear and multiplied by alpha, as eight bits of sRGB, and not multiplied.
+    /// Converts channels of 16 bits, linear and premultiplied, to eight bits of sRGB that are not premultiplied.
     private static func eightBits(_ pixels: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: pixels.count / 2) { target, count in
             pixels.withUnsafeBytes { source in
@@ -63,7 +65,7 @@ enum PNGCodec {
         }
     }
 
-    /// libpng's own exponent for sRGB, which takes back what it has done.
+    /// The table for libpng's own sRGB exponent, which reverses libpng's conversion.
     private static let gammaTable = (0...65_535).map { UInt8((pow(Double($0) / 65_535, 0.45455) * 255).rounded()) }
 
     static func encode(_ image: Image) throws -> [UInt8] {
@@ -73,7 +75,7 @@ enum PNGCodec {
         header.height = UInt32(image.size.height)
         header.format = UInt32(curlew_png_rgba)
         let pixels = Pixels.unpremultiplied(image.pixels)
-        // Once to learn the size, which is the same both times.
+        // The first call only determines the size, which is the same in the second call.
         var size = 0
         guard let stride = Int32(exactly: image.size.width * 4),
             png_image_write_to_memory(&header, nil, &size, 0, pixels, stride, nil) != 0
@@ -95,22 +97,22 @@ enum PNGCodec {
     }
 }
 
-/// What the chunks of a PNG say beside its pixels.
+/// The relevant data of a PNG's chunks besides its pixels.
 private struct PNGChunks {
-    /// The file without texts and other chunks that the pixels do not need: libpng inflates and keeps them before it says how large the image
-    /// is, 8 MB each.
+    /// The file without text chunks and others that the pixels do not need. libpng would inflate and keep such chunks,
+    /// 8 MB each, before it reports the image's size.
     private(set) var imageFile: [UInt8]
 
     private static let needed: Set<String> = [
         "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT", "bKGD",
     ]
 
-    /// True for 16 bits a channel whose rows come in seven passes.
+    /// True for 16 bits per channel with rows in seven passes.
     var isDeepAndInterlaced: Bool { imageFile.count > 28 && imageFile[24] == 16 && imageFile[28] == 1 }
 
     private(set) var orientation = Orientation.upright
     private(set) var hasColorProfile = false
-    /// True if the mark of the end is there.
+    /// True if the end marker exists.
     private(set) var hasEnd = false
     /// True if there are bytes of compressed pixels.
     private(set) var hasPixels = false

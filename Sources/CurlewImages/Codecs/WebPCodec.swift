@@ -2,7 +2,7 @@
 internal import CWebP
 internal import Curlew
 
-/// WebP, by libwebp.
+/// The WebP decoder, by libwebp.
 enum WebPCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         var features = WebPBitstreamFeatures()
@@ -11,7 +11,7 @@ enum WebPCodec {
         }
         let size = Image.Size(Int(features.width), Int(features.height))
         try options.limits.check(size.width, size.height)
-        // An extended file says in its flags what it carries.
+        // An extended file declares its contents in its flags.
         let isExtended = bytes.count > 20 && bytes[12..<16].elementsEqual("VP8X".utf8)
         var decoded = DecodedImage(
             rasters: [], isPremultiplied: true, orientation: orientation(bytes),
@@ -38,7 +38,8 @@ enum WebPCodec {
         return decoded
     }
 
-    /// The beginning of a file shows the upper rows; what is not there yet is transparent. nil for what shows nothing yet, and for animations.
+    /// Decodes the beginning of a file, which shows its upper rows above transparent ones; nil if no row is complete,
+    /// and for animations.
     static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage? {
         var features = WebPBitstreamFeatures()
         guard WebPGetFeatures(bytes, bytes.count, &features) == VP8_STATUS_OK, features.has_animation == 0 else {
@@ -46,7 +47,7 @@ enum WebPCodec {
         }
         let size = Image.Size(Int(features.width), Int(features.height))
         try options.limits.check(size.width, size.height)
-        // EXIF stands behind the pixels.
+        // The EXIF chunk comes after the pixels, so the orientation is unknown here.
         let target = decodedSize(size, .upright, options)
         var rows: Int32 = 0
         let pixels = [UInt8](unsafeUninitializedCapacity: target.count * 4) { pixels, count in
@@ -61,7 +62,7 @@ enum WebPCodec {
             rasters: [DecodedImage.Raster(size: target, pixels: pixels)], isPremultiplied: true, isTruncated: true)
     }
 
-    /// The size of the file, as its first chunk says.
+    /// The size of the file, from its header.
     private static func fileSize(of bytes: [UInt8]) -> Int {
         guard bytes.count >= 8 else { return 8 }
         return bytes[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) } + 8
@@ -95,7 +96,7 @@ enum WebPCodec {
             }
             defer { WebPAnimDecoderDelete(decoder) }
             var rasters: [DecodedImage.Raster] = []
-            // libwebp adds up 32 bits, which long animations exceed.
+            // libwebp uses a sum of 32 bits, which long animations exceed.
             var before = 0
             while rasters.count < count, WebPAnimDecoderHasMoreFrames(decoder) != 0 {
                 var pixels: UnsafeMutablePointer<UInt8>?
@@ -103,7 +104,7 @@ enum WebPCodec {
                 guard WebPAnimDecoderGetNext(decoder, &pixels, &end) != 0, let pixels else {
                     throw broken("the WebP is broken")
                 }
-                // Made small at once: what is kept is what counts against the limit.
+                // Frames are scaled at once, because the limit applies to the stored frames.
                 let whole = DecodedImage.Raster(
                     size: size, pixels: Array(UnsafeBufferPointer(start: pixels, count: size.count * 4)),
                     duration: .milliseconds(max(0, Int(end) - before)))

@@ -2,33 +2,36 @@
 internal import Curlew
 
 extension Image {
-    /// How an image is decoded.
+    /// The options of decoding.
     public struct DecodingOptions: Sendable, Hashable {
-        /// The size that the image is made to fit into, in its proportions; it is not enlarged. Where the codec can, it decodes no more than
-        /// that needs. nil, the default, keeps the size.
+        /// The size that the image is scaled down to fit into, with its proportions; it is never enlarged. A codec that
+        /// supports it decodes only the needed data. nil, the default, keeps the size.
         public var fitting: Size?
-        /// True, the default, if all frames of an animation are decoded; false takes the first.
+        /// True, the default, if all frames of an animation are decoded; false decodes only the first.
         public var decodesAnimation = true
-        /// True if a PNG, JPEG, GIF or WebP that ends too early is an error. False, the default, shows the pixels that there are, as browsers do,
-        /// and says so in ``Image/isTruncated``. Truncated files of the other formats are errors in any case.
+        /// True if a truncated PNG, JPEG, GIF or WebP is an error. False, the default, keeps the decoded pixels, as
+        /// browsers do, and sets ``Image/isTruncated``. Truncated files of the other formats are always errors.
         public var refusesTruncated = false
-        /// The bounds on what a file may ask for.
+        /// The limits for a file.
         public var limits = Limits()
 
         public init(fitting: Size? = nil) { self.fitting = fitting }
     }
 
-    /// The bounds on a file's claims. They are looked at before memory is taken for its pixels; beyond them decoding fails.
+    /// The limits for a file. They are checked before memory for pixels is allocated; decoding fails beyond them.
     public struct Limits: Sendable, Hashable {
-        /// The most pixels of an image as it is stored. 64 million by default: 256 MB.
+        /// The maximum pixel count of a stored image. 64 million by default, which takes 256 MB.
         public var pixels = 64_000_000
-        /// The most pixels of a side: a long line takes many times its own memory while it is made smaller. 65,535 by default.
+        /// The maximum length of a side in pixels, because scaling down a long line takes many times its own memory.
+        /// 65,535 by default.
         public var side = 65_535
-        /// The largest total of pixels over all decoded frames. 128 million by default. Frames before down-sampling may have 16 times as many in
-        /// total: decoding them costs time even when the results are small. Each scan of a JPEG counts as one such frame; 16 scans are
-        /// always allowed, 512 at most.
+        /// The maximum pixel count of all decoded frames. 128 million by default.
+        ///
+        /// Stored frames may have 16 times as many pixels in total, because decoding them takes time even if the
+        /// results are small. Each scan of a JPEG counts as one such frame; 16 scans are always allowed, and 512 at
+        /// most.
         public var animationPixels = 128_000_000
-        /// The most frames of an animation. 2,000 by default.
+        /// The maximum number of frames of an animation. 2,000 by default.
         public var frames = 2000
 
         public init() {}
@@ -46,17 +49,17 @@ extension Image {
             }
         }
 
-        /// The most scans of a JPEG, each of which goes over all its pixels. Cameras and encoders write ten or so.
+        /// The maximum number of scans of a JPEG; each scan covers all pixels. Cameras and encoders write about ten.
         func scans(of size: Size) -> Int { 16 * max(1, min(32, animationPixels / size.count)) }
 
         /// - Parameters:
-        ///   - size: That of the frames as they are stored.
-        ///   - kept: That of the frames as they are kept.
+        ///   - size: The size of the stored frames.
+        ///   - kept: The size of the decoded frames.
         func check(frames count: Int, of size: Size, kept: Size) throws {
             guard count <= frames else {
                 throw CurlewError(.responseTooLarge, "the animation has more than \(frames) frames")
             }
-            // One frame is held against the limit of pixels.
+            // The pixel limit of images applies to a single frame.
             guard count <= 1 || count <= animationPixels / kept.count && count / 16 <= animationPixels / size.count
             else {
                 throw CurlewError(.responseTooLarge, "the animation has more than \(animationPixels) pixels")
@@ -64,10 +67,10 @@ extension Image {
         }
     }
 
-    /// Decodes a file, whatever it is called: the format is that of its first bytes. It takes as long as it takes; ``ImageResponseSerializer``
-    /// does it on the global executor.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for what is no image or is broken, and
-    ///   ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
+    /// Decodes a file. Its first bytes determine the format, whatever its name is. Decoding blocks the thread;
+    /// ``ImageResponseSerializer`` decodes on the global executor.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes that are no image or a
+    ///   broken one, and ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
     public init(decoding bytes: [UInt8], options: DecodingOptions = DecodingOptions()) throws {
         let format = try ImageFormat(recognizing: bytes)
         var decoded: DecodedImage =
@@ -84,8 +87,8 @@ extension Image {
         self = try decoded.image(format, options)
     }
 
-    /// What the beginning of a file shows: all of a progressive JPEG, coarsely, or the upper rows of a WebP. nil where it shows nothing yet, and
-    /// for the other formats.
+    /// Decodes the beginning of a file: a coarse version of a progressive JPEG, or the upper rows of a WebP. nil if
+    /// nothing can be shown yet, and for the other formats.
     static func beginning(of bytes: [UInt8], options: DecodingOptions) throws -> Image? {
         guard let format = ImageFormat(of: bytes) else { return nil }
         var decoded: DecodedImage? =
@@ -98,18 +101,18 @@ extension Image {
     }
 }
 
-/// That a file is no image, or a broken one.
+/// Makes the error for a file that is no image or a broken one.
 func broken(_ message: String) -> CurlewError { CurlewError(.decodingFailed, message) }
 
-/// What a codec brings.
+/// The result of a codec.
 struct DecodedImage {
-    /// One raster of pixels: RGBA, eight bits each.
+    /// A raster of pixels: RGBA, eight bits each.
     struct Raster {
         var size: Image.Size
         var pixels: [UInt8]
         var duration: Duration = .zero
 
-        /// A part, which has to lie in it.
+        /// Crops the raster to a part, which must lie inside it.
         func cropped(x: Int, y: Int, to part: Image.Size) -> Raster {
             guard part != size else { return self }
             var kept: [UInt8] = []
@@ -123,14 +126,14 @@ struct DecodedImage {
     }
 
     var rasters: [Raster]
-    /// True if the colours are multiplied by alpha already.
+    /// True if the colours are already multiplied by alpha.
     var isPremultiplied = false
     var orientation = Orientation.upright
     var hasColorProfile = false
-    /// True if the file ended before its end.
+    /// True if the file is truncated.
     var isTruncated = false
 
-    /// The image, made of the rasters, which are gone then: each is changed in its place, without a copy.
+    /// Makes the image from the rasters, which are empty afterwards: each is changed in place, without a copy.
     mutating func image(_ format: ImageFormat, _ options: Image.DecodingOptions) throws -> Image {
         guard !isTruncated || !options.refusesTruncated else { throw broken("the \(format) ends too early") }
         var finished: [Raster] = []
@@ -139,7 +142,7 @@ struct DecodedImage {
             swap(&raster, &rasters[index])
             if !isPremultiplied { Pixels.premultiply(&raster.pixels) }
             if let target = options.fitting {
-                // The target is that of the image as it is seen.
+                // The target size applies to the upright image.
                 let fitted = raster.size.fitting(
                     into: orientation.swapsAxes ? Image.Size(target.height, target.width) : target)
                 if fitted != raster.size { raster = Pixels.scaled(raster, to: fitted) }

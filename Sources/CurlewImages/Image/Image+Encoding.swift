@@ -2,7 +2,7 @@
 public import Curlew
 
 extension Image {
-    /// A format to write, and how.
+    /// A format for encoding, with its settings.
     public struct Encoding: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case png
@@ -12,18 +12,18 @@ extension Image {
 
         let kind: Kind
 
-        /// PNG, eight bits a channel with alpha.
+        /// PNG, eight bits per channel with alpha.
         public static let png = Encoding(kind: .png)
 
-        /// JPEG. What is transparent becomes black.
+        /// JPEG. Transparent pixels become black.
         /// - Parameter quality: 1 to 100; 80 by default.
         public static func jpeg(quality: Int = 80) -> Encoding { Encoding(kind: .jpeg(min(100, max(1, quality)))) }
 
-        /// WebP with loss.
+        /// Lossy WebP.
         /// - Parameter quality: 0 to 100; 80 by default.
         public static func webP(quality: Int = 80) -> Encoding { Encoding(kind: .webP(min(100, max(0, quality)))) }
 
-        /// WebP without loss.
+        /// Lossless WebP.
         public static let losslessWebP = Encoding(kind: .webP(nil))
 
         /// The media type, for Content-Type.
@@ -36,8 +36,9 @@ extension Image {
         }
     }
 
-    /// The image as a file; of an animation the first frame. It takes as long as it takes.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/encodingFailed`` for an image that the format has no room for.
+    /// Encodes the image as a file; only the first frame of an animation is encoded. Encoding blocks the thread.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/encodingFailed`` for an image beyond the limits of the
+    ///   format.
     public func encoded(as encoding: Encoding) throws -> [UInt8] {
         switch encoding.kind {
         case .png: try PNGCodec.encode(self)

@@ -1,16 +1,16 @@
 #if Images
 internal import Curlew
 
-/// An image in memory: its pixels as they are to be seen, turned upright, eight bits a channel.
+/// An image in memory: its pixels in upright orientation, eight bits per channel.
 ///
 /// ```swift
 /// let image = try Image(decoding: bytes, options: Image.DecodingOptions(fitting: Image.Size(200, 200)))
 /// let thumbnail = try image.encoded(as: .jpeg(quality: 80))
 /// ```
 ///
-/// A value of one reference: a copy shares the pixels.
+/// The value contains one reference: copies share the pixels.
 public struct Image: Sendable {
-    /// A number of pixels each way.
+    /// A width and a height in pixels.
     public struct Size: Sendable, Hashable {
         public var width: Int
         public var height: Int
@@ -20,10 +20,10 @@ public struct Image: Sendable {
             self.height = height
         }
 
-        /// The pixels in all.
+        /// The total number of pixels.
         var count: Int { width * height }
 
-        /// The size for an image of this one that fits into another, in the same proportions, and is not enlarged.
+        /// The size of this image scaled down to fit into another size, with its proportions; it is never enlarged.
         func fitting(into other: Size) -> Size {
             let factor = min(1, Double(other.width) / Double(width), Double(other.height) / Double(height))
             return Size(
@@ -31,37 +31,39 @@ public struct Image: Sendable {
         }
     }
 
-    /// One frame of an animation.
+    /// A frame of an animation.
     public struct Frame: Sendable {
-        /// The pixels, as ``Image/pixels`` has them.
+        /// The pixels, in the format of ``Image/pixels``.
         public let pixels: [UInt8]
-        /// The time that it is shown for.
+        /// The display time of the frame.
         public let duration: Duration
     }
 
     /// The size in pixels.
     public let size: Size
-    /// The pixels: red, green, blue and alpha, a byte each, the first three multiplied by the last; rows from the top, without gaps.
+    /// The pixels: red, green, blue and alpha with one byte each, the colours premultiplied by alpha. Rows are stored
+    /// from the top, without gaps.
     public let pixels: [UInt8]
-    /// The frames of an animation; the first has ``pixels``. Empty for an image that does not move.
+    /// The frames of an animation; the first has ``pixels``. Empty for a still image.
     public let frames: [Frame]
-    /// The number of pixels to a point: 2 for an image that is to be seen at half its size. 1 by default.
+    /// The number of pixels per point: 2 for an image that is displayed at half its size. 1 by default.
     public var scale: Double = 1
-    /// The format that it was decoded from; nil for one that was made here.
+    /// The format of the decoded file; nil for an image that was not decoded.
     public let format: ImageFormat?
-    /// True if the file ended before its end: pixels are missing, or frames, or no more than the mark of the end. Rows that are missing are
+    /// True if the file was truncated: pixels, frames, or only the end marker are missing. Missing rows are
     /// transparent, or grey in a JPEG. ``DecodingOptions/refusesTruncated`` makes such files an error.
     public let isTruncated: Bool
-    /// True if the file carries a colour profile (ICC). The pixels are as they were stored: it is noted, and not applied.
+    /// True if the file has a colour profile (ICC). The profile is not applied: the pixels keep their stored values.
     public let hasColorProfile: Bool
 
-    /// Makes an image of pixels.
+    /// Makes an image from pixels.
     /// - Parameters:
-    ///   - size: Its size.
-    ///   - pixels: Four bytes a pixel, as ``pixels`` has them.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if there are not as many bytes as the size needs.
+    ///   - size: The size of the image.
+    ///   - pixels: Four bytes for each pixel, in the format of ``pixels``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if the number of bytes does not match
+    ///   the size.
     public init(size: Size, pixels: [UInt8]) throws {
-        // Divided, not multiplied: the sides may be anything.
+        // A division cannot overflow, unlike a multiplication of arbitrary sides.
         guard size.width > 0, size.height > 0, pixels.count.isMultiple(of: 4 * min(size.width, pixels.count)),
             pixels.count / 4 / size.width == size.height
         else {
@@ -92,13 +94,13 @@ public struct Image: Sendable {
         return pixels
     }
 
-    /// The bytes that the pixels take, those of all frames included.
+    /// The size of the pixels in bytes, including all frames.
     public var byteCount: Int { max(pixels.count, frames.reduce(0) { $0 + $1.pixels.count }) }
 }
 
 /// A format of image files.
 public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
-    /// The name, such as `png`.
+    /// The name of the format, such as `png`.
     public let description: String
 
     public static let png = ImageFormat(description: "png")
@@ -112,7 +114,7 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
 
     private init(description: String) { self.description = description }
 
-    /// The format that bytes begin like; nil if it is none of these. A name or a media type that says otherwise does not count.
+    /// Recognizes the format by the first bytes; nil for other formats. File names and media types are ignored.
     public init?(of bytes: some Collection<UInt8>) {
         let start = Array(bytes.prefix(32))
         func begins(_ text: String, at offset: Int = 0) -> Bool { start.dropFirst(offset).starts(with: text.utf8) }
@@ -137,10 +139,10 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// True for the formats that ``Image/beginning(of:options:)`` knows.
+    /// True for the formats that ``Image/beginning(of:options:)`` supports.
     var canBeShownInPart: Bool { self == .jpeg || self == .webP }
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes that begin like none of these.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes of none of these formats.
     init(recognizing bytes: [UInt8]) throws {
         guard let format = ImageFormat(of: bytes) else {
             throw broken("the bytes are none of the formats that are known")

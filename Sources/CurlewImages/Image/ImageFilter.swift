@@ -7,20 +7,20 @@ internal import Curlew
 /// let filter: ImageFilter = .resized(toFill: Image.Size(64, 64)).followed(by: .rounded(radius: 8))
 /// ```
 public struct ImageFilter: Sendable {
-    /// What tells the filter from others, such as `fill-64x64`.
+    /// The identifier of the filter, such as `fill-64x64`.
     public let identifier: String
     private let transform: @Sendable (Image) throws -> Image
 
     /// - Parameters:
-    ///   - identifier: What tells the filter, with its settings, from others.
-    ///   - transform: What it does. It may be called for each frame of an animation.
+    ///   - identifier: The unique identifier of the filter with its settings.
+    ///   - transform: The transformation. It may be called for each frame of an animation.
     public init(identifier: String, _ transform: @escaping @Sendable (Image) throws -> Image) {
         self.identifier = identifier
         self.transform = transform
     }
 
-    /// The image after it, an animation frame by frame.
-    /// - Throws: What the filter throws.
+    /// Applies the filter to an image; to an animation frame by frame.
+    /// - Throws: The errors of the filter.
     public func apply(to image: Image) throws -> Image {
         guard !image.frames.isEmpty else { return try transform(image) }
         let frameCount = image.frames.count
@@ -30,7 +30,7 @@ public struct ImageFilter: Sendable {
             guard image.size == made.first?.size ?? image.size else {
                 throw CurlewError(.invalidRequest, "the filter makes frames of several sizes of one animation")
             }
-            // A small animation of many frames may be made large.
+            // A filter may enlarge a small animation with many frames.
             guard image.size.count <= Image.Limits().animationPixels / frameCount else {
                 throw CurlewError(.responseTooLarge, "the filter makes an animation of too many pixels")
             }
@@ -40,26 +40,26 @@ public struct ImageFilter: Sendable {
         return first.moving(zip(made, image.frames).map { Image.Frame(pixels: $0.pixels, duration: $1.duration) })
     }
 
-    /// This filter, and then another.
+    /// Combines this filter with a following one.
     public func followed(by next: ImageFilter) -> ImageFilter {
         ImageFilter(identifier: "\(identifier)+\(next.identifier)") { try next.transform(transform($0)) }
     }
 
-    /// The image in exactly this size, whatever becomes of its proportions.
+    /// A filter that resizes the image to exactly this size, without regard to its proportions.
     public static func resized(to size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "resize-\(size.width)x\(size.height)") { try $0.scaled(to: size) }
     }
 
-    /// The whole image in its proportions, no larger than this, and not enlarged.
+    /// A filter that scales the image down to fit into this size, with its proportions; it never enlarges.
     public static func resized(toFit size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "fit-\(size.width)x\(size.height)") { try $0.scaled(to: $0.size.fitting(into: size)) }
     }
 
-    /// The middle of the image in its proportions, so that it fills exactly this size.
+    /// A filter that fills exactly this size with the centre of the image, with its proportions.
     public static func resized(toFill size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "fill-\(size.width)x\(size.height)") { image in
             try image.checkSides(size)
-            // The middle in the proportions of the target, of at least a pixel.
+            // The centre part has the target's proportions, and at least one pixel.
             let factor = min(
                 Double(image.size.width) / Double(size.width), Double(image.size.height) / Double(size.height))
             let part = Image.Size(
@@ -70,19 +70,19 @@ public struct ImageFilter: Sendable {
         }
     }
 
-    /// A part of the image. One that does not lie in it is ``Curlew/ErrorCode/invalidRequest``.
+    /// A filter that crops the image. A part outside the image fails with ``Curlew/ErrorCode/invalidRequest``.
     public static func cropped(x: Int, y: Int, to size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "crop-\(x)-\(y)-\(size.width)x\(size.height)") { try $0.cropped(x: x, y: y, to: size) }
     }
 
-    /// The image with round corners, at most as round as the shorter side allows.
-    /// - Parameter radius: Of the corners, in pixels.
+    /// A filter that rounds the corners, at most up to half of the shorter side.
+    /// - Parameter radius: The radius of the corners in pixels.
     public static func rounded(radius: Int) -> ImageFilter {
         ImageFilter(identifier: "round-\(radius)") { $0.withRoundCorners(radius: radius) }
     }
 
-    /// The image blurred, by a mean of the neighbours that is taken three times.
-    /// - Parameter radius: How far neighbours count, in pixels; 1 to 100.
+    /// A filter that blurs the image by averaging neighbouring pixels three times.
+    /// - Parameter radius: The distance of the averaged neighbours in pixels; 1 to 100.
     public static func blurred(radius: Int) -> ImageFilter {
         ImageFilter(identifier: "blur-\(radius)") { $0.blurred(radius: min(100, max(1, radius))) }
     }
@@ -103,7 +103,7 @@ extension Image {
             isTruncated: isTruncated)
     }
 
-    /// The longest side of an image that is made.
+    /// The maximum side of a filter's result.
     private static let sideLimit = 16_384
 
     fileprivate func checkSides(_ size: Size) throws {
@@ -132,7 +132,7 @@ extension Image {
         for y in 0..<radius {
             for x in 0..<radius {
                 let (across, down) = (Double(radius - x) - 0.5, Double(radius - y) - 0.5)
-                // How much of the pixel lies in the circle, near enough.
+                // The approximate part of the pixel inside the circle.
                 let covered = min(1, max(0, Double(radius) - (across * across + down * down).squareRoot() + 0.5))
                 guard covered < 1 else { continue }
                 for (column, row) in [
@@ -156,7 +156,7 @@ extension Image {
         return with(size, pixels)
     }
 
-    /// Gives each pixel of each line the mean of its neighbours; beyond its ends the line goes on as it ends.
+    /// Replaces each pixel of each line by the average of its neighbours; the end pixels continue beyond the ends.
     private static func average(
         _ pixels: inout [UInt8], lines: Int, length: Int, step: Int, lineStep: Int, _ radius: Int
     ) {

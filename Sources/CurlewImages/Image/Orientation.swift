@@ -1,14 +1,14 @@
 #if Images
-/// How a stored image is turned and mirrored to be seen (EXIF 2.32 §4.6.4, tag 0x0112): 1 to 8.
+/// The rotation and mirroring for the display of a stored image (EXIF 2.32 §4.6.4, tag 0x0112): 1 to 8.
 struct Orientation: Equatable {
     let number: Int
 
     static let upright = Orientation(number: 1)
 
-    /// What is out of range is upright.
+    /// Makes an orientation; a number out of range means upright.
     init(number: Int) { self.number = (1...8).contains(number) ? number : 1 }
 
-    /// True if width and height change places.
+    /// True if the orientation swaps width and height.
     var swapsAxes: Bool { number >= 5 }
 
     func applied(to raster: DecodedImage.Raster) -> DecodedImage.Raster {
@@ -31,7 +31,7 @@ struct Orientation: Equatable {
         return DecodedImage.Raster(size: size, pixels: pixels, duration: raster.duration)
     }
 
-    /// Where the pixel that is seen at a place is stored.
+    /// The stored position of a displayed pixel.
     private func source(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> (Int, Int) {
         switch number {
         case 2: (width - 1 - x, y)
@@ -44,7 +44,7 @@ struct Orientation: Equatable {
         }
     }
 
-    /// Reads it from EXIF data: a TIFF header and its first directory. What cannot be read is upright.
+    /// Reads the orientation from EXIF data: a TIFF header and its first directory. Invalid data means upright.
     init(exif bytes: ArraySlice<UInt8>) {
         var bytes = bytes
         if bytes.starts(with: Array("Exif\0\0".utf8)) { bytes = bytes.dropFirst(6) }

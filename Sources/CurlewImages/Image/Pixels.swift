@@ -1,5 +1,5 @@
 #if Images
-/// Arithmetic on pixels: four bytes each, red, green, blue and alpha.
+/// Operations on pixels: four bytes each, red, green, blue and alpha.
 enum Pixels {
     /// Multiplies the colours by alpha.
     static func premultiply(_ pixels: inout [UInt8]) {
@@ -14,7 +14,7 @@ enum Pixels {
         }
     }
 
-    /// Takes the multiplication back, for formats that store colours as they are.
+    /// Reverses the premultiplication, for formats that store colours without it.
     static func unpremultiplied(_ pixels: [UInt8]) -> [UInt8] {
         var pixels = pixels
         pixels.withUnsafeMutableBufferPointer { pixels in
@@ -29,15 +29,15 @@ enum Pixels {
         return pixels
     }
 
-    /// The same image in another size. Each pixel is the mean of the area that it stands for, or, where it is enlarged, between its
-    /// neighbours.
+    /// Scales a raster. Each pixel is the average of the area that it covers, or an interpolation of its neighbours
+    /// where the raster is enlarged.
     static func scaled(_ raster: DecodedImage.Raster, to size: Image.Size) -> DecodedImage.Raster {
         let across = Weights(from: raster.size.width, to: size.width)
         let down = Weights(from: raster.size.height, to: size.height)
         let (sourceWidth, width, height) = (raster.size.width, size.width, size.height)
         let pixels = [UInt8](unsafeUninitializedCapacity: size.count * 4) { target, count in
             raster.pixels.withUnsafeBufferPointer { source in
-                // A row of the target is the sum of rows of the source, which are made narrower one after the other.
+                // A target row is a weighted sum of source rows, which is then scaled horizontally.
                 var sums = [UInt32](repeating: 0, count: sourceWidth * 4)
                 for y in 0..<height {
                     sums.withUnsafeMutableBufferPointer { sums in
@@ -70,7 +70,7 @@ enum Pixels {
         return DecodedImage.Raster(size: size, pixels: pixels, duration: raster.duration)
     }
 
-    /// The parts that samples of a line have in those of another length. The weights of each sum up to ``one``.
+    /// The weights of source samples in each target sample of a line. They add up to ``one``.
     private struct Weights {
         static let one: UInt32 = 1 << 16
 
@@ -86,7 +86,8 @@ enum Pixels {
                     ? Self.area(Double(position) * ratio, Double(position + 1) * ratio, source)
                     : Self.between((Double(position) + 0.5) * ratio - 0.5, source)
                 let total = parts.reduce(0, +)
-                // The sum is rounded, not each part: thousands of small parts would lose much.
+                // The running sum is rounded, not each part: the rounding errors of thousands of small parts would add
+                // up.
                 var (sum, before) = (0.0, UInt32(0))
                 for (index, part) in parts.enumerated() {
                     sum += part
@@ -101,14 +102,14 @@ enum Pixels {
             }
         }
 
-        /// The samples of an interval, by how much of each lies in it.
+        /// The samples of an interval, weighted by their overlap.
         private static func area(_ start: Double, _ end: Double, _ count: Int) -> (Int, [Double]) {
             let low = min(count - 1, Int(start))
             let high = min(count, max(low + 1, Int(end.rounded(.up))))
             return (low, (low..<high).map { max(0, min(end, Double($0 + 1)) - max(start, Double($0))) })
         }
 
-        /// The two samples around a place.
+        /// The two samples around a position.
         private static func between(_ place: Double, _ count: Int) -> (Int, [Double]) {
             let place = max(0, min(Double(count - 1), place))
             let low = min(Int(place), max(0, count - 2))
@@ -121,7 +122,7 @@ enum Pixels {
             return zip(first[position]..<(first[position] + range.count), weights[range])
         }
 
-        /// A sum of bytes, each times two weights.
+        /// Rounds a sum of bytes, each multiplied by two weights.
         static func rounded(_ sum: UInt64) -> UInt8 { UInt8(min(255, (sum &+ 1 << 31) >> 32)) }
     }
 }

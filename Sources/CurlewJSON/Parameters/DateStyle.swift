@@ -2,7 +2,7 @@ internal import CurlewSupport
 public import FoundationEssentials
 
 extension ParameterValue {
-    /// The form in which points in time are written.
+    /// The form of dates.
     public struct DateStyle: Sendable {
         enum Kind: Sendable {
             case description
@@ -15,7 +15,7 @@ extension ParameterValue {
 
         let kind: Kind
 
-        /// `2001-01-01 00:00:00 +0000`, as Foundation describes a date. Whole seconds, rounded down.
+        /// `2001-01-01 00:00:00 +0000`: Foundation's description of a date. Whole seconds, rounded down.
         public static let description = ParameterValue.DateStyle(kind: .description)
 
         /// `2001-01-01T00:00:00Z` (RFC 3339). Whole seconds, rounded down.
@@ -24,20 +24,20 @@ extension ParameterValue {
         /// `2001-01-01T00:00:00.000Z`, rounded down.
         public static let iso8601WithMilliseconds = ParameterValue.DateStyle(kind: .iso8601WithMilliseconds)
 
-        /// Seconds since 1970 as a number, with up to six places after the point.
+        /// Seconds since 1970 as a number, with up to six decimals.
         public static let secondsSince1970 = ParameterValue.DateStyle(kind: .seconds)
 
         /// Milliseconds since 1970 as a whole number, rounded to the nearest.
         public static let millisecondsSince1970 = ParameterValue.DateStyle(kind: .milliseconds)
 
-        /// Whatever the closure makes of a date. It must be text, a number, a boolean or null.
+        /// The result of a closure. It must be text, a number, a boolean or null.
         public static func custom(_ write: @escaping @Sendable (Date) throws -> ParameterValue)
             -> ParameterValue.DateStyle
         {
             ParameterValue.DateStyle(kind: .custom(write))
         }
 
-        /// The text or number to write. Forms of text reach over the years 1 to 9999.
+        /// The text or number to write. The forms of text are limited to the years 1 to 9999.
         package func value(of date: Date) throws(ParameterFailure) -> ParameterValue {
             switch kind {
             case .description: return .string(try CalendarDate(date).described)
@@ -52,7 +52,7 @@ extension ParameterValue {
         private static func seconds(_ date: Date) throws(ParameterFailure) -> Double {
             let seconds = date.timeIntervalSince1970
             guard abs(seconds) < 1e15 else { throw ParameterFailure("is a date too far away to be counted in seconds") }
-            // Dates count from 2001; what 0.1 seconds after 1970 loses by that is put right.
+            // Dates count from 2001; the rounding corrects the loss of precision near 1970.
             return abs(seconds) < 9e9 ? (seconds * 1_000_000).rounded() / 1_000_000 : seconds
         }
 
@@ -72,21 +72,22 @@ extension ParameterValue {
     }
 }
 
-/// A point in time as a date of the Gregorian calendar in UTC.
+/// A date of the Gregorian calendar in UTC, with the time of day.
 package struct CalendarDate {
     let year: Int
     let month: Int
     let day: Int
-    /// Milliseconds since midnight.
+    /// The milliseconds since midnight.
     let time: Int
 
-    /// - Throws: ``ParameterFailure`` for what is not in the years 1 to 9999, which four digits can tell.
+    /// - Throws: ``ParameterFailure`` for a date outside the years 1 to 9999, which four digits can express.
     package init(_ date: Date) throws(ParameterFailure) {
         let seconds = date.timeIntervalSince1970
         guard seconds >= -62_135_596_800, seconds < 253_402_300_800 else {
             throw ParameterFailure("is a date outside the years 1 to 9999")
         }
-        // Dates count from 2001, so that a millisecond of 1970 comes a little too early: to the nearest microsecond first.
+        // Dates count from 2001, so a millisecond near 1970 may be slightly too early: round to the nearest microsecond
+        // first.
         let milliseconds = Int(((seconds * 1_000_000).rounded() / 1000).rounded(.down))
         let days = milliseconds.floorDivided(by: 86_400_000)
         time = milliseconds - days * 86_400_000
@@ -94,7 +95,7 @@ package struct CalendarDate {
         (year, month, day) = (date.year, date.month, date.day)
     }
 
-    /// `2001-01-01 00:00:00 +0000`, as Foundation describes a date.
+    /// `2001-01-01 00:00:00 +0000`, Foundation's description of a date.
     var described: String { "\(date) \(clock) +0000" }
 
     /// `2001-01-01T00:00:00Z` (RFC 3339).
@@ -124,7 +125,7 @@ extension Int {
 }
 
 extension ParameterValue {
-    /// The form in which bytes are written where only text can be.
+    /// The form of bytes where only text is possible.
     public struct DataStyle: Sendable {
         enum Kind: Sendable {
             case base64
@@ -144,7 +145,7 @@ extension ParameterValue {
         /// Two lower-case hexadecimal digits a byte.
         public static let hexadecimal = ParameterValue.DataStyle(kind: .hexadecimal)
 
-        /// Whatever the closure makes of the bytes.
+        /// The result of a closure.
         public static func custom(_ write: @escaping @Sendable ([UInt8]) throws -> String)
             -> ParameterValue.DataStyle
         {

@@ -1,5 +1,5 @@
 extension ParameterEncoder {
-    /// The style in which the keys of encoded types are named in parameters. The keys of dictionaries are left as they are.
+    /// The style of the keys of encoded types. The keys of dictionaries are not changed.
     public struct KeyNaming: Sendable {
         enum Kind: Sendable {
             case asWritten
@@ -9,13 +9,14 @@ extension ParameterEncoder {
 
         let kind: Kind
 
-        /// As the type names them.
+        /// The names of the type.
         public static let asWritten = ParameterEncoder.KeyNaming(kind: .asWritten)
 
-        /// `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as Foundation's JSON encoder does it.
+        /// Snake case: `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as in Foundation's JSON
+        /// encoder.
         public static let snakeCase = ParameterEncoder.KeyNaming(kind: .snakeCase)
 
-        /// Whatever the closure makes of a key.
+        /// The result of a closure for each key.
         public static func custom(_ name: @escaping @Sendable (String) -> String) -> ParameterEncoder.KeyNaming {
             ParameterEncoder.KeyNaming(kind: .custom(name))
         }
@@ -34,8 +35,8 @@ extension ParameterEncoder {
             }
         }
 
-        /// An underscore goes before each capital that follows a small letter or digit, and before the last of several capitals
-        /// that a small letter follows.
+        /// The name in snake case. An underscore is inserted before each capital that follows a small letter or digit,
+        /// and before the last of several capitals if a small letter follows.
         private static func snakeCase(_ key: String) -> String {
             let characters = Array(key)
             var name = ""

@@ -1,5 +1,5 @@
 extension ParameterValue {
-    /// The treatment of numbers that are infinite or not a number, for which neither JSON nor forms have a notation.
+    /// The treatment of infinite numbers and NaN, for which neither JSON nor forms have a notation.
     public struct NonFiniteStyle: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case refused
@@ -8,10 +8,10 @@ extension ParameterValue {
 
         let kind: Kind
 
-        /// They are ``JSONCoding/Failure/Code/encodingFailed``.
+        /// Non-finite numbers are ``JSONCoding/Failure/Code/encodingFailed``.
         public static let refused = ParameterValue.NonFiniteStyle(kind: .refused)
 
-        /// They are written as text.
+        /// Non-finite numbers are written as text.
         public static func text(
             positiveInfinity: String = "inf", negativeInfinity: String = "-inf", notANumber: String = "nan"
         ) -> ParameterValue.NonFiniteStyle {
@@ -19,7 +19,7 @@ extension ParameterValue {
                 kind: .text(positive: positiveInfinity, negative: negativeInfinity, notANumber: notANumber))
         }
 
-        /// The number that is not finite and is written as this text; nil if it is another text.
+        /// The non-finite number for this text; nil for other texts.
         func number(from text: String) -> Double? {
             guard case .text(let positive, let negative, let notANumber) = kind else { return nil }
             if text == positive { return .infinity }
@@ -27,7 +27,7 @@ extension ParameterValue {
             return text == notANumber ? .nan : nil
         }
 
-        /// The text for a number that is not finite.
+        /// The text for a non-finite number.
         package func text(of number: ParameterValue.Number) throws(ParameterFailure) -> String {
             guard case .text(let positive, let negative, let notANumber) = kind else {
                 throw ParameterFailure("is a number that is infinite or not a number")

@@ -1,25 +1,26 @@
 extension ParameterValue {
-    /// Parameters by name, in the order in which they were put in.
+    /// Parameters by name, in the order of insertion.
     ///
-    /// A key is there once: putting a value for it again replaces the former one and keeps its place. Keys that Swift takes for
-    /// equal strings (the same letters, composed or not) are one key. Two dictionaries are equal if keys, values and order are.
+    /// Each key occurs once: a new value for a key replaces the former one and keeps its position. Keys that are equal
+    /// as Swift strings (the same letters, composed or not) are the same key. Two dictionaries are equal if keys,
+    /// values and order are equal.
     public struct Object: Sendable {
         // The table is inlinable, because writers of forms, which are in another module, read it pair by pair.
         @usableFromInline private(set) var table: OrderedTable<ParameterValue>
 
-        /// An empty one.
+        /// Creates an empty dictionary.
         public init() { table = OrderedTable() }
 
         init(table: OrderedTable<ParameterValue>) { self.table = table }
 
-        /// - Parameter pairs: Keys and values; of a key that comes twice the last value counts.
+        /// - Parameter pairs: Keys and values; of a repeated key the last value counts.
         public init(_ pairs: some Sequence<(String, ParameterValue)>) {
             table = OrderedTable()
             table.reserveCapacity(pairs.underestimatedCount)
             for (key, value) in pairs { table.set(value, for: key) }
         }
 
-        /// The keys in their order.
+        /// The keys in order.
         public var keys: [String] { table.keys }
 
         /// The values in the order of their keys.
@@ -33,7 +34,7 @@ extension ParameterValue {
             }
         }
 
-        /// The places of the keys sorted by their UTF-8 bytes; nil if that is how they stand already.
+        /// The positions of the keys sorted by their UTF-8 bytes; nil if they are sorted already.
         package func sortedPositions() -> [Int]? {
             let keys = table.keys
             let isSorted = zip(keys, keys.dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -47,7 +48,7 @@ extension ParameterValue.Object: RandomAccessCollection {
     @inlinable public var startIndex: Int { 0 }
     @inlinable public var endIndex: Int { table.keys.count }
 
-    /// A key and its value by their place.
+    /// The key and value at a position.
     @inlinable
     public subscript(position: Int) -> (key: String, value: ParameterValue) {
         (table.keys[position], table.values[position])
@@ -69,12 +70,12 @@ extension ParameterValue.Object: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, ParameterValue)...) { self.init(elements) }
 }
 
-/// Values by name in the order in which the names first came.
+/// Values by name, in the order of the first insertion of each name.
 @usableFromInline
 struct OrderedTable<Value> {
     @usableFromInline private(set) var keys: [String] = []
     @usableFromInline private(set) var values: [Value] = []
-    /// The index of each key, once there are so many that looking through them would take long.
+    /// The index of each key, for tables that are too large for a linear search.
     private var positions: [String: Int]?
 
     private static var searchedLimit: Int { 16 }
@@ -92,7 +93,7 @@ struct OrderedTable<Value> {
         return keys.firstIndex(of: key)
     }
 
-    /// Puts the value in place of the key's former one, else at the end.
+    /// Replaces the key's value, or appends the value.
     mutating func set(_ value: Value, for key: String) {
         if let position = position(of: key) {
             values[position] = value

@@ -1,27 +1,28 @@
 internal import FoundationEssentials
 
-/// Makes a tree of ``ParameterValue`` from anything `Encodable`.
+/// Encodes `Encodable` values as trees of ``ParameterValue``.
 ///
 /// - Keys keep the order in which they are encoded.
-/// - Dates stay dates and data stays data, to be written by the style of the serializer. A `URL` becomes its text, a
-///   `Decimal` a number with all its digits, a `Set` a set, a `ParameterValue` is taken as it is. An array of bytes is a list
-///   of numbers, as everywhere in Swift.
-/// - A value that encodes nothing is an empty dictionary; at the top it is an error. A key that is encoded twice has the
-///   last value. Encoding twice into a single-value container, or asking for containers of two kinds, is an error.
-/// - Values may lie in each other ``ParameterValue/depthLimit`` levels deep, and 256 `encode(to:)` may be under way in each
-///   other, so that a cycle of objects is an error and not the end of the stack.
+/// - Dates stay dates and data stays data; the serializer's style writes them. A `URL` becomes its text, a `Decimal` a
+///   number with all its digits, a `Set` a set, and a `ParameterValue` stays unchanged. An array of bytes is a list of
+///   numbers, as everywhere in Swift.
+/// - A value that encodes nothing becomes an empty dictionary; at the top it is an error. If a key is encoded twice,
+///   the last value counts. Encoding twice into a single-value container, or requesting containers of two kinds, is an
+///   error.
+/// - Values may be nested ``ParameterValue/depthLimit`` levels deep, and calls of `encode(to:)` 256 levels deep. So a
+///   cycle of objects is an error instead of a stack overflow.
 ///
-/// An encoder is a value without state: one may be used by many tasks at a time.
+/// An encoder is a value without state: many tasks may use the same one concurrently.
 public struct ParameterEncoder: Sendable {
-    /// The treatment of the types of FoundationEssentials that are structures of their own.
+    /// The treatment of FoundationEssentials types that encode themselves as structures.
     package enum FoundationTypes: Sendable {
         /// URLs as text, decimals as numbers.
         case flattened
-        /// As they encode themselves, which is what Foundation's property list decoder expects.
+        /// Their own encoding, which Foundation's property list decoder expects.
         case theirOwn
     }
 
-    /// The style in which keys are named. ``ParameterEncoder/KeyNaming/asWritten`` by default.
+    /// The style of keys. ``ParameterEncoder/KeyNaming/asWritten`` by default.
     public var keyNaming = ParameterEncoder.KeyNaming.asWritten
     /// The `userInfo` of the encoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -31,8 +32,8 @@ public struct ParameterEncoder: Sendable {
 
     public init() {}
 
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed``: it names the place, and has the error of the value's own
-    ///   code beneath.
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed``: it contains the position, and the
+    ///   error of the value's own code is the underlying error.
     public func encode(_ value: some Encodable) throws -> ParameterValue {
         let state = EncodingState(self)
         do {
@@ -48,16 +49,17 @@ public struct ParameterEncoder: Sendable {
     }
 }
 
-/// The state that the containers of one encoding share.
+/// The shared state of the containers of one encoding.
 final class EncodingState {
     let keyNaming: ParameterEncoder.KeyNaming
     let userInfo: [CodingUserInfoKey: Any]
     let foundationTypes: ParameterEncoder.FoundationTypes
-    /// The number of values that are being encoded, each inside the former.
+    /// The number of nested values that are being encoded.
     var nesting = 0
-    /// A mistake of the value's own code. Some are made where nothing can be thrown, so each is kept until the end.
+    /// A mistake in the value's own code. Some occur in functions that cannot throw, so the first is stored until the
+    /// end.
     private var mistake: Mistake?
-    /// The path at which an error that is on its way out was thrown.
+    /// The path where a propagating error was thrown.
     private var failurePath: CodingPath?
 
     private struct Mistake {
@@ -75,20 +77,20 @@ final class EncodingState {
         if mistake == nil { mistake = Mistake(description: description, path: path) }
     }
 
-    /// Throws what was noted, in the form that `encode(to:)` expects of an encoder.
+    /// Throws the recorded mistake, in the form that `encode(to:)` expects of an encoder.
     func check() throws {
         guard let mistake else { return }
         let context = EncodingError.Context(codingPath: mistake.path.keys, debugDescription: mistake.description)
         throw EncodingError.invalidValue(mistake.description, context)
     }
 
-    /// Remembers the innermost place that an error passed.
+    /// Records the innermost position of a propagating error.
     func pass(_ path: CodingPath) {
         if let failurePath, failurePath.isInside(path) { return }
         failurePath = path
     }
 
-    /// The error that callers see. It does not quote another's words: they may hold the value.
+    /// The error for callers. It does not quote the text of other errors, which may contain the value.
     func failure(for error: any Error) -> JSONCoding.Failure {
         let keys: [any CodingKey]
         if let mistake {
@@ -104,11 +106,11 @@ final class EncodingState {
     }
 }
 
-/// A value that was encoded at one place, while it may still grow.
+/// An encoded value at one position, which may still grow.
 final class EncodedNode {
     enum Kind { case nothing, single, list, table }
 
-    /// The contents of a list or table.
+    /// A member of a list or table.
     enum Member {
         case value(ParameterValue)
         case node(EncodedNode)
@@ -126,7 +128,7 @@ final class EncodedNode {
     private var list: [Member] = []
     private var table = OrderedTable<Member>()
 
-    /// Makes it that kind if it is nothing yet; false if it is another.
+    /// Sets the kind of a node that has none; false if it already has another.
     func become(_ kind: Kind) -> Bool {
         if self.kind == .nothing { self.kind = kind }
         return self.kind == kind
@@ -140,14 +142,14 @@ final class EncodedNode {
 
     func set(_ value: ParameterValue) { single = value }
 
-    /// The table that is there for the key, or the list.
+    /// The existing table or list for the key.
     func node(for key: String) -> EncodedNode? {
         guard let position = table.position(of: key), case .node(let node) = table.values[position] else { return nil }
         return node
     }
 
-    /// The tree. The encoder has kept it within ``ParameterValue/depthLimit``. What encoded nothing is an empty dictionary,
-    /// as in Foundation's encoders.
+    /// The tree. The encoder has limited it to ``ParameterValue/depthLimit``. A value that encoded nothing is an empty
+    /// dictionary, as in Foundation's encoders.
     func resolved() -> ParameterValue {
         switch kind {
         case .single: single
@@ -157,13 +159,13 @@ final class EncodedNode {
     }
 }
 
-/// The place of an encoder: a list from the inside out, so that going in costs the same at every depth.
+/// The position of an encoder: a list from the inside out, so that each level costs the same.
 final class CodingPath {
     private let parent: CodingPath?
     private let key: (any CodingKey)?
     let depth: Int
 
-    /// The top.
+    /// Creates the path of the top.
     init() {
         parent = nil
         key = nil
@@ -178,7 +180,7 @@ final class CodingPath {
 
     func appending(_ key: any CodingKey) -> CodingPath { CodingPath(parent: self, key: key) }
 
-    /// The keys from the top on.
+    /// The keys, from the top.
     var keys: [any CodingKey] {
         var keys: [any CodingKey] = []
         var place: CodingPath? = self
@@ -189,7 +191,7 @@ final class CodingPath {
         return keys.reversed()
     }
 
-    /// True if the other one is here or further out.
+    /// True if the other path is this one or encloses it.
     func isInside(_ other: CodingPath) -> Bool {
         var place: CodingPath? = self
         while let current = place, current.depth > other.depth { place = current.parent }
@@ -197,7 +199,7 @@ final class CodingPath {
     }
 }
 
-/// The place in a list, as a key.
+/// The index in a list, as a key.
 struct IndexKey: CodingKey {
     let index: Int
 
@@ -209,7 +211,7 @@ struct IndexKey: CodingKey {
     var stringValue: String { "\(index)" }
 }
 
-/// The key that `superEncoder()` goes by.
+/// The key of `superEncoder()`.
 struct SuperKey: CodingKey {
     init() {}
     init?(intValue: Int) { nil }
@@ -219,9 +221,9 @@ struct SuperKey: CodingKey {
     var stringValue: String { "super" }
 }
 
-/// Values of Foundation and of the standard library that have a kind of their own among parameters.
+/// Values of Foundation and of the standard library that have their own kind of parameter.
 enum FoundationValue {
-    /// - Throws: What a member of a set throws.
+    /// - Throws: The error of a set's member.
     static func of<Value>(_ value: Value, state: EncodingState, path: CodingPath) throws -> ParameterValue? {
         if Value.self == Date.self { return (value as? Date).map { .date($0) } }
         if Value.self == Data.self { return (value as? Data).map { .data(Array($0)) } }
@@ -232,13 +234,13 @@ enum FoundationValue {
         return nil
     }
 
-    /// All the digits; NaN, the only decimal that is not finite, stays NaN.
+    /// The number with all its digits; NaN, the only decimal that is not finite, stays NaN.
     static func number(_ decimal: Decimal) -> ParameterValue {
         .number(ParameterValue.Number(decimal: decimal.description) ?? ParameterValue.Number(Double.nan))
     }
 }
 
-/// Marks sets.
+/// Identifies sets.
 protocol EncodableSet {
     func encodedMembers(_ state: EncodingState, _ path: CodingPath) throws -> Set<ParameterValue>
 }

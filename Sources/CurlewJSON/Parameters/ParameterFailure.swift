@@ -1,6 +1,6 @@
 internal import CurlewSupport
 
-/// A failure to write parameters, and its place in them. Each level on the way out adds its own part of the path.
+/// A failure to write parameters, with its position. Each enclosing level adds its own part of the path.
 package struct ParameterFailure: Error {
     package enum Component {
         case key(String)
@@ -10,7 +10,7 @@ package struct ParameterFailure: Error {
 
     let reason: String
     let underlying: (any Error)?
-    /// The innermost first.
+    /// The path, the innermost component first.
     private var components: [Component] = []
 
     package init(_ reason: String, underlying: (any Error)? = nil) {
@@ -26,12 +26,12 @@ package struct ParameterFailure: Error {
         return copy
     }
 
-    /// The same as the error that callers see.
+    /// The failure as the error for callers.
     package var error: JSONCoding.Failure {
         JSONCoding.Failure(writing: reason, at: Self.path(components.reversed()), underlying: underlying)
     }
 
-    /// `user.tags[3]`. Keys lose their control characters, and the whole is cut at 200 characters.
+    /// The path as text: `user.tags[3]`. Control characters of keys are removed, and the text is cut at 200 characters.
     static func path(_ components: some Sequence<Component>) -> String {
         var text = ""
         for component in components {
@@ -40,7 +40,7 @@ package struct ParameterFailure: Error {
             case .index(let index): text += "[\(index)]"
             case .member: text += "{}"
             }
-            // Deep paths are those of runaway recursion; their end says nothing more.
+            // Deep paths come from endless recursion, so the rest of the path is not useful.
             if text.count > 200 { return text.prefix(200) + "…" }
         }
         return text

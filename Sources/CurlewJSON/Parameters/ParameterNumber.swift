@@ -1,23 +1,24 @@
 internal import CurlewSupport
 
 extension ParameterValue {
-    /// A number as it was given: an integer of any size, a floating-point number, or decimal digits kept as they are.
+    /// A number in its original form: an integer of any size, a floating-point number, or decimal digits that stay
+    /// unchanged.
     ///
     /// Two numbers are equal if they are of the same kind and value: the integer 1 is not the floating-point number 1.
     public struct Number: Sendable, Hashable {
         package enum Kind: Sendable, Hashable {
             case integer(Int64)
-            /// Above `Int64.max` only, so that a number has one form.
+            /// Only above `Int64.max`, so that each number has a single form.
             case unsigned(UInt64)
             case double(Double)
             case float(Float)
-            /// A number by the grammar of JSON.
+            /// A number in the grammar of JSON.
             case decimal(String)
         }
 
         package let kind: Kind
 
-        /// An integer; one that needs more than 64 bits keeps its digits.
+        /// Creates an integer; one of more than 64 bits keeps its digits.
         public init(_ value: some BinaryInteger) {
             if let integer = Int64(exactly: value) {
                 kind = .integer(integer)
@@ -28,20 +29,22 @@ extension ParameterValue {
             }
         }
 
-        /// A floating-point number; written with as few digits as distinguish it from its neighbours.
+        /// Creates a floating-point number; it is written with the fewest digits that distinguish it from its
+        /// neighbours.
         public init(_ value: Double) { kind = .double(value) }
 
-        /// A floating-point number of single precision; 1.1 is written `1.1`, not `1.100000023841858`.
+        /// Creates a floating-point number of single precision; 1.1 is written `1.1`, not `1.100000023841858`.
         public init(_ value: Float) { kind = .float(value) }
 
-        /// Digits that are written as they are, so that nothing is rounded.
-        /// - Parameter decimal: A number as RFC 8259 §6 has it, such as `-12.50` or `1e400`; nil is returned for anything else.
+        /// Creates a number from digits, which are written unchanged, without rounding.
+        /// - Parameter decimal: A number in the grammar of RFC 8259 §6, such as `-12.50` or `1e400`; for other text the
+        ///   result is nil.
         public init?(decimal: String) {
             guard Self.isNumber(decimal.utf8) else { return nil }
             kind = .decimal(decimal)
         }
 
-        /// True if it is neither infinite nor NaN.
+        /// True if the number is neither infinite nor NaN.
         public var isFinite: Bool {
             switch kind {
             case .double(let value): value.isFinite
@@ -50,7 +53,7 @@ extension ParameterValue {
             }
         }
 
-        /// The nearest floating-point number; infinite if the digits mean more than fits.
+        /// The nearest floating-point number; infinite if the number is too large.
         public var double: Double {
             switch kind {
             case .integer(let value): Double(value)
@@ -61,7 +64,7 @@ extension ParameterValue {
             }
         }
 
-        /// The grammar of RFC 8259 §6.
+        /// True if the text is a number in the grammar of RFC 8259 §6.
         private static func isNumber(_ digits: String.UTF8View) -> Bool {
             var rest = digits[...]
             if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
@@ -91,7 +94,7 @@ extension ParameterValue {
 }
 
 extension ParameterValue.Number: CustomStringConvertible {
-    /// The number as it is written in a request: `5` for 5.0, `1e+20` for 10²⁰.
+    /// The number as it is written in requests: `5` for 5.0, `1e+20` for 10²⁰.
     public var description: String {
         switch kind {
         case .integer(let value): value.description
@@ -102,7 +105,7 @@ extension ParameterValue.Number: CustomStringConvertible {
         }
     }
 
-    /// Takes off the `.0` by which Swift marks a whole number as floating-point.
+    /// Removes the `.0` of whole floating-point numbers in Swift.
     private static func shortened(_ text: String) -> String {
         text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }

@@ -1,20 +1,20 @@
 public import FoundationEssentials
 
-/// A parameter of any kind, or a tree of them: what a request serializer writes into a request.
+/// A parameter of any kind, or a tree of parameters: the input of request serializers.
 ///
-/// It is written as literals, made from values, or from anything `Encodable`:
+/// It is created from literals, values, or any `Encodable` value:
 ///
 /// ```swift
 /// let parameters: ParameterValue = ["name": "Curlew", "tags": ["wader", "bird"], "page": 2, "parent": nil]
 /// let user = try ParameterValue(encoding: User(id: 7))
 /// ```
 ///
-/// Where it is written, a tree may be ``depthLimit`` levels deep; deeper is ``JSONCoding/Failure/Code/encodingFailed``. Text is always
-/// whole Unicode: a Swift string cannot hold half a surrogate pair.
+/// A written tree may be ``depthLimit`` levels deep; a deeper one is ``JSONCoding/Failure/Code/encodingFailed``. Text is
+/// always valid Unicode: a Swift string cannot contain half a surrogate pair.
 public enum ParameterValue: Sendable, Hashable {
-    /// Nothing, said explicitly: `null`, a name without `=`.
+    /// An explicit null: `null`, or a name without `=`.
     case null
-    /// True or false.
+    /// A boolean.
     case boolean(Bool)
     /// A number.
     case number(ParameterValue.Number)
@@ -22,41 +22,41 @@ public enum ParameterValue: Sendable, Hashable {
     case string(String)
     /// Bytes, written by a ``ParameterValue/DataStyle``.
     case data([UInt8])
-    /// A point in time, written by a ``ParameterValue/DateStyle``.
+    /// A date, written by a ``ParameterValue/DateStyle``.
     case date(Date)
     /// A list.
     case array([ParameterValue])
-    /// Names and values.
+    /// A dictionary of names and values.
     case dictionary(ParameterValue.Object)
-    /// Values without order: a form repeats the name for each, JSON and property lists have a list of them.
+    /// A set of values without order. A form repeats the name for each; JSON and property lists contain a list.
     case set(Set<ParameterValue>)
 
-    /// The deepest nesting of dictionaries, arrays and sets where parameters are written or encoded.
+    /// The deepest nesting of dictionaries, arrays and sets in written or encoded parameters: 128.
     ///
-    /// With it nothing that is written needs more than some hundred kilobytes of stack.
+    /// The limit keeps the use of the stack below some hundred kilobytes.
     public static let depthLimit = 128
 }
 
 extension ParameterValue {
-    /// An integer of any size.
+    /// Creates an integer of any size.
     public init(_ integer: some BinaryInteger) { self = .number(ParameterValue.Number(integer)) }
 
-    /// A floating-point number.
+    /// Creates a floating-point number.
     public init(_ double: Double) { self = .number(ParameterValue.Number(double)) }
 
-    /// A floating-point number of single precision.
+    /// Creates a floating-point number of single precision.
     public init(_ float: Float) { self = .number(ParameterValue.Number(float)) }
 
-    /// True or false.
+    /// Creates a boolean.
     public init(_ boolean: Bool) { self = .boolean(boolean) }
 
-    /// Text.
+    /// Creates a text.
     public init(_ string: String) { self = .string(string) }
 
-    /// A point in time.
+    /// Creates a date.
     public init(_ date: Date) { self = .date(date) }
 
-    /// The tree that a value encodes itself as; ``ParameterEncoder`` has the rules.
+    /// Creates the tree of an `Encodable` value; ``ParameterEncoder`` documents the rules.
     /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed``.
     public init(encoding value: some Encodable) throws { self = try ParameterEncoder().encode(value) }
 }
@@ -64,7 +64,7 @@ extension ParameterValue {
 extension ParameterValue {
     /// The value for a key, if this is a dictionary.
     ///
-    /// Setting a value makes a dictionary of what is none; setting nil removes the key.
+    /// Setting a value turns any other kind into a dictionary; setting nil removes the key.
     public subscript(key: String) -> ParameterValue? {
         get {
             if case .dictionary(let dictionary) = self { dictionary[key] } else { nil }
@@ -76,14 +76,14 @@ extension ParameterValue {
             } else if newValue == nil {
                 return
             }
-            // The only reference, so that a large dictionary is not copied for each key.
+            // A single reference remains, so that a large dictionary is not copied for each key.
             self = .null
             dictionary[key] = newValue
             self = .dictionary(dictionary)
         }
     }
 
-    /// The value at a place, if this is an array that reaches so far.
+    /// The value at an index, if this is an array with that index.
     public subscript(index: Int) -> ParameterValue? {
         if case .array(let values) = self, values.indices.contains(index) { values[index] } else { nil }
     }
@@ -114,13 +114,13 @@ extension ParameterValue: ExpressibleByArrayLiteral {
 }
 
 extension ParameterValue: ExpressibleByDictionaryLiteral {
-    /// Of a key that comes twice the last value counts.
+    /// Creates a dictionary; of a repeated key the last value counts.
     public init(dictionaryLiteral elements: (String, ParameterValue)...) {
         self = .dictionary(ParameterValue.Object(elements))
     }
 }
 
-/// For other encoders. Digits kept as they are become a `Double` there, and a set a list in the order that forms have.
+/// The encoding by other encoders. Decimal digits become a `Double`, and a set becomes a list in the order of forms.
 extension ParameterValue: Encodable {
     public func encode(to encoder: any Encoder) throws {
         switch self {
@@ -167,10 +167,10 @@ extension ParameterValue: Encodable {
 }
 
 extension Set<ParameterValue> {
-    /// The members sorted by what they are described as, so that the same set is always written the same.
+    /// The members sorted by their descriptions, so that equal sets are written in the same order.
     package func inOrder() -> [ParameterValue] { count > 1 ? ordered(depth: 0).map(\.member) : Array(self) }
 
-    /// The members in that order, each with the same value without sets in it.
+    /// The members in that order, each with its form without sets.
     fileprivate func ordered(depth: Int) -> [(member: ParameterValue, listed: ParameterValue)] {
         let members = map { (member: $0, listed: $0.withLists(depth: depth + 1)) }
         guard count > 1 else { return members }
@@ -184,12 +184,12 @@ extension Set<ParameterValue> {
 }
 
 extension ParameterValue {
-    /// The value with sorted lists in place of the sets in it.
+    /// The value with sorted lists instead of its sets.
     ///
-    /// Each is sorted once here. Left to the writer of the sort key, the sets within a set would be sorted for its key and
-    /// again for their own, those within them four times, and so on.
+    /// Each set is sorted once here. Otherwise the computation of sort keys would sort nested sets twice, the sets
+    /// within them four times, and so on.
     fileprivate func withLists(depth: Int) -> ParameterValue {
-        // Nothing deeper can be written, and then its place does not matter.
+        // A deeper value cannot be written, so its order does not matter.
         guard depth <= Self.depthLimit else { return .null }
         switch self {
         case .null, .boolean, .number, .string, .data, .date: return self
@@ -203,7 +203,7 @@ extension ParameterValue {
 }
 
 extension ParameterValue {
-    /// The bytes by which it is sorted among the members of a set.
+    /// The bytes that order the members of a set.
     fileprivate var sortKey: [UInt8] {
         switch self {
         case .string(let text): return Array(text.utf8)
@@ -215,12 +215,12 @@ extension ParameterValue {
             var style = JSONCoding.Style()
             style.options = [.sortedKeys, .fragmentsAllowed]
             style.nonFinite = .text()
-            // What cannot be written now cannot be written later either, and then its place does not matter.
+            // A value that cannot be written now cannot be written later either, so its order does not matter.
             return (try? json(style: style)) ?? []
         }
     }
 
-    /// Tells apart members of different kinds that are described the same: the number 1 and the text "1".
+    /// The rank that distinguishes members of different kinds with the same description: the number 1 and the text "1".
     fileprivate var rank: Int {
         switch self {
         case .null: 0

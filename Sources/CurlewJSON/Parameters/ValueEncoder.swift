@@ -1,9 +1,9 @@
-/// The encoder that a value's `encode(to:)` is given: it hands out containers over one node.
+/// The encoder for a value's `encode(to:)`; its containers share one node.
 private struct ValueEncoder: Encoder {
     let state: EncodingState
     let node: EncodedNode
     let path: CodingPath
-    /// True if keys are data, as those of a dictionary are, and not names.
+    /// True if keys are data, as in a dictionary, and not names.
     var keepsKeys = false
 
     var codingPath: [any CodingKey] { path.keys }
@@ -17,14 +17,15 @@ private struct ValueEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { SingleParameterContainer(encoder: self) }
 
-    /// Itself with a node of that kind. If it is another kind already, what is encoded goes nowhere: the encoding will fail.
+    /// The same encoder with a node of that kind. If the node has another kind, the encoded value is discarded, as the
+    /// encoding will fail.
     private func over(_ kind: EncodedNode.Kind) -> ValueEncoder {
         if node.become(kind) { return self }
         state.note("asked for containers of two kinds", at: path)
         return detached(kind)
     }
 
-    /// An encoder for what lies inside.
+    /// An encoder for a nested value.
     func nested(_ kind: EncodedNode.Kind, in key: any CodingKey, node: EncodedNode = EncodedNode()) -> ValueEncoder {
         let inner = ValueEncoder(state: state, node: node, path: path.appending(key))
         guard inner.path.depth <= ParameterValue.depthLimit else {
@@ -44,7 +45,7 @@ private struct ValueEncoder: Encoder {
 extension EncodingState {
     fileprivate func noteDepth(at path: CodingPath) { note(ParameterFailure.tooDeep.reason, at: path) }
 
-    /// The parameter that a value becomes at a place.
+    /// The parameter for a value at a position.
     func encode<Value: Encodable>(
         _ value: Value, at path: @autoclosure () -> CodingPath
     ) throws -> EncodedNode.Member {
@@ -71,7 +72,7 @@ extension EncodingState {
     }
 }
 
-/// Marks dictionaries and trees: their keys are data, and not renamed.
+/// Identifies dictionaries and trees, whose keys are data and not renamed.
 protocol DictionaryWithKeysOfItsOwn {}
 
 extension Dictionary: DictionaryWithKeysOfItsOwn {}
@@ -128,7 +129,7 @@ private struct KeyedParameterContainer<Key: CodingKey>: KeyedEncodingContainerPr
 
     mutating func superEncoder(forKey key: Key) -> any Encoder { nested(.nothing, in: key) }
 
-    /// A container asked for twice is the same one.
+    /// The encoder for a nested container. A container that is requested twice is the same one.
     private func nested(_ kind: EncodedNode.Kind, in key: some CodingKey) -> ValueEncoder {
         let name = name(of: key)
         let node = encoder.node.node(for: name) ?? EncodedNode()
@@ -188,7 +189,7 @@ private struct UnkeyedParameterContainer: UnkeyedEncodingContainer {
     }
 }
 
-/// Encodes one value in place of the whole node.
+/// Encodes a single value as the node.
 private struct SingleParameterContainer: SingleValueEncodingContainer {
     let encoder: ValueEncoder
 
@@ -225,9 +226,9 @@ private struct SingleParameterContainer: SingleValueEncodingContainer {
     }
 }
 
-/// Values that need no encoder, so that lists of numbers and strings are not encoded one object at a time.
+/// Values that need no encoder, so that lists of numbers and strings are encoded without an object for each.
 private enum PlainValue {
-    /// The value, if its type is one of the common plain ones. Types are compared first because a cast costs much more.
+    /// The value, if it has one of the common plain types. Types are compared first because a cast is much slower.
     static func of<Value>(_ value: Value) -> ParameterValue? {
         if Value.self == String.self { return (value as? String).map { .string($0) } }
         if Value.self == Int.self { return (value as? Int).map { ParameterValue($0) } }

@@ -2,15 +2,15 @@
 internal import Curlew
 internal import NIOCore
 
-/// A body that a server receives in buffers, while it is sent on. It is read by one task at a time.
+/// A body that a server receives in buffers and that is forwarded meanwhile. Only one task may read at a time.
 actor ReceivedBody<Buffers: AsyncSequence & Sendable>: RelayedBody where Buffers.Element == ByteBuffer {
     nonisolated let endsWithTransfer: Bool
     private var buffers: Buffers.AsyncIterator
-    /// A buffer that was read, and not sent yet.
+    /// A buffer that was read but not sent yet.
     private var first: ByteBuffer?
     private var isReading = false
     private var hasEnded = false
-    /// True if nobody has read of it, or all of it was read.
+    /// True if the body was not read at all, or read to its end.
     var isIdle: Bool { hasEnded || !isBegun }
     private var isBegun = false
     private var isClosed = false
@@ -30,7 +30,7 @@ actor ReceivedBody<Buffers: AsyncSequence & Sendable>: RelayedBody where Buffers
         return try await read().map { BufferChunk(buffer: $0) }
     }
 
-    /// True if the body has no bytes. It waits for the first of them.
+    /// True if the body has no bytes; waits for the first byte.
     func isEmpty() async throws -> Bool {
         while first == nil {
             guard let buffer = try await read() else { return true }
@@ -54,7 +54,7 @@ actor ReceivedBody<Buffers: AsyncSequence & Sendable>: RelayedBody where Buffers
         return buffer
     }
 
-    /// Reads no more of the body. After this returns nobody does: a read that was under way has ended.
+    /// Stops reading. When this function returns, no read is in progress and no later read begins.
     func close() async {
         isClosed = true
         guard isReading else { return }
@@ -62,7 +62,7 @@ actor ReceivedBody<Buffers: AsyncSequence & Sendable>: RelayedBody where Buffers
     }
 }
 
-/// A chunk of a body in a buffer.
+/// A chunk of a body, backed by a buffer.
 private struct BufferChunk: BodyChunk {
     let buffer: ByteBuffer
 

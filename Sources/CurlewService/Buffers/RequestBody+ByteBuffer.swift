@@ -2,32 +2,33 @@
 public import Curlew
 public import NIOCore
 
-// Bodies of requests in SwiftNIO's buffers.
+// Request bodies in SwiftNIO's buffers.
 
 extension CurlewRequest.Body {
-    /// So many bytes of a buffer are copied at a time, if it is longer.
+    /// The number of bytes of a longer buffer that are copied at a time: 256 KiB.
     private static let part = 256 << 10
 
-    /// The readable bytes of a buffer. They can be sent again.
+    /// A body of the readable bytes of a buffer; it is replayable.
     ///
-    /// Up to 256 KiB are copied at once; a longer buffer is kept, and copied part by part while it is sent.
+    /// A buffer of up to 256 KiB is copied at once. A longer one is retained, and copied in parts while it is sent.
     public static func buffer(_ buffer: ByteBuffer) -> CurlewRequest.Body {
         guard buffer.readableBytes > part else { return .bytes(Array(buffer.readableBytesView)) }
         return .stream(length: Int64(buffer.readableBytes)) { BufferParts(buffer: buffer, size: part) }
     }
 
-    /// Buffers as they arrive, such as the body of a request that a server is receiving. They cannot be sent again: a redirect, a
-    /// retry or a challenge that would need that is ``Curlew/ErrorCode/bodyNotReplayable``.
+    /// A body of buffers that arrive over time, such as the body of a request that a server receives. It is not
+    /// replayable: a redirect, a retry or a challenge that must send it again fails with
+    /// ``Curlew/ErrorCode/bodyNotReplayable``.
     ///
-    /// The bytes are copied once, from the buffers into libcurl's memory; nothing more is asked of `buffers` than fits into
-    /// ``Curlew/SessionConfiguration/bodyBufferSize``.
+    /// The bytes are copied once, from the buffers into libcurl's memory. At most
+    /// ``Curlew/SessionConfiguration/bodyBufferSize`` bytes are requested from `buffers` ahead of the transfer.
     ///
-    /// - Important: The sequence is read by a task of its own, which is cancelled when the exchange ends. Where an answer comes
-    ///   before the body was read to its end, a server's connection may not be of use after that.
-    ///   ``Curlew/HTTPSession/forward(_:body:from:isSecure:to:as:options:)`` has a remedy.
+    /// - Important: A separate task reads the sequence and is cancelled when the exchange ends. If a response arrives
+    ///   before the end of the body, a server's connection may then be unusable.
+    ///   ``Curlew/HTTPSession/forward(_:body:from:isSecure:to:as:options:)`` avoids this.
     /// - Parameters:
     ///   - buffers: The body.
-    ///   - length: The number of bytes that it will have; nil sends it chunked. Another number is
+    ///   - length: The length of the body in bytes; nil sends it chunked. A body of another length fails with
     ///     ``Curlew/ErrorCode/bodyLengthMismatch``.
     public static func once<Buffers: AsyncSequence & Sendable>(
         _ buffers: Buffers, length: Int64? = nil
@@ -35,10 +36,10 @@ extension CurlewRequest.Body {
         .relayed(ReceivedBody(buffers, endsWithTransfer: true), length: length)
     }
 
-    /// Buffers made anew by `make` for each sending. The bytes are copied twice.
+    /// A replayable body of buffers, from a sequence that `make` makes for each sending. The bytes are copied twice.
     /// - Parameters:
-    ///   - length: The number of bytes that every sequence will have; nil sends the body chunked.
-    ///   - make: Makes a sequence, each time from the body's first byte on.
+    ///   - length: The length of every sequence in bytes; nil sends the body chunked.
+    ///   - make: Makes a sequence that begins at the body's first byte.
     public static func stream<Buffers: AsyncSequence & Sendable>(
         length: Int64? = nil, _ make: @escaping @Sendable () async throws -> Buffers
     ) -> CurlewRequest.Body where Buffers.Element == ByteBuffer {
@@ -66,7 +67,7 @@ private struct BufferParts: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer, size: size) }
 }
 
-/// The bytes of buffers, buffer by buffer.
+/// The bytes of each buffer of a sequence.
 private struct BufferBytes<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == ByteBuffer {
     let base: Base
 

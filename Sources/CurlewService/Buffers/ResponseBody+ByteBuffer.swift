@@ -2,17 +2,18 @@
 public import Curlew
 public import NIOCore
 
-// Bodies of responses in SwiftNIO's buffers.
+// Response bodies in SwiftNIO's buffers.
 
 extension CurlewResponse.Body {
-    /// The body in buffers, each as long as a chunk that arrived, to be read once. The bytes are copied once.
+    /// The body as buffers, one for each received chunk; it can be read once. The bytes are copied once.
     ///
-    /// The transfer pauses while the reader is behind, and ends where the sequence is dropped before its end.
+    /// The transfer pauses while the reader is behind. It is cancelled if the sequence is dropped before its end.
     public var buffers: CurlewResponse.Body.Buffers { Buffers(body: self) }
 
-    /// Reads the whole body into a buffer.
-    /// - Parameter limit: The most bytes to take. A larger body is an error, before it is read if its length is known.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/responseTooLarge``, or what broke the body off.
+    /// Reads the complete body into a buffer.
+    /// - Parameter limit: The maximum size of the body. A larger body is an error, before it is read if its length is
+    ///   known.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/responseTooLarge``, or the error that ended the body.
     public func buffer(upTo limit: ByteSize) async throws -> ByteBuffer {
         if let length, length > limit.bytes { throw Self.isLarger(than: limit) }
         var collected = ByteBuffer()
@@ -25,7 +26,8 @@ extension CurlewResponse.Body {
         return collected
     }
 
-    /// The most that is reserved because a field promises it. What has come makes room for the rest.
+    /// The maximum size that is reserved on account of Content-Length: 1 MiB. The buffer grows with the received bytes
+    /// beyond that.
     private static let reservedSize: Int64 = 1 << 20
 
     private static func isLarger(than limit: ByteSize) -> CurlewError {
@@ -43,8 +45,8 @@ extension CurlewResponse.Body {
         public struct AsyncIterator: AsyncIteratorProtocol {
             var chunks: CurlewResponse.Body.AsyncIterator
 
-            /// The next buffer, never an empty one; nil at the end.
-            /// - Throws: ``Curlew/CurlewError`` if the body broke off; what came before it was yielded.
+            /// The next buffer, which is never empty; nil at the end.
+            /// - Throws: ``Curlew/CurlewError`` if the body failed; all bytes before the failure were returned.
             public mutating func next() async throws -> ByteBuffer? {
                 try await chunks.next().map { ByteBuffer(bytes: $0) }
             }

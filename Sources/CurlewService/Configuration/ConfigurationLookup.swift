@@ -2,13 +2,13 @@
 internal import Configuration
 internal import Curlew
 
-/// Reads the values of a table's keys, and says what is wrong with one.
+/// A reader of a table's keys, which reports the key of an invalid value.
 struct ConfigurationLookup {
     private let reader: ConfigReader
 
     init(_ reader: ConfigReader) { self.reader = reader }
 
-    /// The defaults, changed by what the reader has for the keys of a table.
+    /// The default settings, changed by the reader's values for the keys of a table.
     func settings(from table: [SettingsEntry], defaults: HTTPSession.Settings) async throws -> HTTPSession.Settings {
         var draft = SettingsDraft(defaults)
         for entry in table {
@@ -24,10 +24,10 @@ struct ConfigurationLookup {
         }
     }
 
-    /// The text of a key's value; nil if no provider has one.
+    /// The text of a key's value; nil if no provider has a value.
     ///
-    /// Providers convert strictly, and each has its own idea of what a number is: a file has `30` and `"30s"` in different types.
-    /// So the types are tried in turn. Fetching is the way of reading that tells a value of another type from none.
+    /// Providers convert strictly, and differ in their types: in a file, `30` and `"30s"` have different types. So
+    /// several types are tried in turn. Only fetching can distinguish a value of another type from a missing value.
     private func text(of entry: SettingsEntry) async throws -> ConfigurationText? {
         let key = entry.key.configKey
         let isSecret = entry.key.isSecret
@@ -51,7 +51,7 @@ struct ConfigurationLookup {
             { try await reader.fetchBool(forKey: key, isSecret: isSecret).map { .one(String($0)) } })
     }
 
-    /// The first of several readings that does not fail.
+    /// The first result of several readings that does not fail.
     private func first(
         _ entry: SettingsEntry, _ readings: (() async throws -> ConfigurationText?)...
     ) async throws -> ConfigurationText? {
@@ -59,7 +59,8 @@ struct ConfigurationLookup {
         for reading in readings {
             do {
                 if let text = try await reading() { return text }
-                // After a failure nothing is no answer: there was a value, or nobody could say.
+                // After a failure a nil result is not conclusive: another reading found a value, or the provider
+                // failed.
                 if failure == nil { return nil }
             } catch let error as CancellationError {
                 throw CurlewError(
@@ -70,7 +71,7 @@ struct ConfigurationLookup {
         }
         let name = fullName(of: entry.key.name)
         let message = "\(name): expected \(entry.expectation); found another type, or the provider has failed"
-        // What a provider says of a secret may hold it.
+        // A provider's error for a secret may contain the secret.
         throw CurlewError(.invalidRequest, message, underlying: entry.key.isSecret ? nil : failure)
     }
 
@@ -82,16 +83,16 @@ struct ConfigurationLookup {
     private static func finding(_ text: ConfigurationText, _ entry: SettingsEntry) -> String {
         if text.shown.isEmpty { return "found nothing" }
         if entry.key.isSecret { return "what was found is secret" }
-        // Where a URL may stand, a password may.
+        // A URL with an @ may contain a password.
         if text.shown.utf8.contains(UInt8(ascii: "@")) { return "what was found has an @, and is not shown" }
         let shown = text.shown.prefix(100)
         return "found \"\(shown)\(shown.endIndex < text.shown.endIndex ? "…" : "")\""
     }
 
-    /// The key with the scope of the reader before it.
+    /// The key, preceded by the scope of the reader.
     ///
-    /// A reader does not show its scope, but the error for a value that is nowhere has the whole key. Should that change, the
-    /// key is named as the table has it.
+    /// A reader does not expose its scope, but its error for a missing value contains the absolute key. If that ever
+    /// changes, this function returns the key without the scope.
     private func fullName(of key: String) -> String {
         let probe = "curlew-scope"
         do {
@@ -106,11 +107,11 @@ struct ConfigurationLookup {
     }
 }
 
-/// A mistake in how values fit together, or in a file that one of them names.
+/// An error in the combination of several values, or in a file that a value names.
 struct SettingsProblem: Error {
     var keys: [String]
     var code: ErrorCode
-    /// Without secrets.
+    /// The message, without secrets.
     var message: String
     var cause: (any Error)?
 

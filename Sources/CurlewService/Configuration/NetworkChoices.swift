@@ -2,7 +2,8 @@
 internal import Curlew
 
 extension SettingsDraft {
-    /// The keys of an address policy. One of them makes a policy of its own; nothing of the default's stays.
+    /// The keys of an address policy. If one of them has a value, the policy is built only from these keys and replaces
+    /// the default.
     struct Addresses: Sendable {
         enum Base: Sendable { case any, publicOnly, only }
         var base = Base.any
@@ -32,7 +33,7 @@ extension SettingsDraft {
         }
     }
 
-    /// The keys of a proxy. One of them makes a configuration of its own.
+    /// The keys of a proxy. If `proxy.url` has a value, these keys replace the default configuration.
     struct ProxyChoice: Sendable {
         enum Kind: Sendable, Equatable {
             case none
@@ -67,7 +68,7 @@ extension SettingsDraft {
                 guard proxy.user == nil else {
                     throw SettingsProblem("proxy.url", "proxy.user", message: "the proxy's credentials are in both")
                 }
-                // A ticket of Kerberos has neither.
+                // A Kerberos ticket needs neither user nor password.
                 guard authentication == .negotiate || user != nil && password != nil else {
                     throw SettingsProblem(
                         "proxy.user", "proxy.password", message: "one of them is there without the other")
@@ -100,7 +101,7 @@ extension Form {
             switch text {
             case "none": SettingsDraft.ProxyChoice.Kind.none
             case "environment": .environment
-            // Without a scheme a word that is misspelled would be the name of a host.
+            // The scheme is required: a misspelled word without it would be the name of a host.
             default: text.contains("://") ? (try? Proxy(text)).map { .proxy($0) } : nil
             }
         })

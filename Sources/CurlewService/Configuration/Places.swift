@@ -3,7 +3,7 @@ internal import Curlew
 internal import HTTPTypes
 
 extension Form {
-    /// A base URL. One with a password in it is refused, as the key is not secret.
+    /// A base URL. A URL with user information is rejected, because the key is not secret.
     static let baseURL = ValueForm<String>("URL", "a URL of http or https without user and password") { text in
         guard !text.utf8.contains(UInt8(ascii: "@")), let uri = try? CurlewURI(text) else { return nil }
         return uri.scheme == "http" || uri.scheme == "https" ? text : nil
@@ -33,7 +33,7 @@ extension Form {
 }
 
 extension Form {
-    /// As `curl --resolve`, but with an equals sign before the address, and one address.
+    /// An override as for `curl --resolve`, but with an equals sign before the address, and with a single address.
     static let hostOverride = ValueForm<ConnectionRoute.HostOverride>(
         "override", "an override such as example.com:443=192.0.2.1"
     ) { text in
@@ -45,7 +45,7 @@ extension Form {
 }
 
 extension Form {
-    /// As `curl --connect-to`.
+    /// A redirection as for `curl --connect-to`.
     static let redirection = ValueForm<ConnectionRoute.Redirection>(
         "redirection", "a redirection such as example.com:443=gateway.example.net:8443"
     ) {
@@ -57,12 +57,13 @@ extension Form {
     }
 }
 
-/// A host and a port: `example.com:443`, `[::1]:80`, or one of them alone where a `*` stands for any.
+/// A host and a port: `example.com:443`, `[::1]:80`. `*` in the place of either means any, and `*` alone means
+/// any host and port.
 private struct Place {
     var host: String?
     var port: Int?
 
-    /// The two sides of an equals sign.
+    /// The two sides of the equals sign; nil unless there is exactly one.
     static func sides(of text: String) -> (Substring, Substring)? {
         let sides = text.split(separator: "=", omittingEmptySubsequences: false)
         return sides.count == 2 ? (sides[0], sides[1]) : nil
@@ -74,7 +75,7 @@ private struct Place {
         let host = text[..<colon]
         let port = text[text.index(after: colon)...]
         if host != "*" {
-            // A host that a URL may have.
+            // The host must be valid in a URL.
             guard let uri = try? CurlewURI("http://\(host)/"), uri.host == host.lowercased() || uri.host == host else {
                 return nil
             }

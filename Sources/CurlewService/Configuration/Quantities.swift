@@ -2,8 +2,8 @@
 internal import Curlew
 
 extension Form {
-    /// A number and its unit, as in `30s` and `1.5h`; a number alone counts seconds.
-    /// - Parameter allowsZero: True if zero is a value.
+    /// A duration: a number with a unit, as in `30s` and `1.5h`; a number without a unit is in seconds.
+    /// - Parameter allowsZero: True if zero is allowed.
     static func duration(allowsZero: Bool = false) -> ValueForm<Duration> {
         let bound = allowsZero ? "" : " above zero"
         return ValueForm<Duration>(
@@ -15,12 +15,12 @@ extension Form {
         }
     }
 
-    /// A time limit, which may be none.
+    /// A time limit, or `unlimited`.
     static let timeLimit = duration().or("unlimited", for: Timeouts.unlimited)
 }
 
 extension Form {
-    /// A whole number and its unit, as in `64KiB`; a number alone counts bytes.
+    /// A size: a whole number with a unit, as in `64KiB`; a number without a unit is in bytes.
     static func size(_ range: ClosedRange<ByteSize> = 1...ByteSizeText.largest) -> ValueForm<ByteSize> {
         let bounds = "from \(ByteSizeText.text(range.lowerBound)) to \(ByteSizeText.text(range.upperBound))"
         return ValueForm<ByteSize>(
@@ -32,9 +32,9 @@ extension Form {
     }
 }
 
-/// Durations as text: digits, perhaps a point and digits behind it, and a unit.
+/// The text form of durations: digits, an optional fraction, and a unit.
 private enum DurationText {
-    /// In nanoseconds, the smallest first.
+    /// The units in nanoseconds, the smallest first.
     private static let units: KeyValuePairs<String, Int128> = [
         "us": 1000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000,
         "d": 86_400_000_000_000,
@@ -54,14 +54,14 @@ private enum DurationText {
             guard parts[1].count <= 18, let fraction = Int64(parts[1]) else { return nil }
             let scale = parts[1].reduce(Int128(1)) { scale, _ in scale * 10 }
             let (quotient, remainder) = (Int128(fraction) * factor).quotientAndRemainder(dividingBy: scale)
-            // Finer than clocks are: nobody means it.
+            // A fraction of a nanosecond is finer than any clock, and so a mistake.
             guard remainder == 0 else { return nil }
             nanoseconds += quotient
         }
         return nanoseconds <= longest ? .nanoseconds(Int64(nanoseconds)) : nil
     }
 
-    /// In the largest unit up to seconds that needs no fraction; minutes and more are written in seconds.
+    /// The text in the largest unit without a fraction, up to seconds; minutes and longer units become seconds.
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         if attoseconds == 0 { return "\(seconds)s" }
@@ -70,7 +70,8 @@ private enum DurationText {
     }
 }
 
-/// Sizes as text: digits and a unit. Those of powers of ten are not read, as half of the world takes them for powers of two.
+/// The text form of sizes: digits and a unit. Decimal units are not accepted, because many people read them as powers
+/// of two.
 enum ByteSizeText {
     static let largest = ByteSize(1 << 40)
     private static let units: KeyValuePairs<String, Int> = ["B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40]

@@ -4,11 +4,12 @@ public import Curlew
 public import HTTPTypes
 
 extension HTTPSession {
-    /// The parts of a client that a configuration may choose: environment variables, files and whatever else a `ConfigReader` of
-    /// swift-configuration reads.
+    /// The parts of a client that a configuration can set, from environment variables, files or any other source of a
+    /// `ConfigReader` of swift-configuration.
     ///
-    /// ``keys`` lists every key, and so does the article <doc:Configuration>. A key that is missing leaves the default as it is; one
-    /// that is there and cannot be used is an error that names the key. What was read can be changed before a session is made of it:
+    /// ``keys`` lists every key, as does the article <doc:Configuration>. A missing key leaves the default unchanged. A
+    /// key with an invalid value is an error that names the key. The settings can be changed in code before they make a
+    /// session:
     ///
     /// ```swift
     /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
@@ -17,16 +18,16 @@ extension HTTPSession {
     /// let api = try HTTPSession(settings)
     /// ```
     ///
-    /// Its description has neither fields nor credentials.
+    /// The description of settings contains neither fields nor credentials.
     public struct Settings: Sendable {
-        /// The URL that relative references are read against.
+        /// The base URL of relative references.
         public var baseURL: String?
-        /// How the session works.
+        /// The configuration of the session.
         public var session: SessionConfiguration
-        /// Fields for every request that does not have them itself. A credential that was configured is among them, as
-        /// Authorization; it goes to the origin of the base URL alone.
+        /// The fields of every request that does not have them itself. A configured credential is one of them, as
+        /// Authorization; it is sent only to the origin of the base URL.
         public var defaultFields: HTTPFields
-        /// What the standard chain does.
+        /// The options of the standard chain.
         public var chain: StandardChain.Options
 
         public init(
@@ -39,16 +40,17 @@ extension HTTPSession {
             self.chain = chain
         }
 
-        /// Reads every key of ``keys``, and checks that a session can be made of the outcome.
+        /// Reads every key of ``keys``, and checks that the result can make a session.
         ///
-        /// The values are fetched: a provider that asks a service is asked. Files that keys name are read, which blocks as long
-        /// as the disk takes.
+        /// The values are fetched, so that a provider can query a service. Files that keys name are read, which blocks
+        /// the thread while the disk is slow.
         /// - Parameters:
-        ///   - reader: The reader, scoped to where the client's keys are.
-        ///   - defaults: What holds where a key is missing.
-        /// - Throws: ``CurlewError``. ``ErrorCode/invalidRequest`` for a value that is not what its key takes, or not beside
-        ///   another; its message names the key, what was expected, and the value unless it is secret. For what only shows when
-        ///   it is used, such as a certificate, the code of that.
+        ///   - reader: The reader, scoped to the client's keys.
+        ///   - defaults: The settings for missing keys.
+        /// - Throws: ``CurlewError``. The code is ``ErrorCode/invalidRequest`` for a value that is invalid for its key,
+        ///   or in combination with another one. The message names the key, the expected form, and the value unless it
+        ///   is secret. An error that is only found when the value is used, such as in a certificate, has the code of
+        ///   that use.
         public init(reader: ConfigReader, defaults: Settings = Settings()) async throws {
             self = try await ConfigurationLookup(reader).settings(from: SettingsTable.all, defaults: defaults)
         }
@@ -56,23 +58,23 @@ extension HTTPSession {
 }
 
 extension HTTPSession.Settings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// `settings of a client for https://api.example.com`: the origin of the base, and nothing else.
+    /// The origin of the base URL and nothing else: `settings of a client for https://api.example.com`.
     public var description: String {
         guard let baseURL, let uri = try? CurlewURI(baseURL) else { return "settings of a client" }
         return "settings of a client for \(uri.origin)"
     }
     public var debugDescription: String { description }
-    /// Without the fields, so that `dump` does not show them.
+    /// A mirror without the fields, so that `dump` does not show them.
     public var customMirror: Mirror { Mirror(self, children: ["session": session]) }
 }
 
 extension SessionConfiguration {
-    /// Reads the keys of ``Curlew/HTTPSession/Settings`` that are a session's: those of the chain, of credentials and of the base
-    /// URL are left alone.
+    /// Reads those keys of ``Curlew/HTTPSession/Settings`` that configure a session; the keys of the chain, of
+    /// credentials and of the base URL are ignored.
     /// - Parameters:
-    ///   - reader: The reader, scoped to where the client's keys are.
-    ///   - defaults: What holds where a key is missing.
-    /// - Throws: As ``Curlew/HTTPSession/Settings/init(reader:defaults:)``.
+    ///   - reader: The reader, scoped to the client's keys.
+    ///   - defaults: The configuration for missing keys.
+    /// - Throws: The errors of ``Curlew/HTTPSession/Settings/init(reader:defaults:)``.
     public init(reader: ConfigReader, defaults: SessionConfiguration = SessionConfiguration()) async throws {
         self = try await ConfigurationLookup(reader).settings(
             from: SettingsTable.session, defaults: HTTPSession.Settings(session: defaults)
@@ -81,13 +83,13 @@ extension SessionConfiguration {
 }
 
 extension HTTPSession {
-    /// Makes a client with a session of its own.
+    /// Makes a client with its own session.
     /// - Parameters:
-    ///   - settings: What it is made of.
+    ///   - settings: The settings of the client.
     ///   - json: The dialect of JSON.
-    ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
-    ///   - links: Links around the standard chain, the first outermost.
-    /// - Throws: ``CurlewError`` for settings that cannot be used.
+    ///   - eventLoops: The loops to run on; an empty array means ``CurlewEventLoop/shared``.
+    ///   - links: The links (middleware) around the standard chain, the first outermost.
+    /// - Throws: ``CurlewError`` for invalid settings.
     public init<Links: CurlewMiddleware>(
         _ settings: HTTPSession.Settings,
         json: JSONCoding = JSONCoding(),
@@ -104,19 +106,19 @@ extension HTTPSession {
             eventLoops: eventLoops, chain: settings.chain, links)
     }
 
-    /// Makes a client as a configuration has it: ``Settings/init(reader:defaults:)``, and a session of its own.
+    /// Makes a client with its own session from a configuration, as ``Settings/init(reader:defaults:)`` reads it.
     ///
     /// ```swift
     /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
     /// let api = try await HTTPSession(reader: config.scoped(to: "http.client"))
     /// ```
     /// - Parameters:
-    ///   - reader: The reader, scoped to where the client's keys are.
-    ///   - defaults: What holds where a key is missing.
+    ///   - reader: The reader, scoped to the client's keys.
+    ///   - defaults: The settings for missing keys.
     ///   - json: The dialect of JSON.
-    ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
-    ///   - links: Links around the standard chain, the first outermost.
-    /// - Throws: As ``Settings/init(reader:defaults:)``.
+    ///   - eventLoops: The loops to run on; an empty array means ``CurlewEventLoop/shared``.
+    ///   - links: The links (middleware) around the standard chain, the first outermost.
+    /// - Throws: The errors of ``Settings/init(reader:defaults:)``.
     public init<Links: CurlewMiddleware>(
         reader: ConfigReader,
         defaults: HTTPSession.Settings = HTTPSession.Settings(),

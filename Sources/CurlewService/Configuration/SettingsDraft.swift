@@ -2,7 +2,7 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// Settings while they are read: what goes straight to its place, and what has to wait for other keys.
+/// Settings while they are read: complete settings, and values that depend on other keys.
 struct SettingsDraft: Sendable {
     var settings: HTTPSession.Settings
     var bearerToken: String?
@@ -14,7 +14,7 @@ struct SettingsDraft: Sendable {
     var trust = Trust()
     var redirects = RedirectChoice()
     var cache = CacheChoice()
-    /// The keys that had a value.
+    /// The keys that have a value.
     var found: Set<String> = []
 
     init(_ settings: HTTPSession.Settings = HTTPSession.Settings()) { self.settings = settings }
@@ -24,7 +24,7 @@ struct SettingsDraft: Sendable {
         set { settings.chain.retry = newValue }
     }
 
-    /// - Throws: ``SettingsProblem``, and what the making of a session would throw.
+    /// - Throws: ``SettingsProblem``, and the errors of making a session.
     func finished() throws -> HTTPSession.Settings {
         var settings = settings
         settings.session.addressPolicy = try addresses.policy(insteadOf: settings.session.addressPolicy, found)
@@ -45,7 +45,7 @@ struct SettingsDraft: Sendable {
         return settings
     }
 
-    /// What a session checks when it is made, with the keys that are at fault.
+    /// Performs the checks of a session's initializer, and names the keys at fault.
     private func check(_ settings: HTTPSession.Settings) throws {
         do {
             try settings.session.check(baseURL: settings.baseURL)
@@ -78,12 +78,12 @@ struct SettingsDraft: Sendable {
                     "credential.user", "credential.password", message: "one of them is there without the other")
             }
         } catch let error as CurlewError {
-            // Its message is about the form alone.
+            // The message is only about the form of the credential.
             throw SettingsProblem("credential", cause: error)
         }
     }
 
-    /// Without a base URL every origin that is asked would get them.
+    /// Checks that a base URL limits credentials to one origin; without it every requested origin would receive them.
     private func checkBase(of settings: HTTPSession.Settings) throws {
         guard settings.baseURL == nil else { return }
         if bearerToken != nil || user != nil {
@@ -95,7 +95,7 @@ struct SettingsDraft: Sendable {
         }
     }
 
-    /// What is to become of redirects.
+    /// The keys of redirects.
     struct RedirectChoice: Sendable {
         enum Kind: Sendable { case follow, refuse, manual }
         var kind: Kind?
@@ -115,7 +115,7 @@ struct SettingsDraft: Sendable {
         }
     }
 
-    /// A cache in memory.
+    /// The keys of a cache in memory.
     struct CacheChoice: Sendable {
         var isEnabled: Bool?
         var capacity = HTTPCache.MemoryStore().capacity

@@ -2,7 +2,7 @@
 internal import Curlew
 
 extension SettingsTable {
-    /// The keys of how, where and through whom to connect, and of what is said of the client.
+    /// The keys of routes, addresses, proxies, the HTTP version, and the User-Agent.
     static let network: [SettingsEntry] = [
         SettingsEntry(
             "http-version", \.settings.session.versionPolicy,

@@ -1,12 +1,12 @@
 #if Service
 internal import Curlew
 
-/// Every key: the only list of them. Values are read by it, and the article's table is compared with it.
+/// The only list of all keys. It reads the values, and a test compares the article's table with it.
 enum SettingsTable {
     /// All keys, in the order of the article.
     static let all: [SettingsEntry] = client + session + links
 
-    /// The keys that ``Curlew/SessionConfiguration`` has a property for.
+    /// The keys of properties of ``Curlew/SessionConfiguration``.
     static let session: [SettingsEntry] = timeouts + connections + network + trust + bounds
 
     private static let client: [SettingsEntry] = [

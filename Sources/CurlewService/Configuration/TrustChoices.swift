@@ -2,7 +2,7 @@
 internal import Curlew
 
 extension SettingsDraft {
-    /// The keys of a security policy that need a file, or each other.
+    /// The keys of a security policy that depend on a file or on each other.
     struct Trust: Sendable {
         var anchorsFile: String?
         var certificateFile: String?
@@ -49,7 +49,7 @@ extension SettingsDraft {
             }
         }
 
-        /// The files were read before, so that an error of theirs names its key.
+        /// Makes the rotation of the files. They have been read before, so that their errors name their keys.
         private func rotation() throws -> SecurityPolicy.Rotation? {
             guard let reloadInterval else { return nil }
             guard certificateFile != nil || anchorsFile != nil else {
@@ -84,10 +84,10 @@ extension SettingsDraft {
     }
 }
 
-/// Files that keys name.
+/// A reader of files that keys name.
 enum SettingsFile {
-    /// The text of a file of 1 MiB at most.
-    /// - Throws: ``SettingsProblem`` for one that cannot be read.
+    /// The text of a file of at most 1 MiB.
+    /// - Throws: ``SettingsProblem`` for a file that cannot be read.
     static func text(of path: String, for key: String) throws -> String {
         do {
             return String(decoding: try SecurityFile.bytes(of: path, limit: 1 << 20), as: UTF8.self)

@@ -4,22 +4,23 @@ public import Curlew
 internal import FoundationEssentials
 
 extension HTTPSession.Settings {
-    /// Looks for environment variables in a client's scope that no key reads: most are misspelled.
+    /// Checks that every environment variable in a client's scope is a known key; most unknown ones are misspelled.
     ///
-    /// A reader asks for the keys that it knows, and cannot list those that a provider has; so reading alone does not notice a
-    /// variable with a typing error in it, and what it was to change stays as it is. Where all variables of a scope are meant for
-    /// the client, this finds it. Values are not looked at.
+    /// A reader only requests the keys that it knows and cannot list a provider's keys. So a misspelled variable is
+    /// ignored without an error, and the default stays. If all variables of a scope belong to the client, this function
+    /// finds such mistakes. It ignores the values.
     ///
     /// ```swift
     /// try HTTPSession.Settings.checkEnvironment(scope: "http.client")
     /// let api = try await HTTPSession(reader: config.scoped(to: "http.client"))
     /// ```
     /// - Parameters:
-    ///   - variables: The variables; nil is those of the process.
-    ///   - scope: The scope of the client's keys: `http.client` stands for variables that begin with `HTTP_CLIENT_`. An empty one
-    ///     is an error, as it would be for all there are.
-    ///   - others: Keys in the scope that somebody else reads.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``, which names each variable and the one that it is most like.
+    ///   - variables: The variables; nil means those of the process.
+    ///   - scope: The scope of the client's keys: `http.client` means variables that begin with `HTTP_CLIENT_`. An
+    ///     empty scope is an error, because it would include all variables.
+    ///   - others: Other known keys in the scope.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``, which names each unknown variable and the known
+    ///   name nearest to it.
     public static func checkEnvironment(
         _ variables: [String: String]? = nil, scope: ConfigKey, others: [ConfigKey] = []
     ) throws {
@@ -33,13 +34,14 @@ extension HTTPSession.Settings {
         try check(found, known: known, "environment variable", prefix)
     }
 
-    /// Looks for keys in a client's scope that nothing reads: those of a dictionary for an `InMemoryProvider`, or of a file that the
-    /// program has read itself.
+    /// Checks that every key in a client's scope is known: keys of a dictionary for an `InMemoryProvider`, or of a file
+    /// that the program has read.
     /// - Parameters:
-    ///   - found: The keys, absolute. Those of other scopes are not looked at.
-    ///   - scope: The scope of the client's keys; empty where they are at the top.
-    ///   - others: Keys in the scope that somebody else reads.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``, which names each key and the one that it is most like.
+    ///   - found: The absolute keys. Keys of other scopes are ignored.
+    ///   - scope: The scope of the client's keys; empty for the top level.
+    ///   - others: Other known keys in the scope.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``, which names each unknown key and the known key
+    ///   nearest to it.
     public static func checkKeys(
         _ found: some Sequence<AbsoluteConfigKey>, scope: ConfigKey, others: [ConfigKey] = []
     ) throws {
@@ -51,8 +53,10 @@ extension HTTPSession.Settings {
     }
 
     /// - Parameters:
-    ///   - names: The names that were found, and `known` those that are read, without the prefix that all have.
-    ///   - kind: What they are.
+    ///   - names: The existing names, without their common prefix.
+    ///   - known: The known names, without their common prefix.
+    ///   - kind: The kind of names, for the error.
+    ///   - prefix: The common prefix, for the error.
     private static func check(_ names: [String], known: [String], _ kind: String, _ prefix: String) throws {
         let unknown = Set(names).subtracting(known).sorted()
         guard !unknown.isEmpty else { return }
@@ -65,7 +69,7 @@ extension HTTPSession.Settings {
     }
 }
 
-/// Keys as swift-configuration's provider of environment variables writes them; its own encoder is not public.
+/// The names of keys in swift-configuration's provider of environment variables, whose own encoder is not public.
 enum VariableName {
     static func encoded(_ components: [String]) -> String {
         components.map { component in
@@ -81,11 +85,11 @@ enum VariableName {
     }
 }
 
-/// Words that are alike.
+/// A search for similar words.
 enum Spelling {
-    /// The word with the fewest differences, if a third of the letters at most differ.
+    /// The word with the smallest distance, if that is at most a third of the letters, or 2.
     static func nearest(to word: String, among words: [String]) -> String? {
-        // Nobody types so much by mistake, and the cost is the product of the lengths.
+        // Longer words are no typing mistakes, and the cost is the product of the lengths.
         guard word.count <= 200 else { return nil }
         let letters = Array(word)
         let distances = words.map { (word: $0, distance: distance(letters, Array($0))) }
@@ -93,7 +97,7 @@ enum Spelling {
         return nearest.distance <= max(2, letters.count / 3) ? nearest.word : nil
     }
 
-    /// Levenshtein's: letters to put in, take out or replace.
+    /// The Levenshtein distance: the number of letters to insert, delete or replace.
     static func distance(_ one: [Character], _ other: [Character]) -> Int {
         var row = Array(0...other.count)
         for (i, letter) in one.enumerated() {

@@ -1,12 +1,12 @@
 #if Service
 internal import Curlew
 
-/// The text of a value: one, or several where a key takes a list.
+/// The text of a value: one text, or several for a key with a list.
 enum ConfigurationText: Sendable {
     case one(String)
     case several([String])
 
-    /// For errors, if the value is no secret.
+    /// The text for errors, unless the value is secret.
     var shown: String {
         switch self {
         case .one(let text): text
@@ -15,13 +15,13 @@ enum ConfigurationText: Sendable {
     }
 }
 
-/// A kind of value: how it is read from text, and how it is written where a default is shown.
+/// The form of a value: a reader of its text and a writer for the default in the table.
 ///
-/// A text that is empty, or has a space or a control character at its ends, is of no form.
+/// Every form rejects a text that is empty, has white space at its ends, or contains a control character.
 struct ValueForm<Value>: Sendable {
-    /// The kind of value, for the table.
+    /// The name of the form, for the table.
     let name: String
-    /// The same for errors, with an article and an example.
+    /// The expected value with an article and an example, for errors.
     let expectation: String
     var isList = false
     let read: @Sendable (ConfigurationText) -> Value?
@@ -58,14 +58,14 @@ struct ValueForm<Value>: Sendable {
             && !text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     }
 
-    /// The same, for a property that is nil as long as nothing was configured.
+    /// The same form for an optional property, which is nil without a configured value.
     var optional: ValueForm<Value?> {
         ValueForm<Value?>(
             name: name, expectation: expectation, isList: isList, read: { [read] in read($0).map { .some($0) } },
             show: { [show] in $0.flatMap(show) })
     }
 
-    /// The same, or a word for nil.
+    /// The same form, plus a word that means nil.
     func or(_ word: String) -> ValueForm<Value?> {
         ValueForm<Value?>(
             name: "\(name), or `\(word)`", expectation: "\(expectation), or \(word)", isList: isList,
@@ -76,7 +76,7 @@ struct ValueForm<Value>: Sendable {
             show: { [show] value in value.flatMap(show) ?? word })
     }
 
-    /// The same, or a word for a value of its own.
+    /// The same form, plus a word for a special value.
     func or(_ word: String, for special: Value) -> ValueForm<Value> where Value: Equatable & Sendable {
         ValueForm(
             name: "\(name), or `\(word)`", expectation: "\(expectation), or \(word)", isList: isList,
@@ -87,7 +87,7 @@ struct ValueForm<Value>: Sendable {
             show: { [show] value in value == special ? word : show(value) })
     }
 
-    /// One at least of these, each as by this form. A text that was no list counts as one of them.
+    /// The form of a list of at least one value of this form. A text that is not a list counts as its only element.
     func list(_ name: String, _ expectation: String) -> ValueForm<[Value]> {
         ValueForm<[Value]>(
             name: name, expectation: expectation, isList: true,
@@ -104,14 +104,14 @@ struct ValueForm<Value>: Sendable {
     }
 }
 
-/// The forms that keys have.
+/// The forms of the keys.
 enum Form {
     static let text = ValueForm<String>("text", "a text that is not empty, without spaces at its ends") { $0 }
     static let path = ValueForm<String>("path", "the path of a file, not empty, without spaces at its ends") { $0 }
 }
 
 extension Form {
-    /// As swift-configuration reads environment variables.
+    /// A Boolean, with the words that swift-configuration accepts in environment variables.
     static let flag = ValueForm<Bool>("`true` or `false`", "true or false") { text in
         switch text.lowercased() {
         case "true", "yes", "1": true
@@ -122,7 +122,7 @@ extension Form {
 }
 
 extension Form {
-    /// The largest count that is taken where nothing else bounds it: more is meant by nobody.
+    /// The largest count for keys without another bound; no realistic value is larger.
     static let largestCount = 1_000_000_000
 
     /// A whole number, without sign and separators.
@@ -138,7 +138,7 @@ extension Form {
 }
 
 extension Form {
-    /// One of several words.
+    /// A word from a list of words.
     static func choice<Value: Equatable & Sendable>(_ words: KeyValuePairs<String, Value>) -> ValueForm<Value> {
         let all = Array(words)
         return ValueForm(

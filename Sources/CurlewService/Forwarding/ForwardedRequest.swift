@@ -2,14 +2,14 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// What a client asks of a gateway, checked and made into what the gateway asks of the upstream.
+/// A client's request to a gateway, checked and converted into the gateway's request to the upstream.
 struct ForwardedRequest {
-    /// The body that the client announces.
+    /// The body that the client's head announces.
     enum Content: Equatable {
         case none
         case length(Int64)
         case chunked
-        /// Nothing is announced: over HTTP/1 there is none, over HTTP/2 there may be.
+        /// No announcement: over HTTP/1 the request has no body, over HTTP/2 it may have one.
         case unannounced
     }
 
@@ -17,7 +17,7 @@ struct ForwardedRequest {
     struct Refusal: Error {
         let status: HTTPResponse.Status
         let reason: String
-        /// True if the gateway has answered instead, as it is the last to whom the request was to go.
+        /// True if the gateway itself has answered the request, as its final recipient.
         var isAnswered = false
 
         init(_ status: HTTPResponse.Status, _ reason: String, isAnswered: Bool = false) {
@@ -32,11 +32,12 @@ struct ForwardedRequest {
     let content: Content
 
     /// - Parameters:
-    ///   - head: The head as the server has received it.
-    ///   - target: The path and query to ask for; nil is those of the head.
-    ///   - client: The address that the request came from.
-    ///   - isSecure: True if it came over TLS; nil if that is not known.
+    ///   - head: The head as received by the server.
+    ///   - target: The path and query for the upstream; nil means those of the head.
+    ///   - client: The address of the client.
+    ///   - isSecure: True if the request came over TLS; nil if that is unknown.
     ///   - base: The URL of the upstream.
+    ///   - rules: The rules of the gateway.
     /// - Throws: ``Refusal``.
     init(
         _ head: HTTPRequest, target: String?, client: String?, isSecure: Bool? = nil, base: CurlewURI,
@@ -62,7 +63,8 @@ struct ForwardedRequest {
         addVia(rules.name)
     }
 
-    /// The scheme of a request. Any text may stand there over HTTP/2, and it goes into fields that upstreams believe.
+    /// The scheme of a request. HTTP/2 allows any text here, and upstreams trust the fields that contain it, so only
+    /// http and https are accepted.
     private static func scheme(of head: HTTPRequest) throws -> String {
         guard let scheme = head.scheme?.utf8 else { return "http" }
         if scheme.elementsEqual("http".utf8, by: { $0 | 0x20 == $1 }) { return "http" }
@@ -70,8 +72,8 @@ struct ForwardedRequest {
         throw Refusal(.badRequest, "the scheme is neither http nor https")
     }
 
-    /// The names of which Connection may not say that they are for one hop: whoever comes after would see another request than whoever
-    /// came before, or none that says where it has been.
+    /// The names that Connection may not list. Without these fields the upstream would read a different request than
+    /// the servers before the gateway, or lose the record of its path.
     private static let protectedNames: Set<HTTPField.Name> = [
         .host, .contentLength, .contentType, .contentEncoding, .authorization, .cookie, .expect, .maxForwards, .via,
     ]
@@ -85,7 +87,7 @@ struct ForwardedRequest {
         return listed
     }
 
-    /// The body as it is framed (RFC 9112 §6). What could be read in two ways is refused.
+    /// The framing of the body (RFC 9112 §6). Ambiguous framing is refused.
     private static func content(of head: HTTPRequest) throws -> Content {
         let codings = head.headerFields[values: .transferEncoding].flatMap(HopFields.words)
         let lengths = head.headerFields[values: .contentLength]
@@ -111,7 +113,7 @@ struct ForwardedRequest {
         throw Refusal(.badRequest, "a HEAD has a body")
     }
 
-    /// A request that names this gateway in Via has been here before.
+    /// Refuses a request that has already passed this gateway, according to Via.
     private static func checkLoop(_ fields: HTTPFields, _ name: String) throws {
         for value in fields[values: .via] {
             for entry in HopFields.words(value) {
@@ -130,7 +132,7 @@ struct ForwardedRequest {
             let name = field.name
             if HopFields.names.contains(name) || listed.contains(name) { continue }
             switch name {
-            // The first is made from the body, and trailers of requests are not forwarded (RFC 9110 §6.5.1).
+            // Content-Length is made from the body, and trailers of requests are not forwarded (RFC 9110 §6.5.1).
             case .contentLength, .trailer: continue
             case .host: throw Refusal(.badRequest, "there is more than one Host field")
             case .expect: try copyExpectation(field)
@@ -141,7 +143,7 @@ struct ForwardedRequest {
                 fields.append(field)
             }
         }
-        // The own element would become a part of a string that is left open.
+        // The gateway's own element would otherwise become a part of an unterminated string.
         guard fields[values: .forwarded].allSatisfy({ Self.hasClosedStrings($0) }) else {
             throw Refusal(.badRequest, "a quoted string in Forwarded has no end")
         }
@@ -159,7 +161,7 @@ struct ForwardedRequest {
         if content != .none, content != .length(0) { fields.append(field) }
     }
 
-    /// The hops that are left (RFC 9110 §7.6.2).
+    /// Copies Max-Forwards with one hop less (RFC 9110 §7.6.2).
     private mutating func copyMaxForwards(_ field: HTTPField) throws {
         guard let hops = UInt32(field.value) else { return fields.append(field) }
         guard hops > 0 else {
@@ -168,7 +170,7 @@ struct ForwardedRequest {
         fields.append(HTTPField(name: .maxForwards, value: String(hops - 1)))
     }
 
-    /// What the client asked for.
+    /// The scheme and authority that the client requested.
     private struct Client {
         let scheme: String
         let authority: String?
@@ -184,19 +186,20 @@ struct ForwardedRequest {
         }
         if rules.clientFields.contains(.forwarded) {
             var element = "for=\(Self.node(address))"
-            // A port's colon makes it no token (RFC 7239 §4); what is checked holds neither quote nor backslash.
+            // The host is quoted because the colon before a port is not allowed in a token (RFC 7239 §4). A checked
+            // authority contains neither quotes nor backslashes.
             if let authority = client.authority { element += ";host=\"\(authority)\"" }
             extend(.forwarded, with: element + ";proto=\(client.scheme)")
         }
     }
 
-    /// An address as Forwarded has it (RFC 7239 §6).
+    /// The form of an address in Forwarded (RFC 7239 §6).
     private static func node(_ address: String?) -> String {
         guard let address else { return "unknown" }
         return address.utf8.contains(0x3A) ? "\"[\(address)]\"" : address
     }
 
-    /// True if every quoted string in a value ends (RFC 9110 §5.6.4).
+    /// True if every quoted string in a value is terminated (RFC 9110 §5.6.4).
     private static func hasClosedStrings(_ value: String) -> Bool {
         var isQuoted = false
         var bytes = value.utf8.makeIterator()
@@ -216,7 +219,7 @@ struct ForwardedRequest {
 }
 
 extension HTTPResponse.Status {
-    /// 508 (RFC 5842 §7.2).
+    /// The status 508 (RFC 5842 §7.2).
     static let loopDetected = HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected")
 }
 #endif

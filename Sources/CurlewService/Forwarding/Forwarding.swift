@@ -4,38 +4,39 @@ public import HTTPTypes
 public import NIOCore
 
 extension HTTPSession {
-    /// The rules of a gateway (RFC 9110 §3.7): what it adds to requests and takes from them, whom it believes, and how it answers
-    /// where the upstream does not.
+    /// The rules of a gateway (RFC 9110 §3.7): the fields that it adds and removes, the proxies that it trusts, and its
+    /// own answers to failures of the upstream.
     ///
     /// ```swift
     /// var rules = try HTTPSession.Forwarding(named: "edge")
     /// rules.trustedProxies = [try IPNetwork("10.0.0.0/8")]
     /// ```
     public struct Forwarding: Sendable {
-        /// The gateway's name in the field Via, the same for all its instances (RFC 9110 §7.6.3). A request that has passed a gateway of this
-        /// name is refused with 508: it goes in circles.
+        /// The gateway's name in the field Via, the same for all its instances (RFC 9110 §7.6.3). A request that has
+        /// already passed a gateway of this name is refused with 508, because it loops.
         public let name: String
-        /// The peers whose `Forwarded` and `X-Forwarded-…` fields are believed and added to, such as load balancers. None by
-        /// default: those fields of any other peer are taken off, since anybody can write them.
+        /// The peers whose `Forwarded` and `X-Forwarded-…` fields are trusted and extended, such as load balancers.
+        /// None by default: these fields of other peers are removed, since any client can write them.
         public var trustedProxies: [IPNetwork] = []
-        /// The fields that tell the upstream who asked for what. Both kinds by default.
+        /// The fields that describe the client's request to the upstream. Both kinds by default.
         public var clientFields: ClientFields = [.forwarded, .xForwarded]
-        /// True if the upstream is sent the client's Host field. False, the default, sends that of the upstream's URL; what the client
-        /// asked for is in `X-Forwarded-Host` and `Forwarded`.
+        /// True if the upstream receives the client's Host field. False, the default, sends the host of the upstream's
+        /// URL; the client's host is in `X-Forwarded-Host` and `Forwarded`.
         public var keepsHost = false
-        /// The largest body that is awaited whole before ``HTTPSession/forward(_:body:from:isSecure:to:as:options:)`` returns, if its length is known:
-        /// a server then writes head and body at once, and an upstream that breaks off in it is a 502. 16 KiB by default; zero hands
-        /// every body on as it comes.
+        /// The largest body that is collected before ``HTTPSession/forward(_:body:from:isSecure:to:as:options:)``
+        /// returns, if its length is known. 16 KiB by default; zero streams every body.
+        ///
+        /// A server then writes head and body at once, and an upstream that fails within the body is answered with 502.
         public var collectedBody: ByteSize = .kibibytes(16)
-        /// Takes the interim responses (1xx) of the upstream, in order and before its answer, where a server can send them on. nil, the
-        /// default, drops them, as RFC 9110 §15.2 allows.
+        /// A receiver of the upstream's interim responses (1xx), in order and before its final response, for servers
+        /// that can forward them. nil, the default, drops them, as RFC 9110 §15.2 allows.
         public var onInterim: (@Sendable (HTTPResponse) async -> Void)?
-        /// Makes the answer where the upstream gave none, of the error and the status that goes with it. nil, the default, answers with
-        /// the status and its name as plain text.
+        /// A function that makes the answer to a failure of the upstream, from the error and its status. nil, the
+        /// default, answers with the status and its name as plain text.
         public var onError: (@Sendable (CurlewError, HTTPResponse.Status) async -> Answer)?
 
         /// - Parameter name: The gateway's name, a token (RFC 9110 §5.6.2).
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if it is none.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if the name is not a token.
         public init(named name: String) throws {
             guard HTTPField.Name(name) != nil else {
                 throw CurlewError(.invalidRequest, "the name of a gateway has letters, digits, hyphens and dots")
@@ -43,40 +44,41 @@ extension HTTPSession {
             self.name = name
         }
 
-        /// Kinds of fields about a client.
+        /// The kinds of fields about a client.
         public struct ClientFields: OptionSet, Sendable {
             public let rawValue: Int
 
             public init(rawValue: Int) { self.rawValue = rawValue }
 
-            /// `Forwarded` (RFC 7239).
+            /// The field `Forwarded` (RFC 7239).
             public static let forwarded = ClientFields(rawValue: 1)
-            /// `X-Forwarded-For`, `X-Forwarded-Host` and `X-Forwarded-Proto`.
+            /// The fields `X-Forwarded-For`, `X-Forwarded-Host` and `X-Forwarded-Proto`.
             public static let xForwarded = ClientFields(rawValue: 2)
         }
     }
 }
 
 extension HTTPSession.Forwarding {
-    /// An answer to be sent to the client: that of the upstream without what was meant for the gateway, or one of the gateway's own.
+    /// An answer for the client: the upstream's response without its hop-by-hop fields, or the gateway's own answer.
     public struct Answer: Sendable {
         /// The status.
         public var status: HTTPResponse.Status
-        /// The fields. Content-Length is among them where the length is known.
+        /// The fields. They include Content-Length if the length is known.
         public var fields: HTTPFields
         /// The body. ``send(_:finish:)`` reads it.
         public var body: CurlewResponse.Body
-        /// The whole body, if it is there already (``HTTPSession/Forwarding/collectedBody``) and nobody reads the request's any more, so
-        /// that it may be sent in any way. nil leaves it to ``send(_:finish:)``.
+        /// The complete body, if it is already collected (``HTTPSession/Forwarding/collectedBody``) and no read of the
+        /// request's body is in progress; a server may then send it in any way. If nil, ``send(_:finish:)`` must send
+        /// the body.
         public internal(set) var buffer: ByteBuffer?
-        /// The reason why the upstream gave no answer; nil for an answer of the upstream's.
+        /// The failure of the upstream; nil for an answer of the upstream.
         public internal(set) var error: CurlewError?
-        /// The body of the request, which may still be on its way.
+        /// The body of the request, which may still be in transfer.
         var received: (any ClosableBody)?
-        /// False if the head is the whole response, whatever its Content-Length.
+        /// False if the response consists only of its head, whatever its Content-Length is.
         private(set) var hasContent = true
 
-        /// Makes an answer of the gateway's own. Content-Length is set where a body may be.
+        /// Makes an answer of the gateway itself. Content-Length is set if the status allows a body.
         public init(_ status: HTTPResponse.Status, fields: HTTPFields = HTTPFields(), bytes: [UInt8] = []) {
             self.status = status
             self.fields = fields
@@ -86,10 +88,10 @@ extension HTTPSession.Forwarding {
             buffer = ByteBuffer(bytes: bytes)
         }
 
-        /// The answer of the upstream to a request with this method.
+        /// Makes the answer from the upstream's response to a request with this method.
         init(_ response: CurlewResponse, to method: HTTPRequest.Method, via: String) {
             status = response.status
-            // A HEAD and a 304 tell the length of what a GET would bring (RFC 9110 §8.6).
+            // Responses to HEAD and 304 state the length of the body of a GET (RFC 9110 §8.6).
             let length: Int64? =
                 switch status {
                 case .noContent: nil
@@ -106,26 +108,27 @@ extension HTTPSession.Forwarding {
             status != .noContent && status != .notModified && status.kind != .informational
         }
 
-        /// Takes the body away, as a response to HEAD has none. The fields stay.
+        /// Removes the body, because a response to HEAD has none. The fields stay.
         mutating func removeContent() {
             hasContent = false
             body = .bytes([])
             if buffer != nil { buffer = ByteBuffer() }
         }
 
-        /// Sends the body, waiting for each write, so that the upstream is no faster than the client.
+        /// Sends the body and waits for each write, so that the upstream is no faster than the client.
         ///
-        /// When it returns, nobody reads the request's body any more: a server may read on in the connection. Where the answer came before
-        /// the upload's end, that takes as long as a read that is under way.
+        /// When this function returns, no read of the request's body is in progress, and the server may read on the
+        /// connection. If the response arrived before the end of the upload, the function waits for the pending read.
         /// - Parameters:
         ///   - write: Writes a part of the body to the client.
-        ///   - finish: Ends the body, with the upstream's trailers if it had any.
-        /// - Throws: What `write` and `finish` throw; the upstream's exchange ends then. A ``Curlew/CurlewError`` if the body breaks off, or has
-        ///   another length than Content-Length in ``fields`` (``Curlew/ErrorCode/responseTruncated`` or
-        ///   ``Curlew/ErrorCode/invalidResponse``; no byte beyond that length is written): a server must then close the connection (over
-        ///   HTTP/2: reset the stream), or the client would take a part for the whole.
-        // Concurrent, as servers' writers are whose modules do not have `NonisolatedNonsendingByDefault`: one that is not Sendable could
-        // not be captured otherwise.
+        ///   - finish: Ends the body, with the upstream's trailers if there are any.
+        /// - Throws: The errors of `write` and `finish`, which also cancel the upstream's exchange. A
+        ///   ``Curlew/CurlewError`` if the body breaks off or does not match Content-Length in ``fields``:
+        ///   ``Curlew/ErrorCode/responseTruncated`` for a shorter body, ``Curlew/ErrorCode/invalidResponse`` for a
+        ///   longer one or an invalid Content-Length. No byte beyond that length is written. A server must then close
+        ///   the connection, or reset the stream over HTTP/2; otherwise the client would accept an incomplete body.
+        // `@concurrent` matches the writers of servers whose modules lack `NonisolatedNonsendingByDefault`: a closure
+        // could not capture a writer that is not Sendable otherwise.
         @concurrent
         public func send(
             _ write: @concurrent (ByteBuffer) async throws -> Void,
@@ -150,9 +153,10 @@ extension HTTPSession.Forwarding {
     }
 }
 
-/// The bytes of a body beside the length that a server has been told. A server that frames by Content-Length counts none itself.
+/// A counter of a body's bytes against the announced length. A server that frames by Content-Length does not count them
+/// itself.
 private struct ContentCount {
-    /// nil if no length is announced.
+    /// The number of bytes left; nil if no length is announced.
     private var left: Int64?
     private let isReadable: Bool
 

@@ -3,17 +3,17 @@ internal import Curlew
 internal import HTTPTypes
 
 extension ForwardedRequest {
-    /// What a request asks for, and of whom (RFC 9112 §3.2).
+    /// The target of a request (RFC 9112 §3.2).
     struct Target {
-        /// Path and query, or `*`.
+        /// The path and query, or `*`.
         let path: String
-        /// Host and port; nil if the client named none.
+        /// The host and port; nil if the client named none.
         let authority: String?
 
         init(_ head: HTTPRequest) throws {
             var path = head.path ?? "/"
             var authority = head.authority
-            // The absolute form is as good, and its host is the one that counts (RFC 9112 §3.2.2).
+            // An absolute form is equally valid, and its host takes precedence over Host (RFC 9112 §3.2.2).
             if let absolute = Self.absolute(path) { (authority, path) = absolute }
             guard path.utf8.first == 0x2F || path == "*" && head.method == .options else {
                 throw Refusal(.badRequest, "the target is not a path")
@@ -46,7 +46,7 @@ extension ForwardedRequest {
                 }
         }
 
-        /// The URI of a path, with its query, below that of the upstream. The bytes stay as they are.
+        /// The URI of a path and query below the upstream's base path. The bytes stay unchanged.
         static func uri(_ path: String, below base: CurlewURI) throws -> CurlewURI {
             guard path.utf8.first == 0x2F, path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }) else {
                 throw Refusal(.badRequest, "the target has bytes that no path has")
@@ -62,17 +62,19 @@ extension ForwardedRequest {
             }
         }
 
-        /// True if a segment is `.` or `..`, percent-encoded or not: behind the gateway it could lead out of the path that was let
-        /// through. Backslashes and encoded slashes count as slashes, as there are servers for which they are. True also for an escape that is
-        /// none.
+        /// True if a segment is `.` or `..`, percent-encoded or not, or if an escape is invalid.
+        ///
+        /// Behind the gateway such a segment could lead out of the allowed path. Backslashes and encoded slashes count
+        /// as slashes, because some servers treat them so.
         private static func hasDotSegment(_ path: String) -> Bool {
-            // Most paths have none, nor anything that could hide one.
+            // Most paths contain neither a dot nor an escape.
             guard path.utf8.contains(where: { $0 == 0x2E || $0 == 0x25 }) else { return false }
             var segment = SegmentScan()
             var bytes = path.utf8.makeIterator()
             while var byte = bytes.next(), byte != 0x3F {
                 if byte == 0x25 {
-                    // An escape that is none could hide what stands behind it, and an escaped zero ends a path for servers in C.
+                    // An invalid escape could hide the bytes after it, and an escaped zero ends a path for servers in
+                    // C.
                     guard let high = bytes.next(), let low = bytes.next(), let value = decoded(high, low), value != 0
                     else { return true }
                     byte = [0x2E, 0x2F, 0x3B, 0x5C].contains(value) ? value : 0x25
@@ -89,21 +91,21 @@ extension ForwardedRequest {
             return UInt8(high << 4 | low)
         }
 
-        /// A segment of a path, byte by byte.
+        /// A segment of a path, read byte by byte.
         private struct SegmentScan {
             private var dots = 0
             private var others = 0
 
             var isDots: Bool { others == 0 && (1...2).contains(dots) }
 
-            /// Takes the next byte: true if it ends a segment of one or two dots.
+            /// Adds the next byte; returns true if it ends a segment of one or two dots.
             mutating func ends(before byte: UInt8) -> Bool {
                 switch byte {
                 case 0x2F, 0x5C:
                     defer { self = SegmentScan() }
                     return isDots
                 case 0x2E: dots += 1
-                // What follows belongs to a parameter of the segment (RFC 3986 §3.3), which some servers take off first.
+                // A semicolon begins a parameter of the segment (RFC 3986 §3.3), which some servers remove first.
                 case 0x3B where others == 0 && dots > 0:
                     return isDots
                 default: others += 1

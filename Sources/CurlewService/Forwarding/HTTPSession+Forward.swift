@@ -4,8 +4,8 @@ public import HTTPTypes
 public import NIOCore
 
 extension HTTPSession {
-    /// Forwards a request that a server has received to the upstream, which is the session's ``Curlew/HTTPSession/baseURL``, and brings its
-    /// answer: what a gateway (reverse proxy) does.
+    /// Forwards a request that a server has received to the upstream, the session's ``Curlew/HTTPSession/baseURL``, and
+    /// returns its answer, as a gateway (reverse proxy) does.
     ///
     /// ```swift
     /// let upstream = try HTTPSession(baseURL: "http://10.0.0.7:8080/", chain: .bare)
@@ -21,23 +21,25 @@ extension HTTPSession {
     /// }
     /// ```
     ///
-    /// Redirects are the client's to follow, contents stay as they are coded, and cookies are the client's own, whatever the session's
-    /// chain does otherwise. A request is sent once, unless a link of the session repeats it. The article Gateways has all the rules.
+    /// Redirects are left to the client, content codings stay, and cookies are the client's own, whatever the session's
+    /// chain does otherwise. A request is sent once, unless a link of the session repeats it. The article Gateways
+    /// lists all rules.
     /// - Parameters:
-    ///   - head: The request's head. Where a target is in absolute form, its host counts.
+    ///   - head: The request's head. If its target is in absolute form, the target's host takes precedence.
     ///   - body: The request's body, read while it is sent.
-    ///   - client: The address that the request came from, for `Forwarded` and `X-Forwarded-For`.
-    ///   - isSecure: True if the request came over TLS, for `Forwarded` and `X-Forwarded-Proto`. nil takes the scheme of the head, which a
-    ///     client of HTTP/2 chooses as it likes.
-    ///   - target: The path and query to ask for, with a slash at its beginning; nil is those of the head. Either comes below the path of
-    ///     the base URL.
+    ///   - client: The address of the client, for `Forwarded` and `X-Forwarded-For`.
+    ///   - isSecure: True if the request came over TLS, for `Forwarded` and `X-Forwarded-Proto`. nil uses the scheme of
+    ///     the head, which a client of HTTP/2 can choose freely.
+    ///   - target: The path and query for the upstream, with a leading slash; nil means those of the head. Either is
+    ///     appended to the path of the base URL.
     ///   - rules: The rules of the gateway.
-    ///   - options: How the request is carried, such as its time limits.
-    /// - Returns: The upstream's answer. Where there is none, one of the gateway's own: 400 for a request that can be read in two ways, 502
-    ///   and 504 for an upstream that failed or took too long, 503 where a limit of the session refused it, 508 for a loop, and others
-    ///   that the article Gateways lists.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cancelled`` if the task was cancelled, as it should be when the client has
-    ///   gone, and with ``Curlew/ErrorCode/invalidRequest`` for a session without a base URL.
+    ///   - options: The options of the upstream's request, such as its timeouts.
+    /// - Returns: The upstream's answer, or an answer of the gateway itself. The gateway answers an ambiguous request
+    ///   with 400, a failed upstream with 502, an upstream that timed out with 504, a limit of the session with 503,
+    ///   and a loop with 508. The article Gateways lists the others.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cancelled`` if the task was cancelled, as it should be
+    ///   when the client has disconnected, and with ``Curlew/ErrorCode/invalidRequest`` for a session without a base
+    ///   URL.
     public func forward<Buffers: AsyncSequence & Sendable>(
         _ head: HTTPRequest, body: Buffers, from client: SocketAddress? = nil, isSecure: Bool? = nil,
         to target: String? = nil, as rules: Forwarding, options: RequestOptions = RequestOptions()
@@ -62,14 +64,14 @@ extension HTTPSession {
             }
         } catch let refusal as ForwardedRequest.Refusal {
             guard !refusal.isAnswered else { return Forwarding.Answer(refusal.status) }
-            // No part of the request's body has been read, and none will be.
+            // The request's body has not been read and will not be read.
             return await rules.answer(
                 CurlewError(.invalidRequest, refusal.reason), refusal.status, to: head.method)
         } catch {
             let error =
                 (error as? CurlewError) ?? CurlewError(.bodyFailed, "the request's body failed", underlying: error)
             if error.isCancellation || Task.isCancelled {
-                // A server that answers this itself may read on in the connection: nobody else may then.
+                // A server that answers this error may read on the connection: no other read may be in progress then.
                 await received.close()
                 throw error
             }
@@ -92,7 +94,7 @@ extension HTTPSession {
         }
     }
 
-    /// Sends a request; who listens to interim responses has had them all when it returns.
+    /// Sends a request; `onInterim` has received all interim responses when this function returns.
     private func send(_ request: CurlewRequest, _ onInterim: (@Sendable (HTTPResponse) async -> Void)?) async throws
         -> CurlewResponse
     {
@@ -121,7 +123,7 @@ extension HTTPSession {
 }
 
 extension HTTPSession.Forwarding.Answer {
-    /// Waits for the body, if it is short.
+    /// Collects the body if it is short.
     fileprivate mutating func collect(of method: HTTPRequest.Method, upTo limit: ByteSize) async throws {
         if method == .head { return buffer = ByteBuffer() }
         guard let length = body.length, length <= limit.bytes else { return }
@@ -150,7 +152,7 @@ extension HTTPSession.Forwarding {
         return answer
     }
 
-    /// The status that goes with a failure, as the article Gateways lists them.
+    /// The status for an error code, as listed in the article Gateways.
     static func status(for code: ErrorCode) -> HTTPResponse.Status {
         switch code {
         case .invalidURL, .invalidRequest, .bodyFailed, .bodyLengthMismatch: .badRequest
@@ -163,7 +165,7 @@ extension HTTPSession.Forwarding {
 }
 
 extension RequestOptions {
-    /// The same for a request of somebody else.
+    /// The same options for a forwarded request.
     fileprivate var forwarding: RequestOptions {
         var options = self
         options.redirects = .manual
@@ -174,7 +176,7 @@ extension RequestOptions {
     }
 }
 
-/// A body of which somebody has to know when it is read no more.
+/// A body that reports when no read of it is in progress.
 protocol ClosableBody: Sendable {
     func close() async
 }

@@ -2,20 +2,20 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// The fields of a message that are for the next hop alone (RFC 9110 §7.6.1), and what is left without them.
+/// The fields of a message that are only for the next hop (RFC 9110 §7.6.1), and filters that remove them.
 enum HopFields {
-    /// The names that are of one hop whether Connection lists them or not.
+    /// The hop-by-hop names, whether Connection lists them or not.
     static let names: Set<HTTPField.Name> = [
         .connection, .keepAlive, .proxyConnection, .proxyAuthorization, .proxyAuthenticate,
         .proxyAuthenticationInfo, .te, .transferEncoding, .upgrade, .http2Settings,
     ]
 
-    /// The elements of a list of tokens, without space around them and without empty ones (RFC 9110 §5.6.1).
+    /// The elements of a list of tokens, without surrounding space and without empty elements (RFC 9110 §5.6.1).
     static func words(_ value: String) -> [String] {
         value.split(separator: ",").map { $0.trimmingBlanks() }.filter { !$0.isEmpty }
     }
 
-    /// The names that Connection lists. What is no token is left out: nothing can have that name.
+    /// The names that Connection lists. An element that is not a token is omitted, because no field can have that name.
     static func listed(in fields: HTTPFields) -> Set<HTTPField.Name> {
         var listed: Set<HTTPField.Name> = []
         for field in fields where field.name == .connection {
@@ -24,10 +24,10 @@ enum HopFields {
         return listed
     }
 
-    /// The fields of a response that go on to the client.
+    /// The fields of a response that are forwarded to the client.
     ///
-    /// Content-Length is made from the body. A server frames a response by that field, and a value that is not the body's would make the
-    /// client read the rest of the body as the next response (RFC 9112 §11.1).
+    /// Content-Length is made from the body. A server frames the response by this field. With a wrong value the client
+    /// would read the rest of the body as the next response (RFC 9112 §11.1).
     static func response(_ fields: HTTPFields, length: Int64?, via: String) -> HTTPFields {
         let listed = fields.contains(.connection) ? listed(in: fields) : []
         var kept = HTTPFields()
@@ -38,29 +38,29 @@ enum HopFields {
                 kept.append(field)
                 continue
             }
-            // The field keeps its place; a second one is left out.
+            // The field keeps its place; a second field is omitted.
             if let length, !hasLength { kept.append(HTTPField(name: field.name, value: String(length))) }
             hasLength = true
         }
         if let length, !kept.contains(.contentLength) {
             kept.append(HTTPField(name: .contentLength, value: String(length)))
         }
-        // A length leaves no room for trailers.
+        // A body with Content-Length cannot have trailers.
         if length != nil { kept[.trailer] = nil }
         kept.append(HTTPField(name: .via, value: via))
         return kept
     }
 
-    /// The fields of an interim response that go on to the client.
+    /// The fields of an interim response that are forwarded to the client.
     static func interim(_ fields: HTTPFields) -> HTTPFields {
         let listed = listed(in: fields)
-        // An interim response has no content, and no length of it (RFC 9110 §8.6).
+        // An interim response has no content, and so no length of it (RFC 9110 §8.6).
         return HTTPFields(
             fields.filter { !names.contains($0.name) && !listed.contains($0.name) && $0.name != .contentLength })
     }
 
-    /// The trailers that go on to the client; nil if there are none. What has a meaning for framing, routing or the connection may not
-    /// stand there (RFC 9110 §6.5.1).
+    /// The trailers that are forwarded to the client; nil if there are none. Fields for framing, routing or the
+    /// connection are not allowed in trailers (RFC 9110 §6.5.1).
     static func trailers(of body: CurlewResponse.Body) -> HTTPFields? {
         let trailers = body.trailers
         guard !trailers.isEmpty else { return nil }
@@ -75,7 +75,7 @@ enum HopFields {
 }
 
 extension Substring {
-    /// The text without spaces and tabs around it.
+    /// The text without spaces and tabs at its ends.
     fileprivate func trimmingBlanks() -> String {
         var text = self
         while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
@@ -85,8 +85,6 @@ extension Substring {
 }
 
 extension HTTPField.Name {
-    static let host = Self("Host")!
-    static let forwarded = Self("Forwarded")!
     static let forwardedFor = Self("X-Forwarded-For")!
     static let forwardedHost = Self("X-Forwarded-Host")!
     static let forwardedProtocol = Self("X-Forwarded-Proto")!
@@ -94,26 +92,27 @@ extension HTTPField.Name {
     static let proxyConnection = Self("Proxy-Connection")!
     static let http2Settings = Self("HTTP2-Settings")!
 
-    /// True if the name is one of those that tell of a client: its address, the scheme and host that it asked for, or its certificate (RFC 9440).
-    /// Underscores count as hyphens, as they do for servers that make variables of fields.
+    /// True if the name describes a client: its address, its requested scheme or host, or its certificate (RFC 9440).
+    /// Underscores count as hyphens, as they do for servers that turn fields into variables.
     var tellsOfClient: Bool {
         let name = hyphenatedName
         return name.hasPrefix("x-forwarded-") || Self.clientNames.contains(name)
     }
 
-    /// True if the name has an underscore, and would be a field of framing or of one hop with a hyphen in its place.
+    /// True if the name has an underscore and would be a framing or hop-by-hop field with a hyphen in its place.
     var imitatesFraming: Bool {
         guard canonicalName.utf8.contains(0x5F), let name = HTTPField.Name(hyphenatedName) else { return false }
         return HopFields.names.contains(name) || name == .contentLength
     }
 
-    /// The name in lower case, with hyphens in the place of underscores.
+    /// The name in lower case, with underscores replaced by hyphens.
     private var hyphenatedName: String {
         guard canonicalName.utf8.contains(0x5F) else { return canonicalName }
         return String(decoding: canonicalName.utf8.map { $0 == 0x5F ? 0x2D : $0 }, as: UTF8.self)
     }
 
-    /// The names, besides X-Forwarded-…, that proxies and networks of delivery give to the address, scheme, host and certificate of a client.
+    /// The names, besides X-Forwarded-…, that proxies and content delivery networks use for the address, scheme, host
+    /// and certificate of a client.
     private static let clientNames: Set<String> = [
         "forwarded", "x-forwarded", "forwarded-for", "x-real-ip", "x-client-ip", "client-ip", "x-client-cert",
         "client-cert",

@@ -3,15 +3,16 @@ public import Curlew
 public import Logging
 public import ServiceLifecycle
 
-/// A client as a service of a `ServiceGroup`: it opens connections at the start, and lets calls end before the process does.
+/// A client as a service of a `ServiceGroup`: it opens connections at startup, and lets calls end before the process
+/// does.
 ///
-/// - Graceful shutdown: new calls are refused with ``Curlew/ErrorCode/sessionInvalidated``, and so is the next attempt of one that waits
-///   to send again. Exchanges under way may end, those that wait for their turn or a connection included, until ``deadline``;
-///   what is left then ends with the same error. After that every connection is closed.
-/// - Cancellation of the group: what is under way ends at once, also if graceful shutdown had begun.
+/// - Graceful shutdown refuses new calls with ``Curlew/ErrorCode/sessionInvalidated``, and also the next attempt of a
+///   call that waits for a retry. Current exchanges may end until ``deadline``, including those that wait for a slot or
+///   a connection. The remaining exchanges then fail with the same error, and every connection is closed.
+/// - Cancellation of the group cancels all exchanges at once, also after graceful shutdown has begun.
 ///
-/// A group shuts down in the reverse order of its services, one after the other. So the client stands *before* the services
-/// that use it: a server behind it in the list has answered all it will when the client's turn comes.
+/// A group shuts down its services one after another in reverse order. So the client must be listed *before* the
+/// services that use it: a server after it in the list has finished its answers when the client shuts down.
 ///
 /// ```swift
 /// let group = ServiceGroup(
@@ -19,31 +20,32 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// The session is shut down whichever way the service ends; a session that others share is shut down for them, too.
+/// The session is shut down however the service ends; this also affects other users of a shared session.
 public struct SessionService: Service {
     /// The client.
     public let session: HTTPSession
-    /// How long graceful shutdown waits for what is under way, before it is cancelled. 20 seconds by
-    /// default: orchestrators commonly give a process 30 before they kill it, and other services want some of them. nil waits as
-    /// long as it takes.
+    /// The time that graceful shutdown waits for current exchanges before it cancels them. 20 seconds by default; nil
+    /// waits without a limit.
+    ///
+    /// Orchestrators commonly give a process 30 seconds before they kill it, and other services need some of them.
     public var deadline: Duration?
-    /// The URLs to which connections are opened at the start (``Curlew/HTTPSession/warm(up:within:atOnce:)``), relative ones
-    /// against the client's base; an empty text is the base. None by default.
+    /// The URLs to which connections are opened at startup (``Curlew/HTTPSession/warm(up:within:atOnce:)``); none by
+    /// default. Relative URLs are resolved against the client's base URL, and an empty text means the base URL itself.
     public var warmUp: [String]
-    /// The longest time for that. 10 seconds by default.
+    /// The timeout for these connections. 10 seconds by default.
     public var warmUpTimeout: Duration
-    /// True if the service fails where one of the connections cannot be opened, and with it, by default, the group. False by
-    /// default: it is logged as a warning, and the first call tries again.
+    /// True if a connection that cannot be opened fails the service, and with it, by default, the group. False, the
+    /// default, logs a warning, and the first call tries again.
     public var requiresWarmUp: Bool
     private let logger: Logger
 
     /// - Parameters:
     ///   - session: The client.
-    ///   - deadline: How long graceful shutdown waits for what is under way; nil waits as long as it takes.
-    ///   - warmUp: The URLs to which connections are opened at the start.
-    ///   - warmUpTimeout: The longest time for that.
-    ///   - requiresWarmUp: True if the service fails where one of them cannot be opened.
-    ///   - logger: What failures of the start are logged to.
+    ///   - deadline: The time that graceful shutdown waits for current exchanges; nil waits without a limit.
+    ///   - warmUp: The URLs to which connections are opened at startup.
+    ///   - warmUpTimeout: The timeout for these connections.
+    ///   - requiresWarmUp: True if a connection that cannot be opened fails the service.
+    ///   - logger: The logger for failures at startup.
     public init(
         _ session: HTTPSession, deadline: Duration? = .seconds(20), warmUp: [String] = [],
         warmUpTimeout: Duration = .seconds(10), requiresWarmUp: Bool = false, logger: Logger = .current
@@ -56,8 +58,9 @@ public struct SessionService: Service {
         self.logger = logger
     }
 
-    /// Runs until graceful shutdown or cancellation, and then shuts the session down. Outside of a group, cancellation ends it.
-    /// - Throws: The ``Curlew/CurlewError`` of a connection that could not be opened, if that is required.
+    /// Runs until graceful shutdown or cancellation, and then shuts the session down. Outside of a group, cancellation
+    /// ends it.
+    /// - Throws: The ``Curlew/CurlewError`` of a connection that could not be opened, if connections are required.
     public func run() async throws {
         do {
             try await openConnections()
@@ -65,7 +68,7 @@ public struct SessionService: Service {
             await session.shutdown(deadline: .zero)
             throw error
         }
-        // It throws if the task is cancelled; then the session notices, and waits for nothing.
+        // This call throws if the task is cancelled; the session then detects the cancellation and shuts down at once.
         try? await gracefulShutdown()
         await session.shutdown(deadline: deadline)
     }
@@ -75,7 +78,7 @@ public struct SessionService: Service {
         let outcomes = await cancelWhenGracefulShutdown { [session, warmUp, warmUpTimeout] in
             await session.warm(up: warmUp, within: warmUpTimeout)
         }
-        // Whoever shuts down wants no connections any more.
+        // A shutdown needs no connections any more.
         guard !Task.isCancelled, !Task.isShuttingDownGracefully else { return }
         for outcome in outcomes {
             guard let error = outcome.error else { continue }
@@ -86,8 +89,8 @@ public struct SessionService: Service {
 }
 
 extension SessionService: CustomStringConvertible {
-    /// The service and the origin of its client's base: `SessionService(https://api.example.com:443)`. A group names services so
-    /// in its logs.
+    /// The service and the origin of its client's base URL: `SessionService(https://api.example.com:443)`. A group uses
+    /// this name in its logs.
     public var description: String { "SessionService(\(session.baseURL?.origin ?? "any origin"))" }
 }
 #endif

@@ -1,8 +1,8 @@
 #if Service
 extension RequestMetrics {
-    /// A metric, as a dashboard has to know it.
+    /// The documentation of a metric, for dashboards.
     public struct Description: Sendable, Hashable {
-        /// How it is measured.
+        /// The kind of measurement.
         public enum Kind: String, Sendable, Hashable {
             /// A `Timer`, in nanoseconds by swift-metrics; a histogram of seconds with most backends.
             case timer
@@ -14,12 +14,12 @@ extension RequestMetrics {
             case gauge
         }
 
-        /// The name.
+        /// The name of the metric.
         public let name: String
         public let kind: Kind
-        /// The names of its labels.
+        /// The names of the labels.
         public let labels: [String]
-        /// What it measures, in a line.
+        /// The meaning of the metric, in one line.
         public let meaning: String
     }
 

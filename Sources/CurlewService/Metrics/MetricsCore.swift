@@ -4,7 +4,7 @@ internal import Dispatch
 internal import HTTPTypes
 internal import Synchronization
 
-/// What the copies of a link share: the notes that calls leave, and the sessions whose gauges are read.
+/// The shared state of a link's copies: the notes of calls, and the sessions whose gauges are read.
 final class MetricsCore: Sendable {
     private struct WeakSession: Sendable {
         weak var session: SessionActor?
@@ -12,7 +12,7 @@ final class MetricsCore: Sendable {
 
     private struct Sessions {
         var list: [WeakSession] = []
-        /// The one that was used last: mostly there is but one.
+        /// The session that was used last; most links have only one.
         weak var last: SessionActor?
         var isTimed = false
     }
@@ -24,7 +24,7 @@ final class MetricsCore: Sendable {
     private let notes: DeferredQueue<MetricNote>
     private let active = Atomic(0)
     private let sessions = Guarded(Sessions())
-    /// So many notes wait for the backend, and so long.
+    /// The maximum number of notes that wait for the backend, and the delay in milliseconds.
     private static let noteLimit = 8192
     private static let noteDelay = 50
 
@@ -63,7 +63,7 @@ final class MetricsCore: Sendable {
 
     private func register(_ carrier: any AnyObject & Sendable) {
         let begins = sessions.withLock { sessions in
-            // Mostly it is the session before, and a cast would cost more than all else here.
+            // Usually it is the same session as before, and a cast would cost more than the rest of this function.
             guard sessions.last !== carrier || !sessions.isTimed else { return false }
             guard let session = carrier as? SessionActor else { return false }
             sessions.last = session
@@ -79,7 +79,7 @@ final class MetricsCore: Sendable {
 
     private var liveSessions: [SessionActor] { sessions.withLock { $0.list.compactMap(\.session) } }
 
-    /// Reads the gauges from time to time, for as long as there is a session.
+    /// Reads the gauges at each interval while a session exists.
     private func scheduleGauges() {
         Task.detached { [weak self, gaugeInterval] in
             while true {
@@ -126,7 +126,7 @@ extension MetricsCore: CallListener {
                 MetricNote(.retry, event.request.uri, status: event.status?.code ?? 0, code: event.errorCode))
         case .hedging: notes.add(MetricNote(.hedge, event.request.uri))
         case .circuitChanged:
-            // A circuit of other requests than those to one origin has no server of its own.
+            // A circuit that is not for a single origin has no server labels.
             guard let transition = event.circuit, transition.group == event.request.uri.origin else { return }
             notes.add(MetricNote(.circuit(transition.to), event.request.uri))
         default: break
@@ -148,7 +148,7 @@ extension MetricsCore: CallListener {
 }
 
 extension ErrorCode {
-    /// The code of an error that a chain has thrown; `_OTHER` for one of the user's.
+    /// The code of an error that a chain has thrown; `_OTHER` for a user-defined error.
     init(of error: any Error) {
         if error is CancellationError {
             self = .cancelled
@@ -158,7 +158,7 @@ extension ErrorCode {
     }
 }
 
-/// What is read of sessions at a moment.
+/// The values of all sessions at one moment.
 struct MetricGauges: Sendable {
     let activeRequests: Int
     let sessions: [SessionActor.Figures]

@@ -2,7 +2,7 @@
 internal import Curlew
 internal import Metrics
 
-/// What a call leaves behind for the metrics.
+/// A record of a call for the metrics.
 struct MetricNote: Sendable {
     struct Call: Sendable {
         let method: String
@@ -13,9 +13,9 @@ struct MetricNote: Sendable {
     struct Exchange: Sendable {
         let duration: Int64
         let wait: Int64
-        /// -1 without a body.
+        /// The bytes sent; -1 without a body.
         let sentBytes: Int64
-        /// -1 without a response.
+        /// The bytes received; -1 without a response.
         let receivedBytes: Int64
         let opened: Bool
     }
@@ -26,12 +26,12 @@ struct MetricNote: Sendable {
         case redirect
         case retry
         case hedge
-        case circuit(CircuitState)
+        case circuit(CircuitTransition.State)
     }
 
     let kind: Kind
     let uri: CurlewURI
-    /// 0 without a response.
+    /// The status code; 0 without a response.
     let status: Int
     let code: ErrorCode?
 
@@ -43,12 +43,12 @@ struct MetricNote: Sendable {
     }
 }
 
-/// Gives the notes to the backend.
+/// A recorder that passes the notes to the backend.
 final class MetricsRecorder: Sendable {
     private struct State {
-        /// By scheme, host and port as they are written.
+        /// The metrics by scheme, host and port as written.
         var servers: [String: ServerMetrics] = [:]
-        /// The URI of the note before, whose server the next mostly has too.
+        /// The URI and server of the previous note; the next note usually has the same server.
         var last: (uri: CurlewURI, server: ServerMetrics)?
         var known: [ServerLabels: ServerMetrics] = [:]
         var others: ServerMetrics?
@@ -94,7 +94,7 @@ final class MetricsRecorder: Sendable {
             state.others = others
             return others
         }
-        // A name may be spelt in many ways.
+        // A name has several spellings, so this cache has its own bound.
         if state.servers.count < 4 * hostLimit { state.servers[key] = server }
         return server
     }
@@ -138,7 +138,7 @@ final class MetricsRecorder: Sendable {
     }
 }
 
-/// Makes metrics with the labels that all of a link's have.
+/// A factory of metrics with the labels that all metrics of a link have.
 struct MetricMaker: Sendable {
     let factory: any MetricsFactory
     let dimensions: [(String, String)]

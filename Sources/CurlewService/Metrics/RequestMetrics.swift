@@ -3,10 +3,12 @@ public import Curlew
 internal import HTTPTypes
 public import Metrics
 
-/// A link that measures calls through swift-metrics, by OpenTelemetry's names where it has some; ``all`` lists them.
+/// A link (middleware) that measures calls through swift-metrics; ``all`` lists the metrics. Names follow OpenTelemetry
+/// where it defines them.
 ///
-/// It stands before all other links: it measures calls, and counts what ``Curlew/Retry``, ``Curlew/Hedging``, ``Curlew/Redirects``
-/// and the cache make of them. Copies of a link share what they count.
+/// It must come before all other links: it measures calls, and counts the retries, hedges, redirects and cache results
+/// that ``Curlew/Retry``, ``Curlew/Hedging``, ``Curlew/Redirects`` and the cache report. Copies of a link share their
+/// counts.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -14,27 +16,27 @@ public import Metrics
 /// }
 /// ```
 ///
-/// A call notes its figures in about half a microsecond, and never calls the backend: that is done every 50 ms by a thread of the
-/// link's own. If the backend blocks, calls go on, and what more than 8,192 notes hold is dropped and counted. The
-/// gauges are read every ``gaugeInterval`` from each session that the link has sent requests over, as long as it lives.
+/// A call records a note in about half a microsecond and never calls the backend: the link's own thread does that every
+/// 50 ms. If the backend blocks, calls continue; notes beyond 8,192 are dropped and counted. The gauges are read every
+/// ``gaugeInterval`` from each session that the link has sent requests over, while the session exists.
 ///
-/// Durations end with the head of a response; those of exchanges end with its body. The number of label values is
-/// bounded: methods that the registry does not have and hosts beyond ``hostLimit`` are `_OTHER`. Nothing of a path, a query or
-/// a field is in a label.
+/// Durations of calls end with the head of a response; durations of exchanges end with its body. The number of label
+/// values is bounded: methods outside the registry and hosts beyond ``hostLimit`` become `_OTHER`. Labels contain no
+/// part of a path, a query or a field.
 public struct RequestMetrics: CurlewMiddleware {
-    /// The most pairs of host and port that labels name. 100 by default; those that come later are `_OTHER`.
+    /// The maximum number of pairs of host and port in labels. 100 by default; later ones become `_OTHER`.
     public var hostLimit: Int { core.hostLimit }
-    /// The time between two readings of the gauges. 10 seconds by default.
+    /// The interval between two readings of the gauges. 10 seconds by default.
     public var gaugeInterval: Duration { core.gaugeInterval }
     let core: MetricsCore
 
     /// - Parameters:
-    ///   - factory: What makes the metrics; nil is `MetricsSystem.factory` at this moment.
-    ///   - dimensions: Labels for all of them, such as the name of the client where a program has several: two links with the same
-    ///     labels overwrite each other's gauges.
-    ///   - hostLimit: The most pairs of host and port that labels name.
-    ///   - gaugeInterval: The time between two readings of the gauges; 10 ms at least.
-    ///   - budget: The budget for retries whose lowest level is to be a gauge; nil shows none.
+    ///   - factory: The factory of the metrics; nil means the present `MetricsSystem.factory`.
+    ///   - dimensions: The labels of all metrics, such as the name of the client in a program with several clients. Two
+    ///     links with the same labels overwrite each other's gauges.
+    ///   - hostLimit: The maximum number of pairs of host and port in labels.
+    ///   - gaugeInterval: The interval between two readings of the gauges; at least 10 ms.
+    ///   - budget: The retry budget whose lowest level becomes a gauge; nil for no gauge.
     public init(
         factory: (any MetricsFactory)? = nil, dimensions: [(String, String)] = [], hostLimit: Int = 100,
         gaugeInterval: Duration = .seconds(10), budget: Retry.Budget? = nil
@@ -60,7 +62,7 @@ public struct RequestMetrics: CurlewMiddleware {
         }
     }
 
-    /// Reads the gauges, and waits until the backend has all that was measured. It waits for as long as the backend takes.
+    /// Reads the gauges, and waits without a limit until the backend has received all measurements.
     public func flush() async { await core.flush() }
 }
 #endif

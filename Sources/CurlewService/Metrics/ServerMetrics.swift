@@ -12,11 +12,11 @@ struct ServerLabels: Hashable, Sendable {
     var texts: [(String, String)] { [("server.address", host), ("server.port", port)] }
 }
 
-/// The metrics of one server, made when they are first needed. Used by one thread at a time, under the lock of the ``MetricsRecorder``.
+/// The metrics of one server, made on first use. They are protected by the lock of ``MetricsRecorder``.
 final class ServerMetrics {
-    /// What came of a call or an exchange, and for calls the method.
+    /// The result of a call or an exchange, with the method of a call.
     private struct Outcome: Hashable {
-        /// 0 to 5; 0 without a response.
+        /// The first digit of the status; 0 without a response.
         let statusClass: Int
         let code: ErrorCode?
         var method = 0
@@ -33,10 +33,10 @@ final class ServerMetrics {
     private lazy var opened = maker.counter("curlew.client.connections.opened", labels)
     private lazy var redirects = maker.counter("curlew.client.redirects", labels)
     private lazy var circuit = maker.gauge("curlew.client.circuit.state", labels)
-    private var transitions: [CircuitState: Counter] = [:]
+    private var transitions: [CircuitTransition.State: Counter] = [:]
     private lazy var hedges = maker.counter("curlew.client.hedges", labels)
 
-    /// The first stands for all that the registry does not have.
+    /// The known methods; the first element replaces all others.
     private static let methods = [
         "_OTHER", "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
     ]
@@ -68,7 +68,7 @@ final class ServerMetrics {
         }
     }
 
-    private func record(_ state: CircuitState) {
+    private func record(_ state: CircuitTransition.State) {
         circuit.record(state == .closed ? 0 : state == .halfOpen ? 1 : 2)
         let label = [("curlew.circuit.state", state.rawValue)]
         let counter = transitions[state] ?? maker.counter("curlew.client.circuit.transitions", labels + label)

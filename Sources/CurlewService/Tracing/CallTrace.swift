@@ -3,7 +3,7 @@ internal import Curlew
 internal import HTTPTypes
 internal import Tracing
 
-/// The trace of one call: its span, and the spans of its attempts.
+/// The trace of one call: its span and the spans of its attempts.
 final class CallTrace: CallListener {
     /// The span of an attempt that has not ended.
     struct Attempt {
@@ -30,12 +30,12 @@ final class CallTrace: CallListener {
         self.link = link
     }
 
-    /// The caller has the head of the response, or an error.
+    /// Records the result that the caller received: the head of the response or an error.
     func returned(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {
         settle { $0.result = CallResult(request, result) }
     }
 
-    /// Ends the span once the caller has its result and all attempts have ended.
+    /// Ends the span when the caller has its result and all attempts have ended.
     private func settle(_ change: (inout State) -> Void) {
         let result = state.withLock { state -> CallResult? in
             change(&state)
@@ -48,7 +48,7 @@ final class CallTrace: CallListener {
 
     // MARK: Events
 
-    /// The events that spans are made of.
+    /// The events that the trace records.
     static let kinds = CallEvent.Kinds(.attemptEnded, .redirected, .retrying, .hedging)
 
     func prepare(_ request: inout CurlewRequest, call: UInt64, attempt: Int) {
@@ -71,7 +71,7 @@ final class CallTrace: CallListener {
         settle { state in
             guard let index = state.attempts.firstIndex(where: { $0.number == event.attempt }) else { return }
             let attempt = state.attempts.remove(at: index)
-            // Under the lock, so that the end of the call's span comes behind it.
+            // The span ends under the lock, so that the end of the call's span comes after it.
             link.end(.attempt(attempt.span, event, DefaultTracerClock.now))
         }
     }
@@ -99,7 +99,7 @@ final class CallTrace: CallListener {
     }
 }
 
-/// The listener of a call whose span is not recorded: its requests carry its context.
+/// The listener of a call without a recorded span; the call's requests carry its context.
 final class UnrecordedCall: CallListener {
     private let context: ServiceContext
     private let link: RequestTracing
@@ -114,9 +114,10 @@ final class UnrecordedCall: CallListener {
     func receive(_ event: CallEvent) {}
 }
 
-/// Writes a context into the fields of a request. What may not stand there is left out, and costs the request nothing.
+/// Writes a context into the fields of a request. A name or value that is invalid in a field is skipped, without an
+/// error.
 struct FieldInjector: Injector {
-    /// Names that are not to be read again for each request: those of W3C Trace Context and Baggage.
+    /// The parsed names of W3C Trace Context and Baggage, so that they are not parsed for every request.
     private static let known = Dictionary(
         uniqueKeysWithValues: ["traceparent", "tracestate", "baggage"].compactMap { key in
             HTTPField.Name(key).map { (key, $0) }

@@ -3,26 +3,28 @@ public import Curlew
 internal import HTTPTypes
 public import Tracing
 
-/// A link that traces calls through swift-distributed-tracing: a span for each call, and one within it for each request on the wire,
-/// by OpenTelemetry's conventions for HTTP clients.
+/// A link (middleware) that traces calls through swift-distributed-tracing, by OpenTelemetry's conventions for HTTP
+/// clients. It makes a span for each call, and within it a span for each request on the wire.
 ///
-/// It stands before all other links.
+/// It must come before all other links.
 ///
-/// - The span of a call (kind internal) is named after the method, and `RequestOptions.urlTemplate` if there is one. It has the
-///   events `redirect`, `retry` and `hedge`, and ends when all its requests have ended, the body of the response included.
-/// - The span of a request (kind client) has the status, the error, the address of the server and the sizes of the bodies, and an event
-///   `connect` if a connection was made. A response that a cache has given has none.
-/// - The context of a request's span goes with the request, as the tracer writes it: `traceparent` of W3C Trace Context with
-///   most. ``propagates`` keeps it from servers of others.
-/// - The context of a call's span is the task's `ServiceContext` in the links behind, so that what they log has its identifiers.
+/// - The span of a call (kind internal) is named after the method, and after `RequestOptions.urlTemplate` if it is set.
+///   The span has the events `redirect`, `retry` and `hedge`. It ends when all its requests have ended, including the
+///   body of the response.
+/// - The span of a request (kind client) has the status, the error, the server's address and the sizes of the bodies,
+///   and an event `connect` if a connection was made. A response from the cache has no such span.
+/// - The request carries the context of its span in the tracer's fields, which for most tracers is `traceparent` of W3C
+///   Trace Context. ``propagates`` can exclude servers of other parties.
+/// - The context of a call's span is the task's `ServiceContext` in all later links, so that their logs contain its
+///   identifiers.
 ///
-/// Attributes have no fields, no bodies and no user information, and `REDACTED` in the place of a query unless the request's
-/// `RequestOptions.showsQueries` is set.
+/// Attributes contain no fields, no bodies and no user information. A query is replaced by `REDACTED` unless the
+/// request's `RequestOptions.showsQueries` is set.
 ///
-/// Spans are started where the call runs, and get their attributes and their end from a thread of the link's own: a tracer that is
-/// slow to end spans holds up neither calls nor event loops. Beyond 8,192 spans that wait for it they are dropped, unended. Where
-/// the tracer records no span for a call, as most do that take samples, the requests have none either, and carry the context of
-/// the call.
+/// Spans start in the task of the call. The link's own thread sets their attributes and ends them, so that a slow
+/// tracer delays neither calls nor event loops. If more than 8,192 spans wait for the tracer, further spans are dropped
+/// without an end. If the tracer records no span for a call, as most sampling tracers do, its requests have no spans
+/// either, and carry the context of the call.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -30,16 +32,16 @@ public import Tracing
 /// }
 /// ```
 public struct RequestTracing: CurlewMiddleware {
-    /// The tracer; nil is `InstrumentationSystem.tracer`, as it is when a call begins.
+    /// The tracer; nil means `InstrumentationSystem.tracer` at the beginning of each call.
     public var tracer: (any Tracer)?
-    /// Decides whether a request carries the context of its span. All do by default.
+    /// A function that returns true if a request carries the context of its span. By default all requests do.
     public var propagates: @Sendable (CurlewURI) -> Bool = { _ in true }
     private let ends: DeferredQueue<SpanEnd>
-    /// So many spans wait for the tracer, and so long.
+    /// The maximum number of spans that wait for the tracer, and the delay in milliseconds.
     private static let endLimit = 8192
     private static let endDelay = 20
 
-    /// - Parameter tracer: What the spans are started by; nil is `InstrumentationSystem.tracer`, as it is when a call begins.
+    /// - Parameter tracer: The tracer; nil means `InstrumentationSystem.tracer` at the beginning of each call.
     public init(tracer: (any Tracer)? = nil) {
         self.tracer = tracer
         ends = DeferredQueue(label: "curlew.tracing", limit: Self.endLimit, milliseconds: Self.endDelay) { batch, _ in
@@ -78,15 +80,15 @@ public struct RequestTracing: CurlewMiddleware {
         try await ServiceContext.$current.withValue(context) { try await next(request) }
     }
 
-    /// Gives a request the context of a span.
+    /// Adds the context of a span to a request.
     func inject(_ context: ServiceContext, into request: inout CurlewRequest) {
         guard propagates(request.uri) else { return }
-        // A tracer that somebody has given is the one whose context it is.
+        // The context belongs to an explicitly set tracer, so that tracer must write it.
         let instrument: any Instrument = tracer ?? InstrumentationSystem.instrument
         instrument.inject(context, into: &request.fields, using: FieldInjector())
     }
 
-    /// Waits until the tracer has got the ends of all spans that have ended. It waits for as long as the tracer takes.
+    /// Waits without a limit until the tracer has received the ends of all ended spans.
     public func flush() async { await ends.flush() }
 
     func end(_ end: SpanEnd) { ends.add(end) }
@@ -98,15 +100,15 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The template of the request's path, such as `/users/{id}`: what `RequestTracing` names spans after, beside the method. It
-    /// should have no values of a single user.
+    /// The template of the request's path, such as `/users/{id}`. `RequestTracing` names spans after the method and
+    /// this template. The template should contain no value of a single user.
     public var urlTemplate: String? {
         get { self[TemplateKey.self] }
         set { self[TemplateKey.self] = newValue }
     }
 }
 
-/// The name of a span: of few different ones (OpenTelemetry, HTTP spans).
+/// The name of a span, with few distinct values (OpenTelemetry, HTTP spans).
 enum SpanName {
     private static let methods: Set<String> = [
         "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",

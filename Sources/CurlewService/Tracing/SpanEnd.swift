@@ -3,12 +3,12 @@ internal import Curlew
 internal import HTTPTypes
 internal import Tracing
 
-/// What the caller of a call got.
+/// The result that the caller of a call received.
 struct CallResult: Sendable {
     let request: CurlewRequest
-    /// The error; nil if there was a response.
+    /// The code of the error; nil if there was a response.
     var code: ErrorCode?
-    /// 0 without a response.
+    /// The status code; 0 without a response.
     var status = 0
     var attempts = 1
     var redirects = 0
@@ -32,7 +32,7 @@ struct CallResult: Sendable {
     }
 }
 
-/// The end of a span, with all that it is to have.
+/// The end of a span, with all data for its attributes.
 enum SpanEnd: Sendable {
     case call(CallTrace, CallResult, DefaultTracerClock.Timestamp)
     case attempt(any Span, CallEvent, DefaultTracerClock.Timestamp)
@@ -47,7 +47,7 @@ enum SpanEnd: Sendable {
     }
 }
 
-/// Gives a span its attributes, and ends it.
+/// Sets the attributes of a span and ends it.
 private struct SpanDescription {
     let span: any Span
     let time: DefaultTracerClock.Timestamp
@@ -82,7 +82,7 @@ private struct SpanDescription {
         let wait = attempt.queued + attempt.waited
         if wait > .milliseconds(1) { attributes["curlew.connection.wait.milliseconds"] = wait.milliseconds }
         guard let connect = attempt.connect else { return }
-        // The begin of the attempt is not noted on the wall's clock: from its end back.
+        // The start of the attempt has no wall-clock time; it is computed from the end.
         let begin = time.nanosecondsSinceEpoch &- UInt64(max(0, attempt.total.nanosecondsClamped))
         let taken = (attempt.nameLookup ?? .zero) + connect + (attempt.tls ?? .zero)
         let end = begin &+ UInt64(max(0, (attempt.waited + taken).nanosecondsClamped))
@@ -107,14 +107,14 @@ private struct SpanDescription {
     }
 
     private func end(_ attributes: SpanAttributes) {
-        // Beside those that a tracer has set by itself.
+        // Attributes that the tracer has set itself remain.
         span.updateAttributes { $0.merge(attributes) }
         span.end(at: time)
     }
 }
 
 extension CurlewRequest {
-    /// What both kinds of spans have.
+    /// The attributes of both kinds of spans.
     fileprivate var attributes: SpanAttributes {
         var attributes = SpanAttributes()
         if SpanName.isKnown(method) {
@@ -133,7 +133,8 @@ extension CurlewRequest {
 }
 
 extension CurlewURI {
-    /// The URI as an attribute has it: without user information and fragment, and by choice without what its query says.
+    /// The URI for an attribute: without user information and fragment, and with `REDACTED` as its query unless
+    /// `showsQuery` is true.
     func text(showsQuery: Bool) -> String {
         let text = "\(scheme)://\(authority)\(path)"
         guard let query else { return text }

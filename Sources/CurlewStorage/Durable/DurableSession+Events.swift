@@ -2,16 +2,16 @@
 internal import Curlew
 
 extension DurableSession {
-    /// What has ended, the oldest first, and what ends from now on. What was not acknowledged is delivered again to whoever listens
-    /// next, in this process or a later one.
+    /// The ends of transfers, oldest first, past and future. An end that was not acknowledged is delivered again to the
+    /// next listener, in this process or a later one.
     public var events: Events { Events(store: store, cursor: nil) }
 
-    /// What has ended after a place, the oldest first, and what ends from now on.
-    /// - Parameter cursor: The ``DurableTransfer/cursor`` of the last transfer that was dealt with; nil begins with the oldest that was not
-    ///   acknowledged.
+    /// The ends of transfers after a position, oldest first, past and future.
+    /// - Parameter cursor: The ``DurableTransfer/cursor`` of the last processed transfer; nil begins with the oldest
+    ///   unacknowledged end.
     public func events(after cursor: Cursor?) -> Events { Events(store: store, cursor: cursor) }
 
-    /// A place among the ends of a queue's transfers.
+    /// A position among the ends of a queue's transfers.
     public struct Cursor: Sendable, Hashable, Comparable, Codable {
         let number: Int64
 
@@ -29,15 +29,15 @@ extension DurableSession {
         public static func < (left: Cursor, right: Cursor) -> Bool { left.number < right.number }
     }
 
-    /// Something that has happened to a queue.
+    /// An event of a queue.
     public enum Event: Sendable {
-        /// A transfer has ended. Acknowledge it once it is dealt with: until then it is delivered to each new listener.
+        /// A transfer has ended. Acknowledge it after processing: until then it is delivered to each new listener.
         case ended(DurableTransfer)
-        /// Every end was delivered, and no transfer is left that has not ended, but those that are suspended.
+        /// Every end was delivered, and all transfers have ended except suspended ones.
         case drained
     }
 
-    /// The events of a queue: an endless sequence, whose listener misses nothing.
+    /// The events of a queue: an endless sequence that delivers every event.
     public struct Events: AsyncSequence, Sendable {
         public typealias Element = Event
         public typealias Failure = any Error
@@ -68,13 +68,13 @@ extension DurableSession {
                     if let transfer = pending.popFirst() {
                         cursor = transfer.ending ?? cursor
                         wasDrained = false
-                        // It may have been acknowledged meanwhile.
+                        // The transfer may have been acknowledged meanwhile.
                         guard try await store.transfer(transfer.id) != nil else { continue }
                         return .ended(DurableTransfer(transfer))
                     }
                     let isDrained = try await store.outlook(of: nil).isDrained
                     if isDrained, !wasDrained {
-                        // One may have ended between the two looks.
+                        // A transfer may have ended between the two queries.
                         pending = try await store.ends(after: cursor, limit: 100)[...]
                         guard pending.isEmpty else { continue }
                         wasDrained = true

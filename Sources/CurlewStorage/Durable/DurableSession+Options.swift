@@ -4,36 +4,43 @@ internal import Glibc
 public import HTTPTypes
 
 extension DurableSession {
-    /// How transfers are run.
+    /// The options of a durable session.
     public struct Options: Sendable {
-        /// The most transfers at a time, of all processes.
+        /// The limits of concurrent transfers, over all processes.
         public var limits = Limits()
-        /// Yields the secret fields of a request, such as Authorization, before each attempt. They are never on the disk, and they count as
-        /// ``Curlew/RequestOptions/secretFields``: a redirect to another origin takes none of them along. What it throws is a failed attempt,
-        /// which is repeated.
+        /// A function that returns the secret fields of a request, such as Authorization, before each attempt.
+        ///
+        /// These fields are never written to the disk. They count as ``Curlew/RequestOptions/secretFields``: a redirect
+        /// to another origin drops them. An error of this function is a failed attempt, which is retried.
         public var authorization: (@Sendable (DurableTransfer.Request) async throws -> HTTPFields)?
-        /// The absolute paths of the folders that the files of transfers may lie in, at any depth; nil, the default, is every folder. Paths are
-        /// compared after links are resolved, before each attempt. A download to another folder fails with
-        /// ``Curlew/ErrorCode/invalidDestination``, an upload of a file elsewhere with ``Curlew/ErrorCode/invalidRequest``. A queue that
-        /// others can write, such as that of a fleet, should name them.
+        /// The absolute paths of the folders that may contain files of transfers, at any depth; nil, the default,
+        /// allows every folder.
+        ///
+        /// Paths are compared before each attempt, after links are resolved. A download to another folder fails with
+        /// ``Curlew/ErrorCode/invalidDestination``, an upload from another folder with
+        /// ``Curlew/ErrorCode/invalidRequest``. Set this property if others can write to the queue, such as that of a
+        /// fleet.
         public var folders: [String]?
-        /// The time after which another worker takes a transfer whose worker has not been heard of: a process that stands
-        /// still. One that was killed is known at once. 30 seconds by default, 1 at least.
+        /// The time after which another worker takes over a transfer whose worker is silent, such as one in a suspended
+        /// process. 30 seconds by default, at least 1. A killed process is detected at once.
         public var lease: Duration = .seconds(30)
-        /// The retries, over restarts of the process. By default a transfer has failed after 20 attempts, which take about two hours of a
-        /// server that is down; the waits double from 1 second to 10 minutes. A Retry-After of up to a day is waited for, and a longer one
-        /// counts as that. The total time, without a limit by default, begins when a transfer is enqueued.
-        /// ``DurableTransfer/Request/attempts`` goes before ``Curlew/Retry/Policy/attempts``.
+        /// The retry policy, which continues over restarts of the process.
+        ///
+        /// By default a transfer fails after 20 attempts, which take about two hours if the server is down; the waits
+        /// double from 1 second to 10 minutes. A Retry-After of up to a day is obeyed, and a longer one is treated as a
+        /// day. The total time, by default without a limit, begins when a transfer is enqueued.
+        /// ``DurableTransfer/Request/attempts`` takes precedence over ``Curlew/Retry/Policy/attempts``.
         public var retries = Retry.Policy(
             attempts: 20, backoff: Retry.Backoff(base: .seconds(1), maximum: .seconds(600)),
             retryAfterLimit: .seconds(86_400), totalTime: Timeouts.unlimited)
-        /// The number of bytes between two of a download's checkpoints; what came since the last is lost with the process.
+        /// The number of bytes between two checkpoints of a download; bytes after the last checkpoint are lost with the
+        /// process.
         public var checkpoint: ByteSize = .mebibytes(16)
-        /// When transfers may run; none is always.
+        /// The times at which transfers may run; an empty array means always.
         public var windows: [Window] = []
-        /// The state of the network; nil is that of a ``Curlew/ReachabilityMonitor``.
+        /// The state of the network; nil uses a ``Curlew/ReachabilityMonitor``.
         package var network: (@Sendable () async -> ReachabilityStatus)?
-        /// The clock of the windows: seconds since 1970.
+        /// The clock for the windows: seconds since 1970.
         package var now: @Sendable () -> Int = { time(nil) }
 
         var leaseInUse: Duration { max(lease, .seconds(1)) }
@@ -41,29 +48,32 @@ extension DurableSession {
         public init() {}
     }
 
-    /// Limits of a queue.
+    /// The limits of a queue.
     public struct Limits: Sendable {
-        /// The most transfers that run at a time. 4 by default; 0 runs none.
+        /// The maximum number of concurrent transfers. 4 by default; 0 runs none.
         public var total = 4
-        /// The most of one host. 2 by default.
+        /// The maximum number for one host. 2 by default.
         public var perHost = 2
-        /// The most with a tag, such as `["video": 1]`.
+        /// The maximum number for each tag, such as `["video": 1]`.
         public var perTag: [String: Int] = [:]
-        /// The most bytes that the files of the queue may take: those of downloads under way, with what is to come, and of those that have
-        /// finished and were not acknowledged. A download that there is no room for waits, one that is larger fails. nil is no limit.
+        /// The maximum size of the queue's files; nil means no limit.
+        ///
+        /// The files of current downloads count with their full size, and those of finished downloads count until they
+        /// are acknowledged. A download without space waits, and a download larger than the quota fails.
         public var diskQuota: ByteSize?
-        /// The room that is left free on the disk of a download. 64 MiB by default.
+        /// The free space to leave on the disk of a download. 64 MiB by default.
         public var freeSpace: ByteSize = .mebibytes(64)
 
         public init() {}
     }
 
-    /// A part of the day in which transfers may run, in the machine's local time. Those that run when it ends are stopped, and resume in the next.
+    /// A part of the day in which transfers may run, in the machine's local time. Transfers that run at its end are
+    /// stopped, and resume in the next window.
     public struct Window: Sendable, Hashable {
-        /// Minutes since midnight. A window whose end is not after its start ends on the next day.
+        /// The start in minutes since midnight. A window whose end is not after its start ends on the next day.
         public var start: Int
         public var end: Int
-        /// The days on which it starts, 0 (Sunday) to 6; all of them by default.
+        /// The days on which the window starts, 0 (Sunday) to 6; all days by default.
         public var weekdays: Set<Int>
 
         public init(start: Int, end: Int, weekdays: Set<Int> = Set(0...6)) {
@@ -72,7 +82,7 @@ extension DurableSession {
             self.weekdays = weekdays
         }
 
-        /// True at a minute of a weekday.
+        /// True if the window is open at a minute of a weekday.
         func contains(minute: Int, weekday: Int) -> Bool {
             if start < end { return weekdays.contains(weekday) && (start..<end).contains(minute) }
             return (weekdays.contains(weekday) && minute >= start)

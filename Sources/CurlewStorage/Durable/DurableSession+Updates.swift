@@ -2,10 +2,11 @@
 internal import Curlew
 
 extension DurableSession {
-    /// A transfer, now and whenever its state or its bytes have changed; ends after its end, and at once if there is none of that name.
+    /// The states of a transfer: the current one first, then a snapshot whenever its state or bytes have changed. The
+    /// sequence ends after the transfer's end, and at once if the transfer does not exist.
     /// - Parameters:
-    ///   - id: Which.
-    ///   - interval: The least time between two elements.
+    ///   - id: The transfer.
+    ///   - interval: The minimum time between two elements.
     public func updates(of id: DurableTransfer.ID, every interval: Duration = .milliseconds(250))
         -> Updates<DurableTransfer>
     {
@@ -23,8 +24,9 @@ extension DurableSession {
         }
     }
 
-    /// The figures of the queue, now and whenever they have changed; endless.
-    /// - Parameter interval: The least time between two elements.
+    /// The statistics of the queue: the current ones first, then a snapshot whenever they have changed. The sequence is
+    /// endless.
+    /// - Parameter interval: The minimum time between two elements.
     public func figures(every interval: Duration = .seconds(1)) -> Updates<Figures> {
         Updates(interval: interval) { [store] in
             let last = Guarded<(figures: Figures, moment: ContinuousClock.Instant)?>(nil)
@@ -45,15 +47,15 @@ extension DurableSession {
 
     private static let runningLimit = 10_000
 
-    /// The figures of a queue at a moment.
+    /// The statistics of a queue at one moment.
     public struct Figures: Sendable, Hashable {
-        /// The number of transfers in each state in which there are any.
+        /// The number of transfers in each state that has any.
         public let counts: [DurableTransfer.State: Int]
-        /// The bytes that those that run have transferred, as their workers last wrote it down.
+        /// The bytes that running transfers have transferred, as last recorded by their workers.
         public let transferred: Int64
-        /// The bytes in all of those that run, if that is known of each.
+        /// The total size of running transfers in bytes; nil unless each size is known.
         public let total: Int64?
-        /// The bytes a second of those that run and ran already at the element before; 0 in the first.
+        /// The bytes per second of transfers that also ran at the previous element; 0 in the first element.
         public private(set) var bytesPerSecond: Double = 0
         private let received: [DurableTransfer.ID: Int64]
 
@@ -73,7 +75,7 @@ extension DurableSession {
         }
     }
 
-    /// What changes in a queue, as it was when it was looked at: what changes faster than its listener asks is left out.
+    /// Snapshots of a queue, taken when the listener requests them. A slow listener misses intermediate states.
     public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
         public typealias Failure = any Error
 
@@ -87,7 +89,7 @@ extension DurableSession {
         typealias Looking = @Sendable () async throws -> Look
 
         let interval: Duration
-        /// What a listener looks by.
+        /// Makes the function that a listener queries with.
         let start: @Sendable () -> Looking
 
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
@@ -103,7 +105,7 @@ extension DurableSession {
                 look = updates.start()
             }
 
-            /// The next element; nil after the last, or if the task is cancelled.
+            /// The next element; nil after the last one, or if the task is cancelled.
             /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/queueFailed``.
             public mutating func next() async throws -> Element? {
                 while !isOver {

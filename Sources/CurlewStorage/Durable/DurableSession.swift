@@ -4,14 +4,16 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 
-/// A queue of downloads and uploads that outlives the process; needs the package's trait `Storage`, which is off by default.
+/// A queue of downloads and uploads that outlives the process; it needs the package's trait `Storage`, which is off by
+/// default.
 ///
-/// `enqueue` returns when the transfer is on the disk. Whichever process runs a session with the same identifier and folder does it: this
-/// one, or one that comes after a crash, a reboot or a new release. What was under way is adopted, and downloads resume from
-/// what is on the disk. Each end is delivered to ``events`` until it is acknowledged.
+/// `enqueue` returns when the transfer is stored on the disk. Any process that runs a session with the same identifier
+/// and folder performs the transfer: this process, or one after a crash, a reboot or a new release. That process adopts
+/// interrupted transfers, and downloads resume from the part file. Each end is delivered to ``events`` until it is
+/// acknowledged.
 ///
-/// A session does nothing by itself: it holds what others run, until ``run(untilDrained:)`` is called. Several processes of a
-/// machine may hold or run one queue at a time; no transfer is run by two of them.
+/// A session alone only stores transfers; ``run(untilDrained:)`` performs them. Several processes of a machine may open
+/// or run one queue at the same time; no two of them run the same transfer.
 ///
 /// ```swift
 /// let transfers = try await DurableSession(identifier: "mirror", folder: "/var/lib/example/transfers", http: http)
@@ -24,10 +26,10 @@ internal import Glibc
 /// }
 /// ```
 public final class DurableSession: Sendable {
-    /// What the transfers are sent by, with its links, limits and credentials.
+    /// The client that sends the transfers, with its links (middleware), limits and credentials.
     public let http: HTTPSession
     public let options: Options
-    /// The path that a damaged queue was moved to when this one was opened; nil if it was not.
+    /// The path that a damaged queue was moved to when this one was opened; nil if the queue was intact.
     public let damagedQueue: String?
     package let store: any TransferStore
 
@@ -39,14 +41,14 @@ public final class DurableSession: Sendable {
         self.damagedQueue = damagedQueue
     }
 
-    /// Closes the queue. Nobody may run it any more.
+    /// Closes the queue. No ``run(untilDrained:)`` may be in progress, and none may follow.
     public func close() async throws { try await store.close() }
 
     // MARK: Transfers
 
-    /// Adds a transfer. It is on the disk when this returns.
-    /// - Throws: ``Curlew/CurlewError`` for a request that can never be sent or must not be kept; ``Curlew/ErrorCode/queueFailed``,
-    ///   ``Curlew/ErrorCode/diskFull``.
+    /// Adds a transfer. It is stored on the disk when this function returns.
+    /// - Throws: ``Curlew/CurlewError`` for a request that can never be sent or must not be stored;
+    ///   ``Curlew/ErrorCode/queueFailed``, ``Curlew/ErrorCode/diskFull``.
     @discardableResult
     public func enqueue(_ request: DurableTransfer.Request) async throws -> DurableTransfer.ID {
         let id = DurableTransfer.ID()
@@ -54,7 +56,7 @@ public final class DurableSession: Sendable {
         return id
     }
 
-    /// Adds transfers, all of them or, if it throws, none. Many at a time are added much faster than one by one.
+    /// Adds all of the transfers, or none of them if it throws. A batch is much faster than single calls.
     @discardableResult
     public func enqueue(_ requests: [DurableTransfer.Request]) async throws -> [DurableTransfer.ID] {
         let transfers = try requests.map { try Self.new(DurableTransfer.ID(), $0) }
@@ -72,16 +74,16 @@ public final class DurableSession: Sendable {
             request: Array(try JSONEncoder().encode(stored)))
     }
 
-    /// A transfer; nil if there is none of that name, or its end was acknowledged.
+    /// Returns a transfer; nil if it does not exist or its end was acknowledged.
     public func transfer(_ id: DurableTransfer.ID) async throws -> DurableTransfer? {
         try await store.transfer(id).map(DurableTransfer.init)
     }
 
-    /// Transfers in the order in which they were enqueued.
+    /// Returns transfers in the order in which they were enqueued.
     /// - Parameters:
-    ///   - states: Those in these states; nil are all.
-    ///   - id: The last one of the page before; nil begins with the first.
-    ///   - limit: The most that are returned.
+    ///   - states: The states of the returned transfers; nil means all.
+    ///   - id: The last transfer of the previous page; nil begins with the first.
+    ///   - limit: The maximum number of transfers.
     public func transfers(
         in states: Set<DurableTransfer.State>? = nil, after id: DurableTransfer.ID? = nil, limit: Int = 100
     ) async throws -> [DurableTransfer] {
@@ -93,33 +95,35 @@ public final class DurableSession: Sendable {
     /// The number of transfers in each state.
     public func counts() async throws -> [DurableTransfer.State: Int] { try await store.counts() }
 
-    /// Stops transfers until ``resume(_:)``. What downloads have is kept.
-    /// - Parameter ids: Which; nil are all that have not ended.
-    /// - Returns: How many are suspended, or will be as soon as their worker sees it.
+    /// Stops transfers until ``resume(_:)``. The received bytes of downloads are kept.
+    /// - Parameter ids: The transfers; nil means all that have not ended.
+    /// - Returns: The number of transfers that are suspended, or will be as soon as their worker sees the command.
     @discardableResult
     public func suspend(_ ids: [DurableTransfer.ID]? = nil) async throws -> Int {
         try await store.command(.suspend, of: ids)
     }
 
-    /// Lets transfers that are suspended wait for their turns again.
+    /// Resumes suspended transfers; they wait for a slot again. It also retries transfers that wait for the network or
+    /// the disk.
     @discardableResult
     public func resume(_ ids: [DurableTransfer.ID]? = nil) async throws -> Int {
         try await store.command(.resume, of: ids)
     }
 
-    /// Ends transfers. What downloads have is removed. One whose file gets its name at this moment is not cancelled.
+    /// Cancels transfers. The received bytes of downloads are deleted. A download whose file is just being given its
+    /// name is not cancelled.
     @discardableResult
     public func cancel(_ ids: [DurableTransfer.ID]? = nil) async throws -> Int {
         try await store.command(.cancel, of: ids)
     }
 
-    /// Forgets a transfer that has ended: its event is not delivered again.
+    /// Removes a transfer that has ended from the queue: its event is not delivered again.
     public func acknowledge(_ id: DurableTransfer.ID) async throws {
         if let transfer = try await store.transfer(id) { await removeRemains(of: transfer) }
         try await store.acknowledge([id])
     }
 
-    /// Forgets all transfers that have ended.
+    /// Removes all transfers that have ended from the queue.
     public func acknowledgeAll() async throws {
         var cursor: Int64 = 0
         while true {
@@ -131,7 +135,7 @@ public final class DurableSession: Sendable {
         }
     }
 
-    /// Removes what the claims of a transfer that has ended have left beside its destination.
+    /// Deletes the part files of an ended transfer beside its destination.
     private func removeRemains(of transfer: StoredTransfer) async {
         guard transfer.state.hasEnded else { return }
         await PartNames(transfer, in: TransferFolders(options.folders))?.removeAll()
@@ -139,10 +143,9 @@ public final class DurableSession: Sendable {
 
     // MARK: Work
 
-    /// Runs the transfers, until the calling task is cancelled. What is under way then is stopped and given back, and whoever runs the queue
-    /// next resumes it.
-    /// - Parameter isUntilDrained: Whether it returns as soon as no transfer is left that has not ended; those that are suspended do not
-    ///   count.
+    /// Runs the transfers until the calling task is cancelled. Current transfers are then stopped and released, and the
+    /// next run of the queue resumes them.
+    /// - Parameter isUntilDrained: True to return as soon as all transfers have ended, except suspended ones.
     /// - Throws: ``Curlew/CurlewError`` if the queue fails for longer than a lease.
     public func run(untilDrained isUntilDrained: Bool = false) async throws {
         try await TransferWorker(self).run(untilDrained: isUntilDrained)

@@ -5,7 +5,7 @@ public import FoundationEssentials
 public import HTTPTypes
 
 extension DurableTransfer {
-    /// What is to be transferred, and how. All of it is kept on the disk, but for the secrets: see ``fields``.
+    /// The data and options of a transfer. They are stored on the disk, except for secrets: see ``fields``.
     ///
     /// ```swift
     /// var request = DurableTransfer.Request.download("https://example.com/disc.iso", to: .folder("/srv/mirror"))
@@ -13,7 +13,7 @@ extension DurableTransfer {
     /// request.tags = ["nightly"]
     /// ```
     public struct Request: Sendable {
-        /// The direction.
+        /// The direction of the transfer, with its file.
         package enum Content: Sendable {
             case download(Destination)
             case upload(path: String, resumable: ResumableUpload.Dialect?)
@@ -21,51 +21,55 @@ extension DurableTransfer {
 
         /// The absolute URL, without user information.
         public let url: String
-        /// GET for a download.
+        /// The method; GET for a download.
         public let method: HTTPRequest.Method
         package let content: Content
-        /// Fields of the request. Those that are known to hold secrets (Authorization, Cookie and so on) are refused unless
-        /// ``storesSecrets`` is true: give them by ``DurableSession/Options/authorization``.
+        /// The fields of the request. Fields that are known to contain secrets (Authorization, Cookie and so on) are
+        /// rejected unless ``storesSecrets`` is true. Use ``DurableSession/Options/authorization`` for them.
         public var fields = HTTPFields()
-        /// True if fields with secrets are to be kept on the disk with the rest. False by default.
+        /// True if secret fields are stored on the disk with the others. False by default.
         public var storesSecrets = false
-        /// What a download has to be.
+        /// The required length and digest of a download.
         public var integrity = IntegrityRequirement()
-        /// The number of connections that fetch parts of a download at a time; see ``Curlew/DownloadTask/Options/segments``.
+        /// The number of connections that fetch parts of a download at the same time; see
+        /// ``Curlew/DownloadTask/Options/segments``.
         public var segments = 1
-        /// The priority among those that wait. One of less priority goes before those that came ten minutes later for each step
-        /// between them, so that none waits for ever.
+        /// The priority among waiting transfers. Each step of priority is worth ten minutes of waiting, so that no
+        /// transfer waits forever.
         public var priority = RequestOptions.Priority.normal
-        /// Words of the caller's. ``DurableSession/Limits/perTag`` limits how many with the same tag run at a time. At most 16, of
-        /// up to 100 bytes.
+        /// Labels of the caller. ``DurableSession/Limits/perTag`` limits the number of concurrent transfers with the
+        /// same tag. At most 16 tags of up to 100 bytes.
         public var tags: [String] = []
-        /// It is not tried before.
+        /// The time before which the transfer is not started.
         public var notBefore: Date?
-        /// When it has failed if it has not ended: ``Curlew/ErrorCode/totalTimeout``.
+        /// The time at which a transfer that has not ended fails with ``Curlew/ErrorCode/totalTimeout``.
         public var deadline: Date?
-        /// The most attempts that may fail before the transfer has; nil is ``DurableSession/Options/retries``'s.
+        /// The number of failed attempts after which the transfer fails; nil uses ``DurableSession/Options/retries``.
         public var attempts: Int?
-        /// How fast its bytes may flow. The limit of all is that of the session that runs it.
+        /// The rate limit of the transfer. The session that runs the transfer limits the total rate.
         public var rateLimit: RateLimit?
-        /// True if sending an upload twice does no harm. nil, the default, asks its method (RFC 9110 §9.2.2): after an attempt that may
-        /// have reached the server, one that is not idempotent fails with ``Curlew/ErrorCode/outcomeUnknown``.
+        /// True if it is harmless to send an upload twice. nil, the default, depends on the method (RFC 9110 §9.2.2).
+        ///
+        /// If an attempt may have reached the server, an upload that is not idempotent fails with
+        /// ``Curlew/ErrorCode/outcomeUnknown``.
         public var isIdempotent: Bool?
 
-        /// A download into a file. A relative path begins at the working folder of this process.
+        /// A download into a file. A relative path is relative to the working directory of this process.
         public static func download(_ url: String, to destination: Destination) -> Request {
             Request(url: url, method: .get, content: .download(destination))
         }
 
-        /// A file that is sent. It must stay as it is until the transfer has ended: one that was changed since it was enqueued is
-        /// not sent, and fails. Its media type is that of its name unless the fields have another.
+        /// An upload of a file. The file must not change until the transfer has ended: an upload whose file has changed
+        /// since it was enqueued fails without being sent. The file's name determines its media type unless the fields
+        /// contain one.
         public static func upload(
             file path: String, to url: String, method: HTTPRequest.Method = .put
         ) -> Request {
             Request(url: url, method: method, content: .upload(path: path, resumable: nil))
         }
 
-        /// A file that is sent by a protocol of resumable uploads, and goes on where it broke off, in whichever process. The URL that the server
-        /// gives the upload is kept on the disk; where it is hard to guess, it is a secret.
+        /// An upload of a file by a protocol for resumable uploads; any process can resume it. The upload's URL from
+        /// the server is stored on the disk; if it is hard to guess, it is a secret.
         public static func upload(
             file path: String, to url: String, resumable dialect: ResumableUpload.Dialect,
             method: HTTPRequest.Method = .post
@@ -87,24 +91,24 @@ extension DurableTransfer.Request {
         if case .download(let destination) = content { destination } else { nil }
     }
 
-    /// The path of the file that is sent; nil for a download.
+    /// The path of the file to upload; nil for a download.
     public var source: String? {
         if case .upload(let path, _) = content { path } else { nil }
     }
 
-    /// The protocol of an upload that resumes; nil for others.
+    /// The protocol of a resumable upload; nil for others.
     public var resumable: ResumableUpload.Dialect? {
         if case .upload(_, let dialect) = content { dialect } else { nil }
     }
 
-    /// True if it may be sent again after it may have reached the server.
+    /// True if the request may be sent again after it may have reached the server.
     var mayBeRepeated: Bool { isIdempotent ?? (source == nil || method.isIdempotent || resumable == .tus) }
 
     static let tagLimit = 16
     static let fieldLimit = 64 << 10
 
-    /// The URL, looked at.
-    /// - Throws: ``Curlew/CurlewError`` for a request that can never be sent, or must not be kept.
+    /// Validates the request and returns its URL.
+    /// - Throws: ``Curlew/CurlewError`` for a request that can never be sent, or must not be stored.
     func validated() throws -> CurlewURI {
         let uri = try CurlewURI(url)
         guard uri.scheme == "http" || uri.scheme == "https" else {
@@ -146,9 +150,9 @@ extension DurableTransfer.Request {
     }
 }
 
-// MARK: On the disk
+// MARK: Stored form
 
-/// A request as it is kept: JSON, whose names are part of the schema.
+/// The stored form of a request: JSON, whose names are part of the schema.
 struct StoredRequest: Codable, Sendable {
     var url: String
     var method: String
@@ -174,7 +178,7 @@ struct StoredRequest: Codable, Sendable {
     var rateLimit: RateLimit?
     var isIdempotent: Bool?
 
-    /// - Throws: ``Curlew/CurlewError`` for a request that cannot be kept.
+    /// - Throws: ``Curlew/CurlewError`` for a request that cannot be stored.
     init(_ request: DurableTransfer.Request) throws {
         url = request.url
         method = request.method.rawValue
@@ -213,7 +217,7 @@ struct StoredRequest: Codable, Sendable {
         isIdempotent = request.isIdempotent
     }
 
-    /// nil if it cannot be one that was kept.
+    /// The request; nil if the stored form is invalid.
     var request: DurableTransfer.Request? {
         guard let method = HTTPRequest.Method(rawValue: method) else { return nil }
         var request: DurableTransfer.Request
@@ -253,7 +257,7 @@ struct StoredRequest: Codable, Sendable {
 }
 
 extension Date {
-    /// Milliseconds since 1970, in the bounds of what a database and a clock can count.
+    /// Milliseconds since 1970, within the bounds of databases and clocks.
     var milliseconds: Int64 {
         let value = timeIntervalSince1970 * 1000
         return value.isFinite ? Int64(min(max(value, -1e15), 1e15)) : (value > 0 ? 1_000_000_000_000_000 : 0)

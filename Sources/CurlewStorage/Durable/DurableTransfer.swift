@@ -3,62 +3,63 @@ public import Curlew
 public import FoundationEssentials
 public import HTTPTypes
 
-/// A transfer of a ``DurableSession``, as it was when it was asked for.
+/// A transfer of a ``DurableSession``: a snapshot from the time of the query.
 public struct DurableTransfer: Sendable, Identifiable {
     public let id: ID
-    /// What is to be transferred.
+    /// The data and options of the transfer.
     public let request: Request
     public let state: State
-    /// When it was enqueued.
+    /// The time at which the transfer was enqueued.
     public let enqueued: Date
-    /// The attempts that have failed. Those that were ended by a crash, a shutdown or a lack of network do not count.
+    /// The number of failed attempts. Attempts that ended by a crash, a shutdown or a lack of network do not count.
     public let failures: Int
-    /// The bytes that have come, or gone; as its worker last wrote it down, which is about once a second.
+    /// The bytes received or sent, as last recorded by the worker, about once a second.
     public let transferred: Int64
-    /// The bytes in all, if that is known.
+    /// The total size in bytes; nil if unknown.
     public let total: Int64?
-    /// When it is tried next, while it waits for that; nil otherwise.
+    /// The time of the next attempt while the transfer waits for it; nil otherwise.
     public let nextAttempt: Date?
-    /// The error of the last attempt, or the one that it has failed with. Its message is all that is kept of it.
+    /// The error of the last attempt, or the error that failed the transfer. Only its code and message are stored.
     public let lastError: CurlewError?
-    /// What has come of it; nil before it has ended.
+    /// The result of the transfer; nil before its end.
     public let outcome: Outcome?
-    /// The place of its end among the ends of the queue; nil before it has ended. See ``DurableSession/events(after:)``.
+    /// The position of the transfer's end among the ends of the queue; nil before the end. See
+    /// ``DurableSession/events(after:)``.
     public let cursor: DurableSession.Cursor?
 
-    /// The end of a transfer.
+    /// The result of an ended transfer.
     public enum Outcome: Sendable {
-        /// A download: the file has its name.
+        /// A finished download: the file has its final name.
         case file(File)
-        /// An upload: the answer of the server.
+        /// A finished upload: the response of the server.
         case response(Response)
         case failed(CurlewError)
         case cancelled
     }
 
-    /// The file that a download has brought.
+    /// A downloaded file.
     public struct File: Sendable, Hashable, Codable {
         public let path: String
-        /// Its size in bytes.
+        /// The size in bytes.
         public let size: Int64
-        /// Its digest, which was checked; nil if there was nothing to check it against.
+        /// The verified digest; nil if there was none to compare with.
         public let digest: ContentDigest?
     }
 
-    /// What a server has answered to an upload.
+    /// The response of a server to an upload.
     public struct Response: Sendable, Hashable {
         public let status: HTTPResponse.Status
-        /// The fields, but those that are known to hold secrets, such as Set-Cookie.
+        /// The fields, except those that are known to contain secrets, such as Set-Cookie.
         public let fields: HTTPFields
         /// The first 64 KiB of the body.
         public let body: [UInt8]
     }
 
-    /// The name of a transfer: 128 random bits, in hexadecimal.
+    /// The identifier of a transfer: 128 random bits, in hexadecimal.
     public struct ID: Sendable, Hashable, Codable, LosslessStringConvertible {
         public let description: String
 
-        /// A new one.
+        /// Makes a new identifier.
         public init() {
             var random = SystemRandomNumberGenerator()
             let digits = String(random.next(), radix: 16)
@@ -68,7 +69,7 @@ public struct DurableTransfer: Sendable, Identifiable {
                 + String(repeating: "0", count: 16 - more.count) + more
         }
 
-        /// nil unless it has 32 hexadecimal digits in lower case.
+        /// Reads an identifier; nil unless the text has 32 hexadecimal digits in lower case.
         public init?(_ description: String) {
             guard description.utf8.count == 32,
                 description.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })

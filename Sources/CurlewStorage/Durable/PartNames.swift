@@ -2,18 +2,18 @@
 internal import Curlew
 internal import FoundationEssentials
 
-/// The names that part files of a download have, a claim each.
+/// The names of a download's part files, one for each claim.
 struct PartNames: Sendable {
     let folder: String
     private let id: DurableTransfer.ID
     private let fence: Int64
     private let request: StoredRequest
-    /// The token of the transfer; nil if there is none, or if it is about another file.
+    /// The resume token of the transfer; nil if there is none, or if it belongs to another file.
     let token: ResumeToken?
-    /// So many claims back a file is looked for.
+    /// The number of earlier claims whose part files are searched.
     private static let reach: Int64 = 4096
 
-    /// nil for an upload, and for a download that goes elsewhere than into the folders of the queue.
+    /// Reads the names of a transfer; nil for an upload, and for a download to a folder outside those of the queue.
     init?(_ transfer: StoredTransfer, in folders: TransferFolders) {
         guard let stored = try? JSONDecoder().decode(StoredRequest.self, from: Data(transfer.request)),
             let path = stored.destination
@@ -35,8 +35,8 @@ struct PartNames: Sendable {
         path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
     }
 
-    /// The token as the queue has it. Another part, another folder or another origin than those of the transfer is not believed: the bytes would
-    /// go there, and so would its secrets.
+    /// The token from the queue. A token with another part file, folder or origin than the transfer's is rejected:
+    /// otherwise bytes and secrets could be sent to another place.
     private static func token(of transfer: StoredTransfer, _ request: StoredRequest, in folder: String) -> ResumeToken?
     {
         guard let bytes = transfer.token,
@@ -49,7 +49,7 @@ struct PartNames: Sendable {
         return token
     }
 
-    /// True if a name that the queue has kept is one that a claim of this transfer may have chosen.
+    /// True if a stored final name is one that a claim of this transfer can have chosen.
     func mayBecome(_ pending: PendingName) -> Bool {
         let (target, existing) = (Self.name(of: pending.target), request.existing ?? .fail)
         let hasName =
@@ -67,16 +67,17 @@ struct PartNames: Sendable {
 
     var current: String { name(fence) }
 
-    /// The part that the token is about, which may be older than those that are looked for.
+    /// The part file of the token, which may be older than the searched ones.
     private var kept: String? { token.map { String(Self.name(of: $0.partPath)) } }
 
-    /// Removes those of earlier claims, but the one that the token is about.
+    /// Removes the part files of earlier claims, except that of the token.
     func removeEarlier() async {
         let names = (max(1, fence - Self.reach)..<max(1, fence)).map(name)
         await DownloadCustody.removeParts(names.filter { $0 != kept }, in: folder)
     }
 
-    /// Removes all of them. The transfer has ended: whoever writes one still has lost it, and none of them is named any more.
+    /// Removes all part files. The transfer has ended, so a worker that still writes one has lost its claim, and none
+    /// of the files will be used.
     func removeAll() async {
         var names = (max(1, fence - Self.reach)...max(1, fence)).map(name)
         if let kept { names.append(kept) }

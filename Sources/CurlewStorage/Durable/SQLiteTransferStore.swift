@@ -7,10 +7,10 @@ internal import Glibc
 
 /// A queue in a SQLite database in a folder, for the processes of one machine.
 ///
-/// Its clock for leases is that of the machine since it was started (`CLOCK_BOOTTIME`), which is not set back; a lease of another run
-/// of the machine is over. A worker whose process is gone is known by its lock, which the kernel releases.
+/// Leases use the machine's clock since boot (`CLOCK_BOOTTIME`), which is never set back; a lease of an earlier boot
+/// has expired. A worker whose process has ended is detected by its lock, which the kernel releases.
 package final class SQLiteTransferStore: TransferStore {
-    /// The longest that a call waits for the locks of other processes.
+    /// The maximum time that a call waits for the locks of other processes: 10 s.
     package static let patience = Duration.seconds(10)
     private static let opening = DispatchQueue(label: "curlew.queue.opening")
 
@@ -21,7 +21,7 @@ package final class SQLiteTransferStore: TransferStore {
     private let workers = Guarded<[TransferWorkerID: TransferFolder.Lock]>([:])
     private let listeners = Guarded<[UInt64: AsyncStream<Void>.Continuation]>([:])
     private let lastListener = Guarded<UInt64>(0)
-    /// Where a damaged queue was moved to when this one was opened.
+    /// The path that a damaged queue was moved to when this one was opened; nil if the queue was intact.
     package let movedAside: String?
 
     package static func open(
@@ -43,7 +43,7 @@ package final class SQLiteTransferStore: TransferStore {
             database = try Self.database(in: folder, patience)
             movedAside = nil
         } catch let error as DatabaseError where error.isCorruption {
-            // Nobody else may be at it meanwhile.
+            // The exclusive lock keeps all other users out during the replacement.
             guard use.take(exclusively: true) else {
                 throw CurlewError(.queueFailed, "the queue is damaged, and in use: \(error.reason)")
             }
@@ -81,8 +81,8 @@ package final class SQLiteTransferStore: TransferStore {
     // MARK: Calls
 
     /// - Parameters:
-    ///   - isPromise: Whether it survives the machine.
-    ///   - isTold: Whether listeners hear of it, if anything has changed.
+    ///   - isPromise: True if the change must survive a failure of the machine.
+    ///   - isTold: True if listeners are notified of an actual change.
     private func write<Value: Sendable>(
         isPromise: Bool = true, isTold: Bool = true, _ work: @escaping @Sendable (TransferQueries) throws -> Value
     ) async throws -> Value {
@@ -174,7 +174,7 @@ package final class SQLiteTransferStore: TransferStore {
 
     // MARK: Changes
 
-    /// How often changes of other processes are looked for.
+    /// The interval between two checks for changes of other processes.
     private static let pollInterval = Duration.milliseconds(250)
 
     private func notify() {
@@ -188,7 +188,7 @@ package final class SQLiteTransferStore: TransferStore {
             return $0
         }
         listeners.withLock { $0[number] = continuation }
-        // Our own commits are not seen here as anybody else's are: `data_version` counts those of other connections.
+        // The stream's own commits need no check: `data_version` counts only those of other connections.
         let polling = Task { [weak self] in
             var last: Int64?
             while !Task.isCancelled {
@@ -211,13 +211,13 @@ package final class SQLiteTransferStore: TransferStore {
 
 /// The clocks of a store.
 package struct TransferClock: Sendable {
-    /// A moment by all of them.
+    /// A time on all of these clocks.
     package struct Moment: Sendable {
-        /// Milliseconds since 1970, which may be set back and forth.
+        /// Milliseconds since 1970; this clock may be set back and forth.
         package var wall: Int64
         /// Milliseconds since the machine was started.
         package var uptime: Int64
-        /// The run of the machine.
+        /// The identifier of the machine's boot.
         package var boot: String
 
         package init(wall: Int64, uptime: Int64, boot: String) {
@@ -247,14 +247,14 @@ package struct TransferClock: Sendable {
 }
 
 extension DatabaseError {
-    /// True if the file is damaged, and not merely of no use to this version.
+    /// True if the file is damaged, not merely unusable for this version.
     var isCorruption: Bool {
         resultCode == .SQLITE_CORRUPT || resultCode == .SQLITE_NOTADB
     }
 }
 
 extension CurlewError {
-    /// An error of the queue's database. Its message has neither SQL nor arguments.
+    /// Makes an error from one of the queue's database. Its message contains neither SQL nor arguments.
     init(queue error: any Error) {
         switch error {
         case let error as CurlewError: self = error

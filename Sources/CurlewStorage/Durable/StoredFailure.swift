@@ -2,7 +2,7 @@
 package import Curlew
 internal import FoundationEssentials
 
-/// An error as it is kept.
+/// The stored form of an error.
 package struct StoredFailure: Codable, Sendable {
     let code: ErrorCode
     let message: String

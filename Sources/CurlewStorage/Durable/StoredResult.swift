@@ -3,7 +3,7 @@ internal import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// What has come of a transfer that went well, as it is kept.
+/// The stored form of a finished transfer's result.
 struct StoredResult: Codable, Sendable {
     private var file: DurableTransfer.File?
     private var status: Int?

@@ -2,12 +2,12 @@
 internal import Curlew
 internal import Glibc
 
-/// The folder of a queue: its database, and the locks beside it. One folder may have several queues, each with files of its own.
+/// The folder of a queue: its database and its locks. A folder may contain several queues, each with its own files.
 final class TransferFolder: Sendable {
     let path: String
     let identifier: String
 
-    /// Opens the folder; makes it, for its owner alone, if it is not there.
+    /// Opens the folder. If it does not exist, it is made, accessible only to its owner.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/queueFailed`` or ``Curlew/ErrorCode/invalidRequest``.
     init(_ path: String, identifier: String) throws {
         guard Self.isName(identifier) else {
@@ -28,7 +28,7 @@ final class TransferFolder: Sendable {
         guard status.st_uid == geteuid() else {
             throw CurlewError(.queueFailed, "the folder of the queue belongs to another user")
         }
-        // What others may write to, they may replace.
+        // Other users with write access to the folder could replace its files.
         guard status.st_mode & 0o022 == 0 else {
             throw CurlewError(
                 .queueFailed, "other users may write to the folder of the queue: chmod it to 700, or take another")
@@ -57,10 +57,11 @@ final class TransferFolder: Sendable {
     var database: String { file(".queue") }
     var checkpointLock: String { file(".checkpoint") }
 
-    /// Makes the database's file if it is not there, for its owner alone; under the lock for opening.
+    /// Makes the database file if it does not exist, accessible only to its owner. The caller holds the lock for
+    /// opening.
     ///
-    /// One that is there is not opened: to close it again would release all locks that SQLite has on it in this process
-    /// (POSIX record locks).
+    /// An existing file is not opened: closing it again would release all locks of SQLite on it in this process (POSIX
+    /// record locks).
     func makeDatabase() throws {
         var status = stat()
         if lstat(database, &status) != 0 {
@@ -77,8 +78,8 @@ final class TransferFolder: Sendable {
         if status.st_mode & 0o777 != 0o600 { chmod(database, 0o600) }
     }
 
-    /// True if the file begins as no database of SQLite's does, and is not empty there: then it is somebody else's. Nobody may have it
-    /// open, this process included.
+    /// True if the file is not empty and does not begin like a SQLite database: it then belongs to another program. No
+    /// connection may have the file open, not even in this process.
     var isForeign: Bool {
         let descriptor = open(database, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return false }
@@ -89,8 +90,8 @@ final class TransferFolder: Sendable {
         return count > 0 && start.contains { $0 != 0 } && Array(start[..<count]) != Array(magic[..<count])
     }
 
-    /// Moves a database that is damaged aside.
-    /// - Returns: Its path now.
+    /// Moves a damaged database aside.
+    /// - Returns: The new path.
     func moveAside() throws -> String {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -115,21 +116,21 @@ final class TransferFolder: Sendable {
 
         deinit { close(descriptor) }
 
-        /// True if a path still leads to the file.
+        /// True if a path still leads to the locked file.
         func isAt(_ path: String) -> Bool {
             var (own, there) = (stat(), stat())
             return fstat(descriptor, &own) == 0 && lstat(path, &there) == 0 && own.st_ino == there.st_ino
                 && own.st_dev == there.st_dev
         }
 
-        /// - Returns: False if another has it, and its mode excludes this one.
+        /// - Returns: False if another process holds a conflicting lock.
         func take(exclusively isExclusive: Bool) -> Bool {
-            // Not every file system has locks. Without them, processes must not share a folder.
+            // Some file systems have no locks. On these, processes must not share a folder.
             flock(descriptor, (isExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 || errno != EWOULDBLOCK
         }
     }
 
-    /// Waits until nobody else opens the queue.
+    /// Waits until no other process is opening the queue.
     func lockForOpening() throws -> Lock {
         let lock = try Lock(file(".lock"))
         for _ in 0..<1000 {
@@ -139,26 +140,26 @@ final class TransferFolder: Sendable {
         throw CurlewError(.queueFailed, "the queue is being opened by another process")
     }
 
-    /// The lock that all hold, together, that have the queue open.
+    /// The lock that all users of the open queue share.
     func useLock() throws -> Lock { try Lock(file(".use")) }
 
     // MARK: Workers
 
     private func workerFile(_ worker: TransferWorkerID) -> String { file(".worker-\(worker)") }
 
-    /// Shows that a worker lives, for as long as the lock is held.
+    /// Marks a worker as alive while the lock is held.
     func enlist(_ worker: TransferWorkerID) throws -> Lock {
         let path = workerFile(worker)
         for _ in 0..<1000 {
             let lock = try Lock(path)
-            // Whoever sweeps may have had it, and removed it.
+            // A concurrent sweep may have held the lock and removed the file.
             if lock.take(exclusively: true), lock.isAt(path) { return lock }
             usleep(1000)
         }
         throw CurlewError(.queueFailed, "two workers have one name")
     }
 
-    /// Removes the files of workers whose processes are gone; under the lock for opening.
+    /// Removes the files of workers whose processes have ended. The caller holds the lock for opening.
     func sweep() {
         guard let directory = opendir(path) else { return }
         defer { closedir(directory) }
@@ -171,7 +172,7 @@ final class TransferFolder: Sendable {
         }
     }
 
-    /// True if the process of a worker is gone. One that stands still has its lock, and is known by its lease alone.
+    /// True if the process of a worker has ended. A suspended process keeps its lock, so only its lease reveals it.
     func isGone(_ worker: TransferWorkerID) -> Bool {
         let path = workerFile(worker)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -186,7 +187,7 @@ final class TransferFolder: Sendable {
 }
 
 extension CurlewError {
-    /// An error of a system call on a file of the queue.
+    /// Makes an error from a failed system call on a file of the queue.
     init(queueFailure failure: String, errorNumber: Int32) {
         let isFull = errorNumber == ENOSPC || errorNumber == EDQUOT
         self.init(isFull ? .diskFull : .queueFailed, "\(failure): \(describe(errorNumber))")

@@ -1,14 +1,15 @@
 #if Storage || Postgres
 internal import Glibc
 
-/// The folders that the files of a queue may lie in. Paths come from the queue, which processes of other machines may write.
+/// The folders that may contain the queue's files. Paths come from the queue, which processes of other machines may
+/// write.
 struct TransferFolders: Sendable {
-    /// nil is every folder.
+    /// The folders; nil allows every folder.
     private let roots: [String]?
 
     init(_ roots: [String]?) { self.roots = roots }
 
-    /// True if a path leads to one of the folders, or below it.
+    /// True if a path leads to one of the folders or below it.
     func contains(_ path: String) -> Bool {
         guard let roots else { return true }
         guard let path = Self.resolved(path) else { return false }
@@ -26,8 +27,8 @@ struct TransferFolders: Sendable {
         return one.utf8.elementsEqual(other.utf8)
     }
 
-    /// An absolute path without links, `.` and `..`. Its end may not exist yet.
-    /// - Returns: nil for a relative path, and for one that cannot be resolved.
+    /// Resolves an absolute path to one without links, `.` and `..`. Its last components may not exist yet.
+    /// - Returns: nil for a relative path, and for a path that cannot be resolved.
     private static func resolved(_ path: String) -> String? {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else { return nil }
         var existing = path[...]
@@ -39,7 +40,7 @@ struct TransferFolders: Sendable {
                 return rest.isEmpty ? start : (start == "/" ? "" : start) + rest
             }
             var status = stat()
-            // A link that leads nowhere may lead anywhere later.
+            // A dangling link could later lead to any folder.
             guard errno == ENOENT, lstat(String(existing), &status) != 0,
                 let slash = existing.lastIndex(of: "/")
             else { return nil }

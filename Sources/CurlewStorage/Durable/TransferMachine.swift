@@ -1,25 +1,25 @@
 #if Storage || Postgres
 extension DurableTransfer {
-    /// The state of a transfer. The article <doc:TransfersThatOutliveTheProcess> has the table of its changes.
+    /// The state of a transfer. The article <doc:TransfersThatOutliveTheProcess> has a table of the transitions.
     public enum State: Int, Sendable, Hashable, Codable, CaseIterable, CustomStringConvertible {
-        /// It waits for a worker, for its time, or for the end of a backoff.
+        /// The transfer waits for a worker, for its start time, or for the end of a backoff.
         case waiting = 0
-        /// A worker has it, or had it and was killed.
+        /// A worker runs the transfer, or ran it and was killed.
         case running = 1
-        /// It was suspended, and waits to be resumed.
+        /// The transfer was suspended, and waits to be resumed.
         case suspended = 2
-        /// There was no network, and a worker waits for it.
+        /// The network was unavailable, and the transfer waits for it.
         case waitingForNetwork = 3
-        /// There was not enough room on the disk, or in the quota.
+        /// The disk or the quota had too little space.
         case waitingForDisk = 4
-        /// The file has its name, or the server has taken the upload.
+        /// The downloaded file has its final name, or the server accepted the upload.
         case finished = 5
-        /// It has failed, and is not tried again.
+        /// The transfer failed and is not retried.
         case failed = 6
-        /// It was cancelled.
+        /// The transfer was cancelled.
         case cancelled = 7
 
-        /// True if nothing comes after it.
+        /// True if the state is final.
         public var hasEnded: Bool { rawValue >= State.finished.rawValue }
 
         public var description: String {
@@ -37,34 +37,35 @@ extension DurableTransfer {
     }
 }
 
-/// What may happen to a transfer.
+/// An event in the life of a transfer.
 package enum TransferTrigger: Sendable, CaseIterable {
-    /// A worker takes it.
+    /// A worker claims the transfer.
     case claim
-    /// Its worker gives it back: to be tried again, at once or later.
+    /// The worker releases the transfer for another attempt, immediately or later.
     case release
-    /// Its worker found that there is no network.
+    /// The worker found the network unavailable.
     case loseNetwork
-    /// Its worker found too little room.
+    /// The worker found too little space.
     case loseRoom
-    /// What it waited for is there, or it is time to look again.
+    /// The awaited condition may be true, or the wait is over.
     case wake
-    /// The lease of its worker has run out, or that was killed.
+    /// The worker's lease has expired, or its process was killed.
     case expire
     case suspend
     case resume
     case cancel
     case succeed
     case fail
-    /// Its deadline is over.
+    /// The deadline has passed.
     case miss
 }
 
 extension DurableTransfer.State {
-    /// The state after a trigger; nil if it changes nothing in this one.
+    /// The state after a trigger; nil if the trigger has no effect in this state.
     ///
-    /// ``TransferTrigger/suspend`` and ``TransferTrigger/expire`` of one that runs depend on more than its state: a worker ends it first, and one that
-    /// was to be suspended is.
+    /// For a running transfer, ``TransferTrigger/suspend`` and ``TransferTrigger/expire`` depend on more than the
+    /// state. A suspension takes effect when the worker has stopped, and an expired transfer with a pending suspension
+    /// becomes suspended.
     package func after(_ trigger: TransferTrigger) -> DurableTransfer.State? {
         switch (self, trigger) {
         case (.waiting, .claim): .running

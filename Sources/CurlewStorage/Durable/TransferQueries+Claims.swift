@@ -2,20 +2,22 @@
 internal import Curlew
 internal import GRDB
 
-/// The order of a queue, and who gets what. Where an index is named, SQLite would take that of the states, and look at each row.
+/// The order of a queue, and the claims of workers. A statement names its index where SQLite would otherwise use the
+/// index of states and scan each row.
 extension TransferQueries {
-    /// From so many claims in a row on that were lost before anything came of them, a transfer runs beside no other such one.
+    /// The number of consecutive claims lost without progress from which a transfer is suspect: no other suspect
+    /// transfer runs beside it.
     static let suspicion = 3
-    /// After so many it has failed.
+    /// The number of lost claims after which a transfer fails.
     private static let lossLimit = 20
-    /// The longest that it waits for its next claim, in milliseconds.
+    /// The maximum wait of a suspect transfer for its next claim, in milliseconds.
     private static let longestWait: Int64 = 3_600_000
     private static let taking =
         "SELECT number, repeatable, sent, is_to_be_suspended, naming IS NOT NULL, losses, id, fence FROM transfer"
 
     // MARK: Order
 
-    /// Takes transfers from workers whose lease has run out, or whose process is gone.
+    /// Takes transfers from workers whose lease has expired or whose process has ended.
     func expire(isGone: (TransferWorkerID) -> Bool) throws {
         let workers = try String.fetchAll(
             database, sql: "SELECT DISTINCT worker FROM transfer WHERE state = 1 AND worker IS NOT NULL")
@@ -31,8 +33,8 @@ extension TransferQueries {
 
     /// Takes a transfer from its worker.
     /// - Parameters:
-    ///   - row: number, repeatable, sent, is_to_be_suspended, whether it was to be named, losses.
-    ///   - isLoss: Whether the worker has ended: perhaps because of it, and then it would end each that takes it.
+    ///   - row: The columns of ``taking``.
+    ///   - isLoss: True if the worker's process has ended. The transfer may have caused that, and could do so again.
     private func take(_ row: Row, isLoss: Bool) throws {
         let number: Int64 = row[0]
         if row[1] == 0, row[2] == 1, row[4] == 0 {
@@ -53,7 +55,7 @@ extension TransferQueries {
             [next.rawValue, next == .waiting && wait == 0 ? 1 : 0, now.wall + wait, now.wall, losses, number])
     }
 
-    /// Fails those whose deadline is over, unless a worker has them: it sees that by itself.
+    /// Fails the transfers whose deadline has passed, except running ones: their workers check the deadline.
     func miss() throws {
         let numbers = try Int64.fetchAll(
             database.cachedStatement(
@@ -68,7 +70,8 @@ extension TransferQueries {
         try end(number, .failed, StoredFailure(code, message).encoded)
     }
 
-    /// Wakes those whose time has come, and, should the clock have been set back, those whose wait began later than now.
+    /// Wakes the transfers whose wait is over. If the clock was set back, it also wakes those whose wait began in the
+    /// future.
     func wake() throws {
         for (index, isOver) in [("due", "due <= ?"), ("since", "since > ?")] {
             try execute(
@@ -120,12 +123,12 @@ extension TransferQueries {
         return claims
     }
 
-    /// So many of the first are looked at one by one.
+    /// The number of transfers at the front of the queue that are checked one by one.
     private static let glance = 256
-    /// So many pairs of a host and its tags are looked at, each by its first.
+    /// The maximum number of pairs of a host and tags whose first transfer is checked.
     private static let lanes = 1000
 
-    /// The first that the limits let run. Those of a host or a tag that is at its limit may be very many, and come before it.
+    /// The first transfer that the limits allow. Very many transfers of a host or a tag at its limit may precede it.
     private func next(_ running: RunningCounts) throws -> Int64? {
         let all = try Row.fetchCursor(
             database.cachedStatement(
@@ -159,7 +162,7 @@ extension TransferQueries {
         return nil
     }
 
-    /// The transfers that run, by what there are limits for.
+    /// The numbers of running transfers, for the limits.
     private struct RunningCounts {
         private let policy: ClaimPolicy
         private(set) var total = 0
@@ -209,7 +212,7 @@ extension TransferQueries {
         }
         var orders: [TransferClaim.Key: TransferOrder] = [:]
         for (key, progress) in progress {
-            // Whoever had taken it would have changed its fence, so that a lease that is over is still the worker's.
+            // Another worker's claim would have changed the fence, so an expired lease still belongs to this worker.
             try execute(
                 """
                 UPDATE transfer SET lease = ?, received = ?, total = coalesce(?, total),

@@ -3,7 +3,7 @@ internal import Curlew
 internal import FoundationEssentials
 internal import GRDB
 
-/// What is asked of a queue.
+/// The queries on a queue.
 extension TransferQueries {
     private static let selection =
         "SELECT transfer.*, ending.cursor AS ending FROM transfer LEFT JOIN ending ON ending.number = transfer.number"
@@ -64,7 +64,7 @@ extension TransferQueries {
             try number("SELECT EXISTS(SELECT 1 FROM transfer \(condition))", arguments) == 1
         }
         let isReady = try exists("INDEXED BY transfer_ready WHERE state = 0 AND is_ready = 1")
-        // A suspect whose time has come waits for the one before it, whose end is heard of.
+        // A due suspect waits for the end of the suspect before it, and that end causes a notification.
         let due = try Int64.fetchOne(
             database.cachedStatement(
                 sql: """

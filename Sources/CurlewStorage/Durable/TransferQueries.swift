@@ -5,7 +5,7 @@ internal import GRDB
 
 /// The tables of a queue. States are the raw values of ``DurableTransfer/State``.
 enum TransferSchema {
-    /// Its application is "CurQ".
+    /// The schema; its application identifier is "CurQ".
     static let schema = DatabaseSchema(
         application: 0x4375_7251,
         migrations: [
@@ -69,9 +69,9 @@ struct TransferQueries {
     let database: Database
     let now: TransferClock.Moment
 
-    /// One step of priority is worth so many milliseconds of waiting.
+    /// The waiting time, in milliseconds, that equals one step of priority: ten minutes.
     private static let priorityStep: Int64 = 600_000
-    /// Separates and surrounds tags.
+    /// The separator between tags, also before the first and after the last.
     static let separator = "\u{1F}"
 
     func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
@@ -99,7 +99,8 @@ struct TransferQueries {
                     transfer.tags.isEmpty
                         ? "" : Self.separator + transfer.tags.joined(separator: Self.separator) + Self.separator,
                     now.wall, isReady ? 1 : 0, due,
-                    // The date is the caller's: a clock that is set back does not bring it nearer.
+                    // `since` is as early as possible: the date is the caller's, and a clock that is set back must not
+                    // end the wait early.
                     Int64.min, transfer.deadline, transfer.mayBeRepeated ? 1 : 0, Data(transfer.request),
                 ])
         }
@@ -170,7 +171,7 @@ struct TransferQueries {
     }
 
     func end(_ number: Int64, _ state: State, _ result: [UInt8]) throws {
-        // The token stays until the end is acknowledged: by it is found what has to be removed.
+        // The token stays until the end is acknowledged: it locates the files to remove.
         try execute(
             """
             UPDATE transfer SET state = ?, is_ready = 0, due = 0, since = 0, worker = NULL, is_to_be_suspended = 0, result = ?,
@@ -206,7 +207,7 @@ struct TransferQueries {
         case .suspend:
             guard let next = state.after(.suspend) else { return false }
             if state == .running {
-                // Its worker ends it, and keeps what has come.
+                // The worker stops the transfer and keeps the received bytes.
                 try execute("UPDATE transfer SET is_to_be_suspended = 1 WHERE number = ?", [number])
             } else {
                 try execute("UPDATE transfer SET state = ?, is_ready = 0 WHERE number = ?", [next.rawValue, number])
@@ -224,7 +225,7 @@ struct TransferQueries {
                 """,
                 [next.rawValue, Int64.min, now.wall, number])
         case .cancel:
-            // What is about to get its name has as good as ended.
+            // A download whose file is being given its name is as good as finished.
             guard state.after(.cancel) != nil, !isNamed else { return false }
             try end(number, .cancelled, [])
         }
@@ -247,7 +248,7 @@ struct TransferQueries {
 }
 
 extension Duration {
-    /// Whole milliseconds, in the bounds of what a database can add to a time.
+    /// The duration in whole milliseconds, within the bounds that a database can add to a time.
     var milliseconds: Int64 { min(max(nanosecondsClamped / 1_000_000, 0), 1_000_000_000_000_000) }
 }
 #endif

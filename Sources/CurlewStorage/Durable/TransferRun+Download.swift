@@ -13,7 +13,7 @@ extension TransferRun {
                 .invalidDestination, "the destination cannot be used, or lies outside of the folders of the session")
         }
         var token = names.token
-        // What was left behind before there was a token.
+        // Earlier claims may have left part files from before the first token.
         await names.removeEarlier()
         var settings = DownloadTask.Options(integrity: request.integrity, segments: request.segments)
         settings.checkpoint = session.options.checkpoint
@@ -22,7 +22,7 @@ extension TransferRun {
         } name: { [self] whole in
             try await name(whole, request.integrity.digest)
         }
-        // Where the size is known, the server is not asked in vain.
+        // If the size is already known, the space is checked before the server is contacted.
         if let total = claim.transfer.total { try await keep(token, total, in: names.folder) }
         try checkFreeSpace(0, in: names.folder)
         var patience = 10
@@ -44,11 +44,11 @@ extension TransferRun {
                 return .finished(StoredResult(file: named).encoded, size: file.size)
             } catch let error as CurlewError where error.code == .partFileInUse && token != nil {
                 if patience > 0 {
-                    // Who has lost it lets go of it soon.
+                    // The previous owner of the part file releases it soon.
                     patience -= 1
                     try? await Task.sleep(for: .milliseconds(200))
                 } else {
-                    // A worker that stands still holds it: what it may write there later is nobody's.
+                    // A suspended worker holds the part file; its later writes there are ignored.
                     token = nil
                 }
             } catch is CancellationError {
@@ -67,7 +67,8 @@ extension TransferRun {
         do {
             guard try await write(.checkpoint(token: bytes, progress, quota: quota)) else { throw lost() }
         } catch let error as CurlewError where error.code == .queueFailed {
-            // The next checkpoint may be written again. What has come since the last that was is lost with the process.
+            // The error is ignored, because a later checkpoint may succeed. Bytes since the last stored one are
+            // lost with the process.
         }
     }
 
@@ -92,7 +93,8 @@ extension TransferRun {
         return CurlewError(.leaseLost, "another worker has the transfer, or it was cancelled")
     }
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/diskFull`` if less would be free than is to be left.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/diskFull`` if less than the required free space would
+    ///   remain.
     private func checkFreeSpace(_ count: Int64, in folder: String) throws {
         var status = statvfs()
         guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
@@ -105,7 +107,7 @@ extension TransferRun {
     }
 }
 
-/// A file that is about to get its name, as it is kept.
+/// The stored form of a file that is about to be given its name.
 struct PendingFile: Codable {
     let name: PendingName
     let digest: ContentDigest?

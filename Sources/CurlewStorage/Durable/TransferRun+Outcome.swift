@@ -3,7 +3,7 @@ internal import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// What comes of a run.
+/// The outcome of a run.
 extension TransferRun {
     func outcome() async -> TransferChange {
         guard let stored = try? JSONDecoder().decode(StoredRequest.self, from: Data(claim.transfer.request)),
@@ -20,7 +20,7 @@ extension TransferRun {
                 options.totalTimeout = .milliseconds(Int64(min(left, 1e9) * 1000) + 1)
             }
             let secrets = try await secrets(of: request)
-            // A redirect to another origin takes none of them along.
+            // A redirect to another origin drops these fields.
             options.secretFields = Set(secrets.map(\.name))
             let fields = request.fields.replacing(secrets)
             switch request.content {
@@ -37,7 +37,7 @@ extension TransferRun {
 
     private static let isTooLate = CurlewError(.totalTimeout, "its deadline is over")
 
-    /// Names the file that an earlier claim was about to name; nil if there is none.
+    /// Finishes the naming of a file that an earlier claim began; nil if there was none.
     private func settled(_ request: DurableTransfer.Request) async throws -> TransferChange? {
         guard let bytes = claim.transfer.naming,
             let pending = try? JSONDecoder().decode(PendingFile.self, from: Data(bytes))
@@ -53,7 +53,7 @@ extension TransferRun {
                 path: pending.name.target, size: pending.name.size, digest: pending.digest)
             return .finished(StoredResult(file: file).encoded, size: file.size)
         case .isTaken where request.destination?.existing == .unique:
-            // It gets another name, when it is whole once more.
+            // The file gets another name when the download is complete again.
             guard try await write(.naming([])) else { throw lost() }
             state.withLock { $0.isAnnounced = false }
             return nil
@@ -75,7 +75,7 @@ extension TransferRun {
         }
     }
 
-    /// What provides the secrets has failed; nothing was sent.
+    /// An error of the provider of secrets; no request was sent.
     private struct AuthorizationFailure: Error {
         let cause: CurlewError?
     }
@@ -95,7 +95,7 @@ extension TransferRun {
 
     // MARK: Failures
 
-    /// An attempt that has failed, or was stopped.
+    /// An attempt that has failed or was stopped.
     private struct Attempt {
         let failure: CurlewError
         let token: [UInt8]?
@@ -120,7 +120,8 @@ extension TransferRun {
             ($0.download != nil, $0.total, $0.hasQueueFailed, $0.isAnnounced)
         }
         if request.resumable != nil { return await change(ofUploadAfter: failure, request) }
-        // A download has removed what it cannot resume; one that has not begun leaves alone what is there.
+        // A download has removed the parts that it cannot resume. A download that has not begun leaves existing parts
+        // alone.
         let token = failure.resumeToken ?? (hasBegun ? nil : names?.token)
         let attempt = Attempt(
             failure: failure, token: token.flatMap { try? JSONEncoder().encode($0) }.map { Array($0) }, total: total)
@@ -134,7 +135,7 @@ extension TransferRun {
         return await change(of: attempt, request, isAnnounced: isAnnounced, hasQueueFailed: hasQueueFailed)
     }
 
-    /// A resumable upload that has failed goes on by its token.
+    /// The change after a failed resumable upload, which continues by its token.
     private func change(
         ofUploadAfter failure: CurlewError, _ request: DurableTransfer.Request
     ) async -> TransferChange {
@@ -143,7 +144,7 @@ extension TransferRun {
         let hasLeft = failure.stage != .preparing && failure.stage != .connecting
         if isSent, hasLeft, failure.response == nil, !request.mayBeRepeated { return failed(Self.isUnknown) }
         if let stop = stopReason { return attempt.stopped(stop) }
-        // Another worker, or a request that the server still reads, is at it.
+        // Another worker, or a request that the server still reads, uses the upload.
         if attempt.token != nil, !isOver(request), [409, 412, 423, 460].contains(failure.response?.status.code) {
             return repetition(of: attempt, request)
         }
@@ -157,12 +158,12 @@ extension TransferRun {
         of attempt: Attempt, _ request: DurableTransfer.Request, isAnnounced: Bool, hasQueueFailed: Bool
     ) async -> TransferChange {
         let failure = attempt.failure
-        // Whoever runs it next sees by the names whether it has got its own.
+        // The next run checks the file's names to find out if the naming succeeded.
         if isAnnounced, failure.code != .fileExists { return repetition(of: attempt, request) }
         if isOver(request) { return failed(Self.isTooLate) }
         if failure.code == .queueFailed, hasQueueFailed { return attempt.back(.release, after: .seconds(1)) }
         if failure.code == .diskFull {
-            // A body without end would fill the disk again and again.
+            // An endless body would fill the disk repeatedly.
             let received = state.withLock { $0.download?.currentProgress.received.wire ?? 0 }
             let isWasted = attempt.token == nil && received > 0
             if isWasted, isLast(request) { return failed(failure) }
@@ -178,7 +179,7 @@ extension TransferRun {
         return repetition(of: attempt, request)
     }
 
-    /// Another attempt, if there is one left.
+    /// Another attempt, if one is left.
     private func repetition(of attempt: Attempt, _ request: DurableTransfer.Request) -> TransferChange {
         let retries = session.options.retries
         let asked = attempt.failure.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) } ?? .zero
@@ -188,7 +189,7 @@ extension TransferRun {
         return attempt.back(.release, after: wait, isFailure: true)
     }
 
-    /// True if the attempt under way is the last that may fail.
+    /// True if no further attempt may follow a failure of the current one.
     private func isLast(_ request: DurableTransfer.Request) -> Bool {
         claim.transfer.failures + 1 >= request.attempts ?? session.options.retries.attempts
     }
@@ -205,7 +206,7 @@ extension TransferRun {
 }
 
 extension HTTPFields {
-    /// These, with others in place of those of the same name.
+    /// The fields, with `others` in place of those with the same names.
     fileprivate func replacing(_ others: HTTPFields) -> HTTPFields {
         var fields = self
         for field in others { fields[field.name] = field.value }

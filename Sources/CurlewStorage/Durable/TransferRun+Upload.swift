@@ -31,7 +31,7 @@ extension TransferRun {
         return try await outcome(of: response)
     }
 
-    /// Goes on with an upload, or begins it, and has the queue know by what it goes on.
+    /// Continues or begins an upload, and stores its token in the queue.
     private func resume(
         _ request: DurableTransfer.Request, _ path: String, _ fields: HTTPFields, _ options: RequestOptions,
         _ dialect: ResumableUpload.Dialect, _ bytes: CallBytes
@@ -39,7 +39,7 @@ extension TransferRun {
         var upload = ResumableUpload.Options()
         let known = claim.transfer.token.flatMap { try? JSONDecoder().decode(UploadToken.self, from: Data($0)) }
         if let known, known.target == (try CurlewURI(request.url)) { upload.token = known }
-        // More of them are made by the queue, which others may run meanwhile.
+        // Few retries: further ones are left to the queue, which can run other transfers meanwhile.
         upload.retries = Retry.Policy(
             attempts: 4, backoff: session.options.retries.backoff, totalTime: Timeouts.unlimited)
         upload.keepToken = { [self] token in
@@ -48,7 +48,7 @@ extension TransferRun {
             do {
                 guard try await write(.resumable(token: encoded, progress)) else { throw lost() }
             } catch let error as CurlewError where error.code == .queueFailed {
-                // The next one is written again.
+                // The error is ignored, because a later token may be stored.
             }
             state.withLock { state in
                 state.uploadToken = .some(encoded)
@@ -79,7 +79,7 @@ extension TransferRun {
     }
 
     private func outcome(of response: CurlewResponse) async throws -> TransferChange {
-        // Whatever the body is, and wherever it breaks off: the status has said what has come of the upload.
+        // The status decides the outcome; an error in the body does not matter.
         var body: [UInt8] = []
         do {
             for try await chunk in response.body {
@@ -101,7 +101,7 @@ private enum UploadRefusal {
     }
 }
 
-/// The bytes of an upload that have gone.
+/// A counter of the sent bytes of an upload.
 final class CallBytes: Sendable {
     let total: Int64
     private let count = Guarded<Int64>(0)

@@ -4,14 +4,14 @@ internal import FoundationEssentials
 internal import Glibc
 internal import HTTPTypes
 
-/// One claim of a transfer, from what is on the disk to what has come of it.
+/// A run of one claim, from the stored state to the recorded outcome.
 final class TransferRun: Sendable {
-    /// Why a run is stopped from outside.
+    /// The reason why a run is stopped from outside.
     enum Stop: Sendable {
-        /// The worker ends; the transfer is given back.
+        /// The worker ends; the transfer is released.
         case shutdown
         case suspension
-        /// The claim is another's, or nobody's, by now.
+        /// The claim belongs to another worker by now, or the transfer has ended.
         case lost
     }
 
@@ -20,15 +20,15 @@ final class TransferRun: Sendable {
         var work: Task<TransferChange, Never>?
         var download: DownloadTask?
         var upload: CallBytes?
-        /// The token of a resumable upload, once one runs: nil as long as the server has nothing.
+        /// The token of a resumable upload, once it runs; the inner value is nil until the server has stored bytes.
         var uploadToken: [UInt8]??
-        /// True while a request is on its way that must not be sent twice.
+        /// True while a request is in transfer that must not be sent twice.
         var isSent = false
-        /// The bytes in all, as the server has said.
+        /// The total size from the server.
         var total: Int64?
-        /// Whether the queue could not be written.
+        /// True if the queue could not be written.
         var hasQueueFailed = false
-        /// Whether the file was about to get its name.
+        /// True if the naming of the file was stored in the queue.
         var isAnnounced = false
     }
 
@@ -50,7 +50,7 @@ final class TransferRun: Sendable {
         PartNames(transfer, in: TransferFolders(session.options.folders))
     }
 
-    /// The bytes so far.
+    /// The number of bytes so far.
     var progress: TransferProgress {
         state.withLock { state in
             if let upload = state.upload { return TransferProgress(received: upload.sent, total: upload.total) }
@@ -72,7 +72,7 @@ final class TransferRun: Sendable {
 
     var stopReason: Stop? { state.withLock { $0.stop } }
 
-    /// Runs the transfer, and writes down what has come of it.
+    /// Runs the transfer and records its outcome.
     func perform() async {
         let work = Task { await outcome() }
         let isStopped = state.withLock { state in
@@ -81,12 +81,12 @@ final class TransferRun: Sendable {
         }
         if isStopped { work.cancel() }
         await record(await work.value)
-        // It holds this run by its custody.
+        // The task retains this run through its custody.
         state.withLock { $0.download = nil }
     }
 
-    /// Writes down what happens during the run.
-    /// - Returns: False if the claim is another's by now.
+    /// Records a change during the run.
+    /// - Returns: False if the claim belongs to another worker by now.
     func write(_ change: TransferChange) async throws -> Bool {
         do {
             return try await store.record(change, of: claim.key)
@@ -96,15 +96,17 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// For so long a queue that cannot be written is borne.
+    /// The time for which a failing queue is tolerated.
     var patience: Duration { max(store.patience ?? .zero, session.options.leaseInUse) }
 
-    /// For so long a worker that ends bears a queue that cannot be written. What is not given back waits for the lease.
+    /// The time for which a worker at shutdown tolerates a failing queue. A transfer that is not released waits for the
+    /// end of the lease.
     private static func patience(atShutdown change: TransferChange) -> Duration {
         if case .back = change { .seconds(5) } else { .seconds(30) }
     }
 
-    /// Tries for as long as the lease may last, or longer where nobody can take it meanwhile; after that it is another's to find out.
+    /// Records the outcome and retries until the lease may have expired, or longer if no other worker can take the
+    /// transfer. After that the next worker finds out the outcome.
     private func record(_ change: TransferChange) async {
         let start = ContinuousClock.now
         var stopped: ContinuousClock.Instant?
@@ -126,11 +128,12 @@ final class TransferRun: Sendable {
         await removeOwnPart()
     }
 
-    /// What a run that has lost its claim has written is nobody's, unless who has the transfer now resumes from it.
+    /// Removes the part file of a run that has lost its claim, unless the present owner of the transfer resumes from
+    /// it.
     private func removeOwnPart() async {
         guard let names else { return }
         let latest: StoredTransfer?
-        // Who has it now is not known: whoever runs it next finds the file by its name.
+        // If the store cannot be queried, the file is kept: the next owner finds it by its name.
         do { latest = try await store.transfer(claim.key.id) } catch { return }
         guard let latest else { return await names.removeAll() }
         switch latest.state {

@@ -1,73 +1,75 @@
 #if Storage || Postgres
 package import Curlew
 
-/// Where the transfers of a queue are kept: what they are, how far they are, who has them, and what has ended.
+/// A store for the transfers of a queue: their requests, their progress, their owners and their ends.
 ///
-/// All that workers and callers do is a call of this, and each call happens whole or not at all. The rules that hold for every
-/// store, and that one suite of tests asks of each:
-/// - What ``enqueue(_:)``, ``claim(_:policy:atMost:)``, ``record(_:of:)``, ``command(_:of:)`` and ``acknowledge(_:)`` have done survives the
-///   process and the machine. The rest may be lost with the machine.
-/// - A transfer whose workers end twenty times in a row, and nothing more comes of it each time, has failed: it may be what ends them.
-///   From the third time on it waits, longer and longer, and runs beside no other such one.
-/// - A claim has a number, its *fence*, that is greater with each claim of a transfer, and is greater, too, after a cancel.
-///   Whoever writes with an old one writes nothing.
-/// - A lease ends by the store's clock, which is the same for all of its users and never goes back.
+/// Workers and callers use only these functions, and each call is atomic. The following rules apply to every store, and
+/// one test suite checks them for each:
+/// - The changes of ``enqueue(_:)``, ``claim(_:policy:atMost:)``, ``record(_:of:)``, ``command(_:of:)`` and
+///   ``acknowledge(_:)`` survive a failure of the process and of the machine. Other changes may be lost with the
+///   machine.
+/// - A transfer fails when twenty workers in a row have ended while they ran it without further progress, because it
+///   may be the cause. From the third time on it waits, longer each time, and runs beside no other such transfer.
+/// - A claim has a number, its *fence*, which increases with each claim of a transfer, and also with a cancellation. A
+///   write with an old fence has no effect.
+/// - Leases use the store's clock, which is the same for all users and never goes back.
 package protocol TransferStore: Sendable {
-    /// For so long workers bear a store that fails; nil is a lease.
+    /// The time for which workers tolerate a failing store; nil means the length of a lease.
     var patience: Duration? { get }
-    /// True if each claim sees which workers are gone; otherwise their leases tell.
+    /// True if each claim detects workers whose processes have ended; otherwise only their leases reveal that.
     var seesGoneWorkers: Bool { get }
 
     /// Adds transfers.
     func enqueue(_ transfers: [NewTransfer]) async throws
 
-    /// Puts the queue in order (takes transfers from workers that are gone, wakes those whose time has come, fails those whose
-    /// deadline is over) and gives a worker the next ones.
+    /// Maintains the queue and claims the next transfers for a worker. The maintenance takes transfers from workers
+    /// that are gone, wakes those that are due, and fails those whose deadline has passed.
     func claim(_ worker: TransferWorkerID, policy: ClaimPolicy, atMost count: Int) async throws -> [TransferClaim]
 
-    /// Extends the leases of a worker's claims, and writes down how far their transfers are. One whose lease is over, and that nobody has
-    /// taken, is the worker's again. What is claimed in the worker's name and not among these, it has forgotten: that is given back.
-    /// - Returns: The claims that it still has.
+    /// Extends the leases of a worker's claims and records the progress of their transfers. An expired lease is renewed
+    /// unless another worker has claimed the transfer. A claim of the worker that is missing in `progress` was
+    /// forgotten by it and is released.
+    /// - Returns: The claims that the worker still has.
     func renew(_ worker: TransferWorkerID, lease: Duration, progress: [TransferClaim.Key: TransferProgress])
         async throws
         -> [TransferClaim.Key: TransferOrder]
 
-    /// Writes down what has come of a claim.
-    /// - Returns: False if it is another's by now, and nothing was written.
+    /// Records a change of a claim.
+    /// - Returns: False if the claim belongs to another worker by now; nothing is recorded then.
     func record(_ change: TransferChange, of claim: TransferClaim.Key) async throws -> Bool
 
-    /// Suspends, resumes or cancels transfers. More than a thousand may be changed in parts, each of which happens whole.
-    /// - Parameter ids: Which; nil are all that have not ended.
-    /// - Returns: How many were changed, or will be as soon as their worker sees it.
+    /// Suspends, resumes or cancels transfers. More than a thousand may be changed in parts, each of which is atomic.
+    /// - Parameter ids: The transfers; nil means all that have not ended.
+    /// - Returns: The number of transfers that were changed, or will be as soon as their worker sees the command.
     func command(_ command: TransferCommand, of ids: [DurableTransfer.ID]?) async throws -> Int
 
-    /// The network can be reached again.
+    /// Wakes the transfers that wait for the network, which is available again.
     func wakeAfterNetwork() async throws
 
-    /// The ends of transfers that were not acknowledged, in the order in which they came.
+    /// The unacknowledged ends of transfers, in the order in which they ended.
     func ends(after cursor: Int64, limit: Int) async throws -> [StoredTransfer]
 
-    /// Forgets transfers that have ended.
-    /// - Parameter ids: Which; nil are all.
+    /// Removes transfers that have ended.
+    /// - Parameter ids: The transfers; nil means all.
     func acknowledge(_ ids: [DurableTransfer.ID]?) async throws
 
     func transfer(_ id: DurableTransfer.ID) async throws -> StoredTransfer?
-    /// Transfers in the order in which they were enqueued.
+    /// The transfers in the order in which they were enqueued.
     func list(_ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int) async throws -> [StoredTransfer]
     func counts() async throws -> [DurableTransfer.State: Int]
-    /// What a worker may look forward to; nil is nobody.
+    /// The outlook of a worker; nil stands for a caller that is not a worker.
     func outlook(of worker: TransferWorkerID?) async throws -> TransferOutlook
 
-    /// Elements as long as anybody listens: one whenever something may have changed, by whomever. What ``renew(_:lease:progress:)`` writes need
-    /// not be told.
+    /// A stream that has an element whenever any process may have changed the queue, as long as it is read. Changes by
+    /// ``renew(_:lease:progress:)`` may be omitted.
     func changes() -> AsyncStream<Void>
 
-    /// Whoever works is seen as gone from then on.
+    /// Marks a worker as gone.
     func resign(_ worker: TransferWorkerID) async
     func close() async throws
 }
 
-/// The name of a worker.
+/// The identifier of a worker.
 package struct TransferWorkerID: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -75,21 +77,21 @@ package struct TransferWorkerID: Sendable, Hashable, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
-/// A transfer to be added.
+/// A transfer to add.
 package struct NewTransfer: Sendable {
     package let id: DurableTransfer.ID
     package let host: String
     package let tags: [String]
     package let priority: RequestOptions.Priority
-    /// Milliseconds since 1970.
+    /// The start time in milliseconds since 1970.
     package let notBefore: Int64?
     package let deadline: Int64?
     package let mayBeRepeated: Bool
-    /// The request, encoded.
+    /// The encoded request.
     package let request: [UInt8]
 }
 
-/// What a worker takes.
+/// The lease and the limits of a claim.
 package struct ClaimPolicy: Sendable {
     package var lease: Duration
     package var total: Int
@@ -104,7 +106,7 @@ package struct ClaimPolicy: Sendable {
     }
 }
 
-/// A transfer that a worker has.
+/// A transfer that a worker has claimed.
 package struct TransferClaim: Sendable {
     package struct Key: Sendable, Hashable {
         package let id: DurableTransfer.ID
@@ -125,25 +127,25 @@ package struct TransferClaim: Sendable {
     }
 }
 
-/// A transfer as a store has it.
+/// The stored form of a transfer.
 package struct StoredTransfer: Sendable, Hashable {
     package var number: Int64
     package var id: DurableTransfer.ID
     package var state: DurableTransfer.State
-    /// Milliseconds since 1970.
+    /// The time of enqueuing in milliseconds since 1970.
     package var enqueued: Int64
     package var failures: Int
     package var received: Int64
     package var total: Int64?
-    /// When it is tried next, in milliseconds since 1970; nil as soon as there is a place.
+    /// The time of the next attempt in milliseconds since 1970; nil if the transfer only waits for a slot.
     package var due: Int64?
     package var fence: Int64
     package var request: [UInt8]
     package var token: [UInt8]?
     package var naming: [UInt8]?
-    /// What has come of it, encoded.
+    /// The encoded result.
     package var result: [UInt8]?
-    /// The place of its end among all ends, until it is acknowledged.
+    /// The position of the end among all ends, until it is acknowledged.
     package var ending: Int64?
 
     package init(
@@ -179,11 +181,11 @@ package struct TransferProgress: Sendable, Hashable {
         self.total = total
     }
 
-    /// The bytes that count for a quota.
+    /// The number of bytes that count towards the quota.
     package var size: Int64 { max(received, total ?? 0) }
 }
 
-/// Why a quota of bytes lets a download not go on.
+/// The errors of a download that exceeds the quota.
 package enum QuotaRefusal {
     package static func tooLarge(_ size: Int64, _ quota: Int64) -> CurlewError {
         CurlewError(.responseTooLarge, "the file has \(size) bytes, and the quota of the queue is \(quota)")
@@ -194,35 +196,37 @@ package enum QuotaRefusal {
     }
 }
 
-/// What a worker is to do with a transfer that it has.
+/// The instruction to a worker for a claimed transfer.
 package enum TransferOrder: Sendable {
     case proceed
     case suspend
 }
 
-/// What has come of a claim.
+/// A change of a claim.
 package enum TransferChange: Sendable {
-    /// The newest token, nil if nothing can be resumed; within a quota of bytes for all that the queue holds.
+    /// The newest token, nil if the download cannot be resumed. The quota limits all bytes of the queue.
     case checkpoint(token: [UInt8]?, TransferProgress, quota: Int64?)
-    /// The newest token of an upload, which goes on by it: it need not be sent twice any more.
+    /// The newest token of an upload, which continues by it: the request need not be sent twice any more.
     case resumable(token: [UInt8], TransferProgress)
-    /// A request that must not be sent twice is on its way.
+    /// A request that must not be sent twice is about to be sent.
     case sending
-    /// The file is about to get its name; empty if it is not, after all.
+    /// The file is about to be given its name; empty data cancels that.
     case naming([UInt8])
-    /// The worker gives it back.
+    /// The worker releases the transfer.
     /// - Parameters:
-    ///   - trigger: ``TransferTrigger/release``, ``TransferTrigger/loseNetwork``, ``TransferTrigger/loseRoom`` or ``TransferTrigger/suspend``.
-    ///   - wait: The wait before it may be claimed again.
-    ///   - isFailure: Whether an attempt has failed.
-    ///   - total: The bytes in all, if that has become known.
-    ///   - result: The error, encoded.
+    ///   - trigger: ``TransferTrigger/release``, ``TransferTrigger/loseNetwork``, ``TransferTrigger/loseRoom`` or
+    ///     ``TransferTrigger/suspend``.
+    ///   - wait: The wait before the transfer may be claimed again.
+    ///   - isFailure: True if an attempt has failed.
+    ///   - total: The total size in bytes, if it has become known.
+    ///   - result: The encoded error.
     ///
-    /// Whatever the trigger, one that is to be suspended is, and one that is to be suspended no more is not.
+    /// A pending suspension takes precedence over the trigger. If the suspension was withdrawn,
+    /// ``TransferTrigger/suspend`` only releases the transfer.
     case back(
         trigger: TransferTrigger, token: [UInt8]?, wait: Duration, isFailure: Bool, total: Int64? = nil,
         result: [UInt8]?)
-    /// - Parameter size: The bytes of the file, which count for the quota; nil for an upload.
+    /// - Parameter size: The size of the file, which counts towards the quota; nil for an upload.
     case finished([UInt8], size: Int64? = nil)
     case failed([UInt8])
 }
@@ -233,17 +237,17 @@ package enum TransferCommand: Sendable {
     case cancel
 }
 
-/// What a worker may look forward to.
+/// The state of a queue from the view of a worker.
 package struct TransferOutlook: Sendable {
-    /// True if something may be claimed now, unless a limit is reached.
+    /// True if a transfer can be claimed now, unless a limit is reached.
     package var isReady: Bool
-    /// The time until something may have to be woken, or taken from another.
+    /// The time until a transfer may have to be woken, or taken from another worker.
     package var wait: Duration?
-    /// True if no transfer is left that has not ended, but those that are suspended.
+    /// True if all transfers have ended, except suspended ones.
     package var isDrained: Bool
-    /// The transfers that run.
+    /// The number of running transfers.
     package var running: Int
-    /// Those of the worker that asks, without those that it is to suspend.
+    /// The number of transfers of the querying worker, without those with a pending suspension.
     package var own: Int
 
     package init(isReady: Bool, wait: Duration?, isDrained: Bool, running: Int, own: Int) {

@@ -2,7 +2,7 @@
 internal import Curlew
 internal import FoundationEssentials
 
-/// Runs the transfers of a queue, as one of possibly several workers.
+/// A worker that runs the transfers of a queue, possibly beside other workers.
 actor TransferWorker {
     private struct Active {
         let run: TransferRun
@@ -39,14 +39,15 @@ actor TransferWorker {
         following.cancel()
         network?.cancel()
         timer?.cancel()
-        // What is under way is given back, whatever has ended the work.
+        // All current transfers are released, however the work ended.
         for entry in active.values { entry.run.stop(.shutdown) }
         for entry in active.values { await entry.task.value }
         await store.resign(id)
         try result.get()
     }
 
-    /// Several failures of the store in a row are borne, for as long as a lease lasts.
+    /// Performs steps until the end. Consecutive failures of the store are tolerated for the length of a lease, or for
+    /// the store's own ``TransferStore/patience``.
     private func work(_ isUntilDrained: Bool) async throws {
         var firstFailure: ContinuousClock.Instant?
         signal.yield()
@@ -71,7 +72,7 @@ actor TransferWorker {
 
     private func step() async throws -> TransferOutlook {
         var outlook = try await store.outlook(of: id)
-        // One may have been cancelled or suspended.
+        // A transfer may have been cancelled or suspended.
         let isDue = lastRenewal.map { $0.duration(to: .now) >= interval } ?? true
         if outlook.own != active.count || (isDue && !active.isEmpty) {
             try await renew()
@@ -80,7 +81,7 @@ actor TransferWorker {
         if !isOpen { for entry in active.values { entry.run.stop(.shutdown) } }
         let limits = session.options.limits
         let places = isOpen ? max(0, limits.total - active.count) : 0
-        // Others may be gone: whether they are is seen when something is claimed, and so are deadlines that are over.
+        // A claim also detects workers that are gone and deadlines that have passed.
         let isWorth =
             (outlook.isReady && places > 0) || (store.seesGoneWorkers && outlook.running > active.count)
             || outlook.wait.map { $0 <= .zero } ?? false
@@ -93,7 +94,7 @@ actor TransferWorker {
         return outlook
     }
 
-    /// The time between two renewals, by which progress is written down.
+    /// The interval between two renewals, which record the progress.
     private var interval: Duration { min(lease / 3, .seconds(1)) }
 
     private func renew() async throws {
@@ -111,7 +112,7 @@ actor TransferWorker {
 
     private func start(_ claim: TransferClaim) {
         let run = TransferRun(claim, session)
-        // One that has lost the transfer may still be at its end.
+        // An earlier run of the same transfer, which lost its claim, may still be finishing.
         let earlier = active.filter { $0.key.id == claim.key.id }.map(\.value.task)
         let task = CallScope.outside {
             Task {
@@ -134,7 +135,7 @@ actor TransferWorker {
         var wait = active.isEmpty ? Duration.seconds(60) : interval
         if let next = outlook.wait { wait = min(wait, max(next, .milliseconds(20))) }
         if !session.options.windows.isEmpty { wait = min(wait, .seconds(10)) }
-        // Of another's lease nothing is heard when its process is killed.
+        // The end of another worker's process causes no notification.
         if outlook.running > active.count { wait = min(wait, interval) }
         schedule(after: wait)
     }
@@ -147,7 +148,7 @@ actor TransferWorker {
         }
     }
 
-    // MARK: The network
+    // MARK: Network
 
     private func followNetwork() -> Task<Void, Never>? {
         guard session.options.network == nil, let monitor = try? ReachabilityMonitor() else { return nil }

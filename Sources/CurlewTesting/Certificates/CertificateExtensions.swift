@@ -1,15 +1,16 @@
 #if TestKit
 internal import COpenSSL
 
-/// The extensions that options ask for.
+/// The extensions that a certificate's options request.
 enum CertificateExtensions {
-    /// The alternative names in DER; `nil` without any. The notation of x509v3_config(5) cannot hold every name.
+    /// The alternative names in DER; `nil` if there are none. The notation of x509v3_config(5) cannot express every
+    /// name.
     static func alternativeNames(of options: HeldCertificate.Options) throws -> [UInt8]? {
         guard !options.alternativeNames.isEmpty else { return nil }
         return DER.sequence(try options.alternativeNames.map { try $0.encoded })
     }
 
-    /// The others, in the notation of x509v3_config(5).
+    /// The other extensions, in the notation of x509v3_config(5).
     static func of(_ options: HeldCertificate.Options, isSelfSigned: Bool) -> [(identifier: Int32, value: String)] {
         var extensions = [(NID_basic_constraints, self.basicConstraints(options.authority))]
         let usage = options.keyUsage ?? self.usualKeyUsage(options)

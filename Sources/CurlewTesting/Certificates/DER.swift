@@ -1,17 +1,17 @@
 #if TestKit
-/// The little of DER (X.690) that is written by hand.
+/// A small encoder for DER (X.690).
 enum DER {
-    /// A value with its tag, one octet, and its length.
+    /// A value with its one-octet tag and its length.
     static func encode(tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
         [tag] + self.length(contents.count) + contents
     }
 
-    /// A SEQUENCE of values that are encoded already.
+    /// A SEQUENCE of encoded values.
     static func sequence(_ elements: [[UInt8]]) -> [UInt8] {
         self.encode(tag: 0x30, Array(elements.joined()))
     }
 
-    /// Short up to 127, then the number of octets and the octets (X.690, section 8.1.3).
+    /// The length: one octet up to 127, above that the number of octets and the octets (X.690, section 8.1.3).
     private static func length(_ count: Int) -> [UInt8] {
         if count < 0x80 { return [UInt8(count)] }
         var octets: [UInt8] = []

@@ -8,7 +8,7 @@
 ///     let leaf = try HeldCertificate(.server("localhost"), issuer: intermediate)
 ///     let server = try await MockServer.start(.init(tls: ServerTLS([leaf, intermediate])))
 ///
-/// The keys are for tests: they are never written anywhere unless you write them.
+/// The keys are for tests. They stay in memory unless you write them somewhere.
 public struct HeldCertificate: Sendable, Hashable {
     /// The certificate, DER.
     public let certificateDER: [UInt8]
@@ -21,14 +21,14 @@ public struct HeldCertificate: Sendable, Hashable {
     /// The subject's common name.
     public let commonName: String
 
-    /// Makes a key and a certificate for it, signed by `issuer`'s key, or by its own when `issuer` is `nil`.
+    /// Makes a key and a certificate for it, signed by `issuer`'s key, or by its own key when `issuer` is `nil`.
     ///
     /// - Parameters:
-    ///   - options: What it says.
-    ///   - issuer: Who signs it.
-    ///   - holder: Whose key it is for, instead of one of its own: two issuers may so vouch for one authority, if both
-    ///     certificates have one name.
-    /// - Throws: ``TestKitError`` when OpenSSL refuses what `options` ask for.
+    ///   - options: The contents of the certificate.
+    ///   - issuer: The certificate that signs the new one.
+    ///   - holder: A certificate whose key the new one uses, instead of a new key. Two issuers can thus certify one
+    ///     authority, if both certificates have the same name.
+    /// - Throws: ``TestKitError`` when OpenSSL rejects `options`.
     public init(
         _ options: Options = Options(),
         issuer: HeldCertificate? = nil,
@@ -50,7 +50,7 @@ public struct HeldCertificate: Sendable, Hashable {
         self.commonName = commonName
     }
 
-    /// Certificates one after another in PEM, as a CA file or a server's chain file holds them.
+    /// Concatenated certificates in PEM, as in a CA file or a server's chain file.
     public static func bundlePEM(_ certificates: [HeldCertificate]) -> String {
         certificates.map(\.certificatePEM).joined()
     }

@@ -1,8 +1,8 @@
 #if TestKit
 internal import COpenSSL
 
-/// The work of OpenSSL behind ``HeldCertificate``. Every object lives for one call of ``issue(_:issuer:)`` and is
-/// freed before it returns; only bytes leave.
+/// The OpenSSL calls behind ``HeldCertificate``. Every OpenSSL object is freed before ``issue(_:issuer:)`` returns;
+/// only bytes leave.
 struct IssuedCertificate {
     let certificateDER: [UInt8]
     let privateKeyDER: [UInt8]
@@ -47,7 +47,7 @@ struct IssuedCertificate {
         key: OpaquePointer,
         issuer: OpaquePointer
     ) throws {
-        // 63 bits, so that the DER integer needs no sign byte and no client finds a negative serial.
+        // 63 bits: the DER integer needs no sign byte, and no client reads a negative serial number.
         let serial = options.serialNumber ?? UInt64.random(in: 1...(UInt64.max >> 1))
         let name = X509_get_subject_name(certificate)
         let commonName = Array(options.commonName.utf8)
@@ -59,7 +59,7 @@ struct IssuedCertificate {
                 "set the common name"
             )
         }
-        // For a self-signed certificate `issuer` is the certificate itself, whose name is set by now.
+        // The issuer of a self-signed certificate is the certificate itself, whose subject name is set above.
         try self.check(X509_set_issuer_name(certificate, X509_get_subject_name(issuer)), "set the issuer")
         let start = Int(options.validity.start.components.seconds)
         let end = Int(options.validity.end.components.seconds)
@@ -104,7 +104,7 @@ struct IssuedCertificate {
         with key: OpaquePointer,
         hash: HeldCertificate.SignatureHash
     ) throws {
-        // Ed25519 hashes by itself and wants to be given none.
+        // Ed25519 has a built-in hash and requires a null digest.
         let digest = EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 ? nil : EVP_get_digestbyname(hash.name)
         guard X509_sign(certificate, key, digest) > 0 else { throw self.failure("sign") }
     }
@@ -129,13 +129,13 @@ struct IssuedCertificate {
         let bytes = Array(pem.utf8)
         let source = try self.require(BIO_new_mem_buf(bytes, Int32(bytes.count)), "open the issuer's key")
         defer { BIO_free(source) }
-        // The buffer is not copied by BIO_new_mem_buf: `bytes` must outlive the read.
+        // BIO_new_mem_buf does not copy the buffer: `bytes` must outlive the read.
         return try withExtendedLifetime(bytes) {
             try self.require(PEM_read_bio_PrivateKey(source, nil, nil, nil), "read the issuer's key")
         }
     }
 
-    /// PKCS #8, not encrypted.
+    /// The key in PKCS #8, not encrypted.
     private static func write(_ key: OpaquePointer) throws -> [UInt8] {
         let sink = try self.require(BIO_new(BIO_s_mem()), "open a buffer")
         defer { BIO_free(sink) }

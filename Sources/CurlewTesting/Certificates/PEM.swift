@@ -1,10 +1,10 @@
 #if TestKit
 internal import COpenSSL
 
-/// The textual encoding of RFC 7468.
+/// The encoder of the textual format of RFC 7468.
 enum PEM {
     static func encode(_ bytes: [UInt8], label: String) -> String {
-        // EVP_EncodeBlock writes four characters for each three bytes, and a zero.
+        // EVP_EncodeBlock writes four characters for every three bytes, and a zero byte.
         var encoded = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
         let length = Int(EVP_EncodeBlock(&encoded, bytes, Int32(bytes.count)))
         var lines: [String] = []

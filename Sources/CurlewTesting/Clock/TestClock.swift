@@ -1,21 +1,21 @@
 #if TestKit
-/// A clock that stands still until a test turns it.
+/// A clock that stands still until a test advances it.
 ///
 ///     let clock = TestClock()
 ///     … start what sleeps on the clock …
 ///     try await clock.waitForSleepers(1)
 ///     clock.advance(by: .seconds(30))
 ///
-/// ``advance(by:)`` wakes sleepers in the order of their deadlines; nothing wakes without it.
+/// ``advance(by:)`` wakes sleepers in the order of their deadlines. The clock never advances by itself.
 public final class TestClock: Clock, Sendable {
     /// A moment of a ``TestClock``, counted from its start.
     public struct Instant: InstantProtocol {
         /// The time since the clock's start.
         public let offset: Duration
 
-        /// This moment and a while.
+        /// The instant that is `duration` later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: self.offset + duration) }
-        /// The while from this moment to another.
+        /// The duration from this instant to another.
         public func duration(to other: Instant) -> Duration { other.offset - self.offset }
         /// True if `left` is before `right`.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
@@ -29,17 +29,17 @@ public final class TestClock: Clock, Sendable {
 
     private let state = Watched(State())
 
-    /// Makes a clock that stands at zero.
+    /// Makes a clock at zero.
     public init() {}
 
-    /// The moment the clock stands at.
+    /// The current instant of the clock.
     public var now: Instant { self.state.update { $0.now } }
-    /// Nothing is too small for this clock.
+    /// The minimum resolution: one nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
     /// The number of tasks that sleep on the clock.
     public var sleeperCount: Int { self.state.update { $0.sleepers.count } }
 
-    /// Sleeps until the clock has been turned to `deadline`; throws when the task is cancelled.
+    /// Sleeps until the clock reaches `deadline`; throws when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         try Task.checkCancellation()
         let id = self.state.update { state in
@@ -51,12 +51,12 @@ public final class TestClock: Clock, Sendable {
         try await self.state.wait { $0.now >= deadline }
     }
 
-    /// Turns the clock forward and wakes whoever slept until then.
+    /// Advances the clock and wakes the tasks whose deadlines it reaches.
     public func advance(by duration: Duration) {
         let target = self.now.advanced(by: duration)
         while true {
             let isThere = self.state.update { state in
-                // From deadline to deadline, so that sleepers wake in the order of their deadlines.
+                // The clock advances from deadline to deadline, so that sleepers wake in the order of their deadlines.
                 state.now = max(state.now, min(target, state.sleepers.values.min() ?? target))
                 state.sleepers = state.sleepers.filter { $0.value > state.now }
                 return state.now >= target
@@ -70,7 +70,7 @@ public final class TestClock: Clock, Sendable {
         try await self.state.wait { $0.sleepers.count >= count }
     }
 
-    /// Waits for a sleeper and turns the clock to the earliest deadline; returns how far that was.
+    /// Waits for a sleeper and advances the clock to the earliest deadline; returns the duration of the advance.
     @discardableResult
     public func advanceToNextSleeper() async throws -> Duration {
         try await self.waitForSleepers()

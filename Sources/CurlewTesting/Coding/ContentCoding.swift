@@ -7,7 +7,7 @@ internal import CZlib
 internal import CZstd
 #endif
 
-/// A content coding (RFC 9110, section 8.4.1), made by the library that defines it.
+/// A content coding (RFC 9110, section 8.4.1), encoded by its reference library.
 public struct ContentCoding: Sendable, Hashable {
     enum Kind {
         case gzip, deflate, rawDeflate
@@ -20,14 +20,14 @@ public struct ContentCoding: Sendable, Hashable {
     }
 
     let kind: Kind
-    /// Its name in `Content-Encoding`.
+    /// The name in `Content-Encoding`.
     public let name: String
 
     /// gzip (RFC 1952).
     public static let gzip = ContentCoding(kind: .gzip, name: "gzip")
-    /// deflate as it is defined: the zlib format (RFC 1950).
+    /// deflate as specified: the zlib format (RFC 1950).
     public static let deflate = ContentCoding(kind: .deflate, name: "deflate")
-    /// deflate as some servers send it: without zlib's frame (RFC 1951).
+    /// deflate as some servers send it: without the zlib header and trailer (RFC 1951).
     public static let rawDeflate = ContentCoding(kind: .rawDeflate, name: "deflate")
     #if Brotli
     /// Brotli (RFC 7932); needs the trait `Brotli`.
@@ -38,9 +38,9 @@ public struct ContentCoding: Sendable, Hashable {
     public static let zstandard = ContentCoding(kind: .zstandard, name: "zstd")
     #endif
 
-    /// The coded form of `bytes`.
+    /// Encodes `bytes`.
     ///
-    /// - Throws: ``TestKitError`` when the library refuses.
+    /// - Throws: ``TestKitError`` when the library fails.
     public func encode(_ bytes: [UInt8]) throws -> [UInt8] {
         switch self.kind {
         case .gzip: try Self.deflate(bytes, windowBits: 15 + 16)
@@ -59,7 +59,7 @@ public struct ContentCoding: Sendable, Hashable {
         var stream = z_stream()
         guard curlew_deflate_init(&stream, 6, windowBits) == Z_OK else { throw TestKitError("zlib did not start") }
         defer { deflateEnd(&stream) }
-        // The gzip frame is 18 bytes at least, of which the bound knows only when it has been told of it.
+        // The gzip header and trailer have at least 18 bytes, which `deflateBound` may not include.
         let bound = Int(deflateBound(&stream, UInt(bytes.count))) + 32
         var input = bytes
         return try input.withUnsafeMutableBufferPointer { source in

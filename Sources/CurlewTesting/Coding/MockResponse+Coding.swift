@@ -2,9 +2,9 @@
 internal import HTTPTypes
 
 extension MockResponse {
-    /// The same response with its body coded and named in `Content-Encoding`; codings add up in the order of calls.
+    /// The same response with a coded body; `Content-Encoding` names the codings in the order of the calls.
     ///
-    /// - Throws: ``TestKitError`` when the body is a stream, which is not known beforehand.
+    /// - Throws: ``TestKitError`` when the body is a stream, whose bytes are not known beforehand.
     public func encoded(_ coding: ContentCoding) throws -> MockResponse {
         let bytes: [UInt8]
         switch self.body.source {

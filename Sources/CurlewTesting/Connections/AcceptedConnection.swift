@@ -3,11 +3,11 @@ internal import Glibc
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// A connection a listener took: its number, its channel, and the ways to end it.
+/// An accepted connection of a listener: its number, its channel, and the ways to end it.
 final class AcceptedConnection: Sendable {
     let index: Int
     let channel: any Channel
-    /// How the bodies of its requests were cut, for servers that parse HTTP.
+    /// The sizes of the pieces of request bodies, for servers that parse HTTP.
     let chunks = ChunkLedger()
     private let handshake = NIOLockedValueBox<HandshakeRecord?>(nil)
 
@@ -16,18 +16,18 @@ final class AcceptedConnection: Sendable {
         self.channel = channel
     }
 
-    /// What TLS agreed on; `nil` on a cleartext connection.
+    /// The result of the TLS handshake; `nil` on a cleartext connection.
     var tls: HandshakeRecord? {
         get { self.handshake.withLockedValue { $0 } }
         set { self.handshake.withLockedValue { $0 = newValue } }
     }
 
-    /// Closes as a well-behaved server does: with TLS, close_notify first.
+    /// Closes as a well-behaved server does: over TLS, close_notify comes first.
     func close() {
         self.channel.close(promise: nil)
     }
 
-    /// Sends FIN at once, without TLS's close_notify, and drops what was not yet sent.
+    /// Sends FIN at once, without TLS's close_notify, and discards unsent bytes.
     func abort() {
         self.atSocket { $0.close(promise: nil) }
     }
@@ -38,7 +38,7 @@ final class AcceptedConnection: Sendable {
         provider.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in self.abort() }
     }
 
-    /// Ends this side's direction; the peer may go on sending. With TLS the peer finds its stream truncated.
+    /// Ends this side's direction; the peer may still send. Over TLS the peer finds its stream truncated.
     func halfClose() async throws {
         if self.tls == nil {
             try await self.channel.close(mode: .output).get()

@@ -1,8 +1,8 @@
 #if TestKit
 internal import NIOCore
 
-/// One channel as tasks see it: parts come in through ``next()``, parts go out through ``write(_:size:flush:)``,
-/// and each direction suspends when the other side is slower.
+/// An asynchronous interface to one channel: ``next()`` receives parts and ``write(_:size:flush:)`` sends them. Each
+/// direction suspends when the other side is slower.
 final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
     struct State: Sendable {
         var elements: CircularBuffer<Inbound> = []
@@ -16,7 +16,7 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
     let state: Watched<State>
     private let turns: LoopTurns
 
-    /// Adds the port's handler to the end of the pipeline. Call it on the channel's event loop.
+    /// Adds the port's handler to the end of the pipeline. Must be called on the channel's event loop.
     init(installingOn channel: any Channel) throws {
         self.channel = channel
         self.state = Watched(State())
@@ -24,7 +24,7 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
         try channel.pipeline.syncOperations.addHandler(PortHandler<Inbound, Outbound>(state: self.state))
     }
 
-    /// The next part that came in; `nil` when the peer has ended its direction.
+    /// The next received part; `nil` when the peer has ended its direction.
     func next() async throws -> Inbound? {
         let (element, wantsRead) = try await self.state.take { state -> Result<(Inbound?, Bool), any Error>? in
             if let element = state.elements.popFirst() {
@@ -38,7 +38,7 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
         return element
     }
 
-    /// Sends a part; suspends while more than ``PortLimits/bytesInFlight`` wait for the peer.
+    /// Sends a part; suspends while at least ``PortLimits/bytesInFlight`` bytes wait for the peer.
     func write(_ part: Outbound, size: Int = 0, flush: Bool = true) async throws {
         try await self.turns.pass()
         try await self.state.take { state -> Result<Void, any Error>? in
@@ -61,7 +61,7 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
         }
     }
 
-    /// Returns when all that was written has been handed to the kernel, or throws when that will never be.
+    /// Returns when all written bytes are in the kernel; throws when the channel closes before that.
     func drained() async throws {
         try await self.state.take { state -> Result<Void, any Error>? in
             if state.isClosed { return .failure(ChannelError.ioOnClosedChannel) }
@@ -69,7 +69,7 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
         }.get()
     }
 
-    /// Returns when the peer has ended its direction or the channel has closed; what came in stays readable.
+    /// Returns when the peer has ended its direction or the channel has closed; received parts stay readable.
     func peerClosed() async throws {
         try await self.state.take { $0.end == nil && !$0.isClosed ? nil : () }
     }
@@ -77,10 +77,10 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
 
 /// The bounds of every ``ChannelPort``.
 enum PortLimits {
-    /// Parts that are held for a slow reader before the socket is left alone.
+    /// Parts that are buffered for a slow reader before reading from the socket pauses.
     static let highWater = 16
     static let lowWater = 4
-    /// Bytes written and not yet taken by the kernel.
+    /// Written bytes that the kernel has not accepted yet.
     static let bytesInFlight = 1 << 20
 }
 #endif

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// The connections of a listener: who is open, which task serves whom, and what has been counted.
+/// The connections of a listener: the open connections, the task of each, and the counts.
 final class ConnectionTable: Sendable {
     struct State: Sendable {
         var counts = ConnectionCounts()
@@ -14,9 +14,10 @@ final class ConnectionTable: Sendable {
 
     let state = Watched(State())
 
-    /// Takes a new connection in. Call it on the channel's event loop, before the channel reads.
+    /// Registers a new connection. Must be called on the channel's event loop, before the channel reads.
     ///
-    /// `contexts` are those of the first connections; the last one serves the others too. Without any there is no TLS.
+    /// Each of the first connections uses its own element of `contexts`; the last element also serves all later
+    /// connections. An empty array means no TLS.
     func admit<Installed: Sendable>(
         _ channel: any Channel,
         contexts: [NIOSSLContext],
@@ -32,13 +33,13 @@ final class ConnectionTable: Sendable {
         try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.socket)
         let claimed = faults.claim(connection: connection.index)
         do {
-            // Nobody reads while a fault is committed: the end of the client's direction has to close the channel.
+            // Reading stops while a fault is committed, so the end of the client's direction must close the channel.
             if !claimed.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false) }
         } catch {
             faults.miss(claimed, .noSuchMoment)
             throw error
         }
-        // Only one can happen: each of them ends the connection.
+        // Only one of the claimed faults can happen: each of them ends the connection.
         let strike: @Sendable (Int) async -> Void = { index in
             let fault = claimed[index].fault
             let others = claimed.indices.filter { $0 != index }
@@ -82,7 +83,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// Aborts all connections, cancels all tasks, takes no more.
+    /// Aborts all connections, cancels all tasks, and rejects new connections.
     func stop() {
         let (open, tasks) = self.state.update { state in
             state.isStopped = true

@@ -1,16 +1,17 @@
 #if TestKit
-/// What a server's TLS handshake agreed on.
+/// The result of a server's TLS handshake.
 public struct HandshakeRecord: Sendable, Hashable {
-    /// The name the client asked for (RFC 6066, section 3); `nil` when it sent none.
+    /// The name that the client requested (RFC 6066, section 3); `nil` when it sent none.
     public var serverName: String?
     /// The protocol version, `"TLSv1.2"` or `"TLSv1.3"`.
     public var version: String?
-    /// What ALPN chose (RFC 7301), `"h2"` or `"http/1.1"`; `nil` when the client offered nothing that was wanted.
+    /// The protocol that ALPN selected (RFC 7301), `"h2"` or `"http/1.1"`; `nil` when no offered protocol was
+    /// acceptable.
     public var applicationProtocol: String?
-    /// The certificate the client showed, DER; `nil` when it showed none.
+    /// The client's certificate, DER; `nil` when the client sent none.
     public var clientCertificateDER: [UInt8]?
 
-    /// Makes a record; servers of this module do it for you.
+    /// Makes a record. The servers of this module make their own.
     public init(
         serverName: String? = nil,
         version: String? = nil,

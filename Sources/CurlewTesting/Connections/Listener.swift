@@ -2,7 +2,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// A listening socket, the connections it took and the task of each: what every server of this module is made of.
+/// A listening socket, its accepted connections and their tasks: the base of every server of this module.
 final class Listener: Sendable {
     let address: ServerAddress
     let port: Int
@@ -16,7 +16,7 @@ final class Listener: Sendable {
         self.connections = connections
     }
 
-    /// Listens, and runs `serve` in a task of its own for each connection.
+    /// Starts listening, and runs `serve` in its own task for each connection.
     ///
     /// `install` builds the pipeline above TLS on the event loop, before the first byte of the application is
     /// delivered. The connection closes when `serve` returns.
@@ -53,22 +53,22 @@ final class Listener: Sendable {
         return Listener(address: address, channel: channel, connections: table)
     }
 
-    /// Ends everything without waiting for it.
+    /// Stops listening, aborts the connections and returns at once.
     func stop() {
         self.channel.close(promise: nil)
         self.connections.stop()
         self.address.removeSocketFile()
     }
 
-    /// Ends everything and returns when all sockets are closed and all tasks have returned.
+    /// Stops the listener and returns when all sockets are closed and all tasks have returned.
     func shutdown() async {
         self.stop()
         try? await self.channel.closeFuture.get()
-        // A cancelled task must not leave sockets behind, so its cancellation does not cut this wait short.
+        // The wait ignores cancellation: a cancelled task must not leave sockets behind.
         await Task { [connections] in try? await connections.idle() }.value
     }
 
-    /// Stops accepting; connections live on.
+    /// Stops accepting; open connections stay open.
     func stopAccepting() async {
         try? await self.channel.close().get()
     }

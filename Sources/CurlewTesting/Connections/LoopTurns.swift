@@ -2,12 +2,12 @@
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// Gives an event loop a turn to look at its sockets now and then while tasks write through it.
+/// Pauses writers regularly, so that an event loop can poll its sockets.
 ///
-/// NIO's loop runs what was handed to it until nothing is left, and only then looks at its sockets. A task on another
-/// thread that writes without end hands it the next write before the last is done; as long as the sockets take it
-/// all, nothing that clients send is read any more, on no connection of the loop. So after ``writesPerTurn`` writes
-/// everybody who writes through the loop waits until it has been idle for a moment.
+/// NIO's loop runs all submitted work before it polls its sockets. A task on another thread that writes without end
+/// submits the next write before the last is done. As long as the sockets accept all bytes, the loop then reads from
+/// none of its connections. So after ``writesPerTurn`` writes every writer of the loop waits until the loop has been
+/// idle for a moment.
 final class LoopTurns: Sendable {
     private struct State: Sendable {
         var writes = 0
@@ -16,7 +16,7 @@ final class LoopTurns: Sendable {
 
     private static let writesPerTurn = 256
     private static let pause = TimeAmount.microseconds(100)
-    /// By loop; the loops of this module live as long as the process.
+    /// The instances by event loop; the loops of this module live as long as the process.
     private static let known = NIOLockedValueBox<[ObjectIdentifier: LoopTurns]>([:])
 
     private let loop: any EventLoop
@@ -35,7 +35,7 @@ final class LoopTurns: Sendable {
         }
     }
 
-    /// Call it before each write; it suspends while the loop is to have its turn.
+    /// Must be called before each write; suspends while the loop polls its sockets.
     func pass() async throws {
         let beginsPause = try await self.state.take { state -> Bool? in
             guard !state.isPausing else { return nil }
@@ -44,7 +44,7 @@ final class LoopTurns: Sendable {
             return state.isPausing
         }
         guard beginsPause else { return }
-        // Behind the writes that the loop has yet to do.
+        // The pause begins after the writes that are already submitted to the loop.
         self.loop.execute { [loop, state] in
             loop.assumeIsolated().scheduleTask(in: Self.pause) { state.update { $0 = State() } }
         }

@@ -1,7 +1,7 @@
 #if TestKit
 internal import NIOCore
 
-/// The event loop's end of a ``ChannelPort``.
+/// The event loop's side of a ``ChannelPort``.
 final class PortHandler<Inbound: Sendable, Outbound: Sendable>: ChannelDuplexHandler {
     typealias InboundIn = Inbound
     typealias OutboundIn = Outbound

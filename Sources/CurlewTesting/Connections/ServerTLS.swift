@@ -2,7 +2,7 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// How a test server speaks TLS.
+/// The TLS configuration of a test server.
 public struct ServerTLS: Sendable {
     /// A TLS protocol version.
     public struct Version: Sendable, Hashable {
@@ -15,19 +15,19 @@ public struct ServerTLS: Sendable {
         var nio: TLSVersion { self.isLatest ? .tlsv13 : .tlsv12 }
     }
 
-    /// What the server demands of its clients.
+    /// The server's demand for client certificates.
     public struct ClientCertificates: Sendable {
         let roots: [HeldCertificate]
         let isRequired: Bool
         let isAsked: Bool
 
-        /// None is asked for.
+        /// The server requests no certificate.
         public static let none = ClientCertificates(roots: [], isRequired: false, isAsked: false)
-        /// A certificate is asked for; a client without one is let in, one with a wrong one is not.
+        /// The server requests a certificate. It accepts clients without one and rejects an invalid one.
         public static func optional(trusting roots: [HeldCertificate]) -> ClientCertificates {
             ClientCertificates(roots: roots, isRequired: false, isAsked: true)
         }
-        /// The handshake fails without a certificate that leads to one of `roots`.
+        /// The handshake fails unless the client has a certificate that chains to one of `roots`.
         public static func required(trusting roots: [HeldCertificate]) -> ClientCertificates {
             ClientCertificates(roots: roots, isRequired: true, isAsked: true)
         }
@@ -39,20 +39,20 @@ public struct ServerTLS: Sendable {
     }
 
     let identity: Identity
-    /// What ALPN offers, best first. ``MockServer`` fills it from its protocols when it is `nil`; an empty array
-    /// offers nothing.
+    /// The protocols that ALPN offers, best first. ``MockServer`` fills in its own protocols when this is `nil`; an
+    /// empty array offers none.
     public var applicationProtocols: [String]?
-    /// The ALPN protocols that the first connections are offered instead, a list a connection: as a load balancer does whose
-    /// back ends differ.
+    /// Lists of ALPN protocols for the first connections, one list for each. They simulate a load balancer with
+    /// different back ends.
     public var firstApplicationProtocols: [[String]] = []
     /// The lowest version accepted; TLS 1.2 by default.
     public var minimumVersion = Version.tls12
     /// The highest version accepted; TLS 1.3 by default.
     public var maximumVersion = Version.tls13
-    /// What is demanded of clients; nothing by default.
+    /// The demand for client certificates; none by default.
     public var clientCertificates = ClientCertificates.none
 
-    /// Serves `chain`, leaf first; the leaf's key signs. The root need not be in it.
+    /// Serves `chain`, leaf first; the leaf's key signs. The root may be omitted.
     public init(_ chain: [HeldCertificate], applicationProtocols: [String]? = nil) {
         self.identity = .held(chain)
         self.applicationProtocols = applicationProtocols
@@ -64,7 +64,7 @@ public struct ServerTLS: Sendable {
         self.applicationProtocols = applicationProtocols
     }
 
-    /// The contexts of the first connections; the last one is for all others.
+    /// The contexts of the first connections; the last context serves all others.
     func contexts() throws -> [NIOSSLContext] {
         try self.firstApplicationProtocols.map { try self.context($0) } + [
             self.context(self.applicationProtocols ?? [])

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// Puts TLS into a new connection's pipeline and has the layers above it built when the handshake is done.
+/// Adds TLS to a new connection's pipeline, and builds the layers above it when the handshake is complete.
 struct TLSAcceptor {
     let connection: AcceptedConnection
     let context: NIOSSLContext
@@ -20,7 +20,8 @@ struct TLSAcceptor {
             connection.channel.eventLoop.makeCompletedFuture {
                 if case .hostname(let name) = result { connection.tls?.serverName = name }
                 let pipeline = connection.channel.pipeline.syncOperations
-                // Right behind the sniffer, which then leaves the pipeline and replays what it read.
+                // The TLS handler is added right after the sniffer, which then leaves the pipeline and replays the
+                // bytes it has read.
                 let sniffer = try pipeline.handler(type: ByteToMessageHandler<SNIHandler>.self)
                 try pipeline.addHandler(NIOSSLServerHandler(context: context), position: .after(sniffer))
             }
@@ -31,8 +32,8 @@ struct TLSAcceptor {
     }
 }
 
-/// Waits for the handshake's end, notes what it agreed on and has the pipeline finished in the same turn of the
-/// loop, so that no byte can arrive before there is somebody to take it.
+/// Waits for the end of the handshake, records its result, and finishes the pipeline in the same turn of the loop. No
+/// byte can then arrive before a handler exists for it.
 private final class HandshakeHandler<Installed: Sendable>: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,14 +1,14 @@
 #if TestKit
 internal import NIOCore
 
-/// A place in the pipeline with a name, from which bytes and closes go out past the layers above it.
+/// A named position in the pipeline. Bytes and closes written there bypass the layers above it.
 final class WirePoint: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Between the socket and TLS.
+    /// The position between the socket and TLS.
     static let socket = "curlew.socket"
-    /// Between TLS and HTTP.
+    /// The position between TLS and HTTP.
     static let plain = "curlew.plain"
 }
 #endif

@@ -2,10 +2,10 @@
 internal import NIOCore
 
 extension AcceptedConnection {
-    /// Does to the whole connection what `effect` says; returns when that is done.
+    /// Applies `effect` to the connection; returns when that is done.
     ///
-    /// - Parameter untilClientEnds: Returns when the client has ended its direction or is gone, or the task is
-    ///   cancelled: so long a stall lasts.
+    /// - Parameter untilClientEnds: Returns when the client has ended its direction or disconnected, or the task is
+    ///   cancelled. A stall lasts that long.
     func commit(_ effect: Fault.Effect, untilClientEnds: () async -> Void) async {
         switch effect.kind {
         case .close: self.close()
@@ -13,7 +13,7 @@ extension AcceptedConnection {
         case .truncate: self.abort()
         case .garbage(let bytes):
             try? await self.writePlain(bytes)
-            // A close would be a reset where something of the client's has not been read, and might overtake the bytes.
+            // A close with unread bytes of the client would become a reset and might overtake the sent bytes.
             self.closeOutput()
             return await untilClientEnds()
         case .halfClose:
@@ -25,14 +25,14 @@ extension AcceptedConnection {
         await self.closed()
     }
 
-    /// Sends bytes beside the HTTP layer; with TLS, inside it.
+    /// Sends bytes that bypass the HTTP layer; over TLS they are encrypted.
     func writePlain(_ bytes: [UInt8]) async throws {
         let channel = self.channel
         try await channel.eventLoop.flatSubmit {
             let promise = channel.eventLoop.makePromise(of: Void.self)
             do {
                 let pipeline = channel.pipeline.syncOperations
-                // Writes from a context pass the handlers between it and the socket: TLS, and not HTTP.
+                // Writes from a context pass only the handlers between it and the socket: TLS, but not HTTP.
                 let name = self.tls?.version == nil ? WirePoint.socket : WirePoint.plain
                 let context = try pipeline.context(name: name)
                 context.writeAndFlush(NIOAny(ByteBuffer(bytes: bytes)), promise: promise)

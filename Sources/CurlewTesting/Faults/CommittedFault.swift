@@ -1,7 +1,7 @@
 #if TestKit
-/// A fault that has happened, and to whom.
+/// A fault that has happened, and the connection and exchange that it hit.
 public struct CommittedFault: Sendable, Hashable {
-    /// What and when.
+    /// The fault.
     public let fault: Fault
     /// The number of the connection, from 0.
     public let connectionIndex: Int

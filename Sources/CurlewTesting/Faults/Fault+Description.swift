@@ -1,6 +1,6 @@
 #if TestKit
 extension Fault: CustomStringConvertible {
-    /// What and when, in words: `reset in the response's body after 1000 bytes`.
+    /// The effect and the moment in words: `reset in the response's body after 1000 bytes`.
     public var description: String { "\(self.effect) \(self.trigger)" }
 }
 

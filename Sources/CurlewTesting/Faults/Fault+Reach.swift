@@ -1,6 +1,6 @@
 #if TestKit
 extension Fault {
-    /// True if it ends what it meets: an exchange, or a connection for a fault of connections.
+    /// True if the fault ends its exchange, or its connection for a fault of connections.
     var isEnding: Bool {
         switch self.effect.kind {
         case .goAway: false
@@ -11,7 +11,7 @@ extension Fault {
 }
 
 extension Fault.Effect {
-    /// True if it is a frame of HTTP/2.
+    /// True if the effect is a frame of HTTP/2.
     var needsHTTP2: Bool {
         switch self.kind {
         case .goAway, .resetStream: true
@@ -21,7 +21,7 @@ extension Fault.Effect {
 }
 
 extension Fault.Target {
-    /// True if it is used up once it has met an exchange or a connection.
+    /// True if the fault is used up after one exchange or connection.
     var isOnce: Bool {
         switch self.kind {
         case .next, .exchange, .exchangeOn: true
@@ -29,7 +29,7 @@ extension Fault.Target {
         }
     }
 
-    /// True if it names an exchange, which no fault of connections can meet.
+    /// True if the target is an exchange, which a fault of connections can never hit.
     var isOfExchange: Bool {
         switch self.kind {
         case .exchange, .exchangeOn: true

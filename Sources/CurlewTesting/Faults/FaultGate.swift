@@ -1,18 +1,18 @@
 #if TestKit
-/// Thrown through an exchange when a fault has ended it.
+/// An error that unwinds an exchange after a fault has ended it.
 struct FaultStruck: Error {}
 
-/// The faults of one exchange, committed as it passes their moments.
+/// The faults of one exchange. The gate commits them when the exchange reaches their moments.
 final class FaultGate: Sendable {
-    /// What an exchange offers to its faults.
+    /// The operations of an exchange that its faults use.
     struct Exchange: Sendable {
         let connection: AcceptedConnection
         let index: Int
-        /// Returns when all that was written has left.
+        /// Returns when all written bytes have left.
         let flush: @Sendable () async -> Void
-        /// Returns when the client has ended its direction or is gone, or the task is cancelled.
+        /// Returns when the client has ended its direction or disconnected, or the task is cancelled.
         let untilClientEnds: @Sendable () async -> Void
-        /// Is called when a fault is about to end the exchange, however long that takes.
+        /// Runs just before a fault ends the exchange, however long the effect takes.
         let willEnd: @Sendable () -> Void
         /// Sends RST_STREAM; `nil` without HTTP/2.
         let resetStream: (@Sendable (UInt32) -> Void)?
@@ -26,7 +26,7 @@ final class FaultGate: Sendable {
     private let state: Watched<State>
     private let exchange: Exchange
     private let script: FaultScript
-    /// Why a fault of this exchange cannot happen in it.
+    /// The reason why a claimed fault cannot happen in this exchange.
     let objection: String?
 
     init(_ exchange: Exchange, script: FaultScript) {
@@ -39,7 +39,7 @@ final class FaultGate: Sendable {
         script.miss(unfit, .noSuchMoment)
     }
 
-    /// True if a fault has ended the exchange, or is about to.
+    /// True if a fault has ended the exchange or is about to end it.
     var isStruck: Bool { self.state.update { $0.isStruck } }
 
     /// Commits the faults of this moment; throws ``FaultStruck`` when one ends the exchange.
@@ -47,7 +47,7 @@ final class FaultGate: Sendable {
         try await self.commit { $0 == trigger }
     }
 
-    /// Commits the faults in the request's body that `count` bytes have reached.
+    /// Commits the faults of the request's body whose offsets are at most `count`.
     func passRequestBody(_ count: Int) async throws {
         try await self.commit { trigger in
             if case .requestBody(let after) = trigger.kind { return after <= count }
@@ -55,12 +55,12 @@ final class FaultGate: Sendable {
         }
     }
 
-    /// Sends `count` bytes of the response's body, in pieces that end where a fault is to be committed.
+    /// Sends `count` bytes of the response's body, in pieces that end where a fault is committed.
     ///
     /// - Parameters:
-    ///   - count: The bytes to send.
-    ///   - sent: The bytes that were sent before.
-    ///   - send: Sends so many of the next bytes.
+    ///   - count: The number of bytes to send.
+    ///   - sent: The number of bytes sent earlier.
+    ///   - send: Sends the given number of the next bytes.
     func passResponseBody(_ count: Int, after sent: Int, send: (Int) async throws -> Void) async throws {
         var sent = sent
         let end = sent + count
@@ -76,7 +76,7 @@ final class FaultGate: Sendable {
         }
     }
 
-    /// Notes the faults whose moments did not come. Nothing happens when it is called again.
+    /// Reports the faults whose moments never came. Later calls do nothing.
     func finish() {
         let (left, isStruck) = self.state.update { state in
             defer { state.pending = [] }
@@ -118,7 +118,7 @@ final class FaultGate: Sendable {
         }
     }
 
-    /// Returns whether the exchange has ended.
+    /// Returns true if the exchange has ended.
     private func commit(_ fault: Fault) async throws -> Bool {
         switch fault.effect.kind {
         case .goAway(let code):

@@ -1,10 +1,10 @@
 #if TestKit
-/// What a server speaks, as far as it decides which faults can happen there.
+/// The properties of a server that decide which faults can happen there.
 struct FaultGround: Sendable {
     let usesTLS: Bool
     let speaksHTTP2: Bool
 
-    /// - Throws: ``TestKitError`` with the reason why `fault` can never happen here, or not to `target`.
+    /// - Throws: ``TestKitError`` with the reason if `fault` can never happen here, or never at `target`.
     func check(_ fault: Fault, at target: Fault.Target) throws {
         if fault.trigger.isOfConnection && target.isOfExchange {
             throw TestKitError("\(fault): a connection meets it, before there is any exchange")

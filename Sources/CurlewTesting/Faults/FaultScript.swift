@@ -1,11 +1,11 @@
 #if TestKit
-/// The faults that a server still has to commit, those that it has committed, and how many exchanges it has begun.
+/// The pending and the committed faults of a server, and the number of its exchanges.
 final class FaultScript: Sendable {
-    /// Why a fault that somebody took did not happen.
+    /// The reason why a claimed fault did not happen.
     enum Miss: Sendable {
-        /// Its moment did not come: too few bytes, or an end that no fault has made.
+        /// The moment did not come: the body was too short, or the end came without a fault.
         case noSuchMoment
-        /// Another fault had ended the exchange or the connection.
+        /// Another fault ended the exchange or the connection first.
         case overtaken
     }
 
@@ -16,7 +16,7 @@ final class FaultScript: Sendable {
         var exchanges = 0
     }
 
-    /// The faults that are remembered after they have happened or passed.
+    /// The number of committed faults, and of missed ones, that are remembered.
     private static let memory = 65_536
 
     private let ground: FaultGround
@@ -41,12 +41,12 @@ final class FaultScript: Sendable {
         try await self.state.wait { $0.committed.count >= count }
     }
 
-    /// Notes that a fault begins.
+    /// Records that a fault begins.
     func commit(_ fault: CommittedFault) {
         self.state.update { if $0.committed.count < Self.memory { $0.committed.append(fault) } }
     }
 
-    /// Notes that an exchange or a connection has come to its end without faults that it had claimed.
+    /// Records that an exchange or a connection ended without the faults that it had claimed.
     func miss(_ claims: [ClaimedFault], _ reason: Miss) {
         self.state.update { state in
             guard state.missed.count < Self.memory else { return }
@@ -54,23 +54,23 @@ final class FaultScript: Sendable {
         }
     }
 
-    /// What should have happened by now and has not, in words.
+    /// The faults that should have happened by now but did not, in words.
     var complaints: [String] {
         self.state.update { state in
             let missed = state.missed.filter { claim, reason in
-                // One that meets everybody may be overtaken by one that meets somebody, if only it happened to others.
+                // A fault for every exchange may be overtaken by a fault for one exchange, if it happened elsewhere.
                 reason == .noSuchMoment || claim.isOnce || !state.committed.contains { $0.fault == claim.fault }
             }
             return state.waiting.unmet.map { "\($0) found nobody" } + missed.map { $0.reason.complaint($0.claim.fault) }
         }
     }
 
-    /// The faults that meet a new connection.
+    /// The faults that hit a new connection.
     func claim(connection index: Int) -> [ClaimedFault] {
         self.state.update { $0.waiting.claim(connection: index) }
     }
 
-    /// The faults that meet a new exchange.
+    /// The faults that hit a new exchange.
     func claim(exchange index: Int, onConnection connection: Int) -> [ClaimedFault] {
         self.state.update { state in
             defer { state.exchanges += 1 }

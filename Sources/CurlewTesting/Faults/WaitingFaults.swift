@@ -1,12 +1,12 @@
 #if TestKit
-/// A fault that an exchange or a connection has taken, to commit it when its moment comes.
+/// A fault that an exchange or a connection has claimed, to commit it when its moment comes.
 struct ClaimedFault: Sendable, Hashable {
     let fault: Fault
-    /// True if nobody else will meet it.
+    /// True if the fault hits no other exchange or connection.
     let isOnce: Bool
 }
 
-/// The faults that wait for somebody to meet, in the order in which they were injected. A value, without any waiting.
+/// The faults that no exchange or connection has claimed yet, in injection order. A plain value that never suspends.
 struct WaitingFaults: Sendable {
     private struct Waiting: Sendable {
         let fault: Fault
@@ -20,10 +20,10 @@ struct WaitingFaults: Sendable {
         self.waiting.append(Waiting(fault: fault, target: target))
     }
 
-    /// Those that have met nobody.
+    /// The faults that have hit no exchange and no connection.
     var unmet: [Fault] { self.waiting.filter { !$0.hasMet }.map(\.fault) }
 
-    /// The faults that meet a new connection, those first that are to happen first.
+    /// The faults that hit a new connection, in the order in which they happen.
     mutating func claim(connection index: Int) -> [ClaimedFault] {
         self.claim { fault, target in
             guard fault.trigger.isOfConnection else { return false }
@@ -35,7 +35,7 @@ struct WaitingFaults: Sendable {
         }
     }
 
-    /// The faults that meet a new exchange, of those with the same moment the one first that is to happen first.
+    /// The faults that hit a new exchange; faults with the same moment are in the order in which they happen.
     ///
     /// - Parameters:
     ///   - number: The exchange's number over all connections.
@@ -55,8 +55,8 @@ struct WaitingFaults: Sendable {
     }
 
     private mutating func claim(where meets: (Fault, Fault.Target.Kind) -> Bool) -> [ClaimedFault] {
-        // One end is enough: a fault for the next comer that would end what another one ends already waits for a later
-        // comer. Those that name whom they meet have no other, and go before.
+        // An exchange or a connection ends only once. A `.next` fault that would end it a second time waits for a later
+        // one. A fault with an explicit target has no other chance, so it takes precedence.
         var isEnded = self.waiting.contains {
             $0.target.isOnce && $0.target != .next && $0.fault.isEnding && meets($0.fault, $0.target.kind)
         }
@@ -70,7 +70,7 @@ struct WaitingFaults: Sendable {
             self.waiting[index].hasMet = true
         }
         self.waiting.removeAll { $0.hasMet && $0.target.isOnce }
-        // What ends everybody lets pass what was meant for this one.
+        // A recurring fault that ends the exchange comes last, so that faults meant for this exchange happen first.
         let isLast = { (one: ClaimedFault) in one.fault.isEnding && !one.isOnce }
         return claimed.filter { !isLast($0) } + claimed.filter(isLast)
     }

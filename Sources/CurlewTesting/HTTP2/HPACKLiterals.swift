@@ -1,5 +1,6 @@
 #if TestKit
-/// The simplest HPACK that is right: every field literal, not indexed, not Huffman-coded (RFC 7541, section 6.2.2).
+/// A minimal HPACK encoder: every field is a literal without indexing and without Huffman coding (RFC 7541, section
+/// 6.2.2).
 enum HPACKLiterals {
     static func encode(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in [0] + self.string(name) + self.string(value) }

@@ -2,9 +2,9 @@
 extension HTTP2WireFrame {
     /// A parameter of SETTINGS (RFC 9113, section 6.5.2).
     public struct Setting: RawRepresentable, Sendable, Hashable {
-        /// Its number on the wire.
+        /// The number on the wire.
         public let rawValue: UInt16
-        /// A setting by its number, known or not.
+        /// A setting by its number, known or unknown.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// SETTINGS_HEADER_TABLE_SIZE.
@@ -23,9 +23,9 @@ extension HTTP2WireFrame {
 
     /// An error code (RFC 9113, section 7).
     public struct ErrorCode: RawRepresentable, Sendable, Hashable {
-        /// Its number on the wire.
+        /// The number on the wire.
         public let rawValue: UInt32
-        /// An error by its number, known or not.
+        /// An error code by its number, known or unknown.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// NO_ERROR.
@@ -36,7 +36,7 @@ extension HTTP2WireFrame {
         public static let internalError = ErrorCode(rawValue: 2)
         /// FLOW_CONTROL_ERROR.
         public static let flowControlError = ErrorCode(rawValue: 3)
-        /// REFUSED_STREAM: nothing was done, the request may be sent again.
+        /// REFUSED_STREAM: the request was not processed and may be sent again.
         public static let refusedStream = ErrorCode(rawValue: 7)
         /// CANCEL.
         public static let cancel = ErrorCode(rawValue: 8)
@@ -48,7 +48,7 @@ extension HTTP2WireFrame {
         public static let http11Required = ErrorCode(rawValue: 13)
     }
 
-    /// SETTINGS with these parameters in this order.
+    /// SETTINGS with these parameters, in this order.
     public static func settings(_ settings: [(Setting, UInt32)] = []) -> HTTP2WireFrame {
         let payload = settings.flatMap { setting, value in
             UInt32(setting.rawValue).bigEndianBytes.suffix(2) + value.bigEndianBytes
@@ -61,7 +61,7 @@ extension HTTP2WireFrame {
 
     /// HEADERS with these fields, pseudo-fields such as `:status` first.
     ///
-    /// With `endHeaders` false, ``continuation(stream:fields:endHeaders:)`` is to follow.
+    /// If `endHeaders` is false, ``continuation(stream:fields:endHeaders:)`` must follow.
     public static func headers(
         stream: UInt32,
         fields: [(String, String)],
@@ -103,12 +103,12 @@ extension HTTP2WireFrame {
         HTTP2WireFrame(kind: .resetStream, stream: stream, payload: code.rawValue.bigEndianBytes)
     }
 
-    /// GOAWAY: streams above `lastStream` were not looked at and may be sent again.
+    /// GOAWAY: streams above `lastStream` were not processed and may be sent again.
     public static func goAway(lastStream: UInt32, _ code: ErrorCode, debug: [UInt8] = []) -> HTTP2WireFrame {
         HTTP2WireFrame(kind: .goAway, payload: lastStream.bigEndianBytes + code.rawValue.bigEndianBytes + debug)
     }
 
-    /// PING with eight bytes.
+    /// PING with its eight bytes of data.
     public static func ping(_ bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8], isAnswer: Bool = false) -> HTTP2WireFrame {
         HTTP2WireFrame(kind: .ping, flags: isAnswer ? .acknowledgement : [], payload: bytes)
     }

@@ -1,13 +1,13 @@
 #if TestKit
-/// A frame of HTTP/2 as it is on the wire (RFC 9113, section 4), for servers that break the rules on purpose.
+/// A frame of HTTP/2 in its wire format (RFC 9113, section 4), for servers that break the rules on purpose.
 ///
-/// Nothing is checked: a frame may be too long, on a wrong stream or of an unknown type.
+/// Frames are not validated: a frame may be too long, on a wrong stream or of an unknown type.
 public struct HTTP2WireFrame: Sendable, Hashable {
     /// A frame type.
     public struct Kind: RawRepresentable, Sendable, Hashable {
-        /// Its number on the wire.
+        /// The number on the wire.
         public let rawValue: UInt8
-        /// A type by its number, known or not.
+        /// A type by its number, known or unknown.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// DATA.
@@ -51,16 +51,16 @@ public struct HTTP2WireFrame: Sendable, Hashable {
         public static let priority = Flags(rawValue: 0x20)
     }
 
-    /// The type.
+    /// The type of the frame.
     public var kind: Kind
-    /// The flags.
+    /// The flags of the frame.
     public var flags: Flags
-    /// The stream; 0 is the connection.
+    /// The stream identifier; 0 is the connection.
     public var stream: UInt32
-    /// What follows the nine bytes of the frame's head.
+    /// The bytes after the nine bytes of the frame header.
     public var payload: [UInt8]
 
-    /// Makes a frame of these parts, whatever they are.
+    /// Makes a frame of any parts, valid or not.
     public init(kind: Kind, flags: Flags = [], stream: UInt32 = 0, payload: [UInt8] = []) {
         self.kind = kind
         self.flags = flags
@@ -77,12 +77,12 @@ public struct HTTP2WireFrame: Sendable, Hashable {
 }
 
 extension UInt32 {
-    /// The four bytes, most significant first.
+    /// The four bytes, most significant byte first.
     var bigEndianBytes: [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) }
     }
 
-    /// A number from bytes, most significant first.
+    /// Makes a number of its bytes, most significant byte first.
     init(bigEndian bytes: some Sequence<UInt8>) {
         self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }

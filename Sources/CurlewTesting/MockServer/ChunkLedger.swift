@@ -1,7 +1,7 @@
 #if TestKit
 internal import NIOConcurrencyHelpers
 
-/// How a client cut the bodies of one connection's requests, noted as the bytes arrive and before they are parsed.
+/// The piece sizes of the request bodies of one connection, recorded as the bytes arrive and before they are parsed.
 final class ChunkLedger: Sendable {
     struct Entry: Sendable {
         var sizes: [Int] = []
@@ -12,10 +12,10 @@ final class ChunkLedger: Sendable {
 
     private let entries = NIOLockedValueBox<[Int: Entry]>([:])
 
-    /// Notes a chunk or a frame.
+    /// Records a chunk or a frame.
     ///
     /// - Parameters:
-    ///   - size: Its bytes.
+    ///   - size: The number of its bytes.
     ///   - exchange: The number of the request on the connection, from 0.
     func note(_ size: Int, exchange: Int) {
         self.entries.withLockedValue { entries in
@@ -26,7 +26,7 @@ final class ChunkLedger: Sendable {
         }
     }
 
-    /// What was noted of a request, which is forgotten here.
+    /// Returns and removes the record of a request.
     func take(exchange: Int) -> Entry {
         self.entries.withLockedValue { $0.removeValue(forKey: exchange) ?? Entry() }
     }

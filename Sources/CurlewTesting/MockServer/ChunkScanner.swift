@@ -1,8 +1,7 @@
 #if TestKit
-/// Follows the requests of an HTTP/1.1 connection as far as it takes to find the sizes of chunks (RFC 9112, section
-/// 7.1).
+/// Parses the requests of an HTTP/1.1 connection just enough to find the sizes of chunks (RFC 9112, section 7.1).
 ///
-/// It judges nothing: what it cannot follow the parser behind it refuses.
+/// The scanner validates nothing: the parser behind it rejects invalid requests.
 struct ChunkScanner: WireScanning {
     private enum State {
         case head
@@ -14,7 +13,7 @@ struct ChunkScanner: WireScanning {
         case lost
     }
 
-    /// More than any line that NIO's parser takes.
+    /// The limit of a line: larger than any line that NIO's parser accepts.
     private static let lineLimit = 128 << 10
 
     private var state = State.head
@@ -44,7 +43,7 @@ struct ChunkScanner: WireScanning {
         }
     }
 
-    /// The next line without its end, when it is whole.
+    /// The next complete line without its terminator; `nil` if its end has not arrived.
     private mutating func takeLine(_ rest: inout Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let end = rest.firstIndex(of: UInt8(ascii: "\n"))
         self.line += rest[..<(end ?? rest.endIndex)]

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One request and its response.
+/// A request and its response.
 struct Exchange: Sendable {
     let core: MockServerCore
     let connection: AcceptedConnection
@@ -12,7 +12,7 @@ struct Exchange: Sendable {
     let version: ProtocolVersion
     let index: Int
 
-    /// Answers the request; returns whether the connection may carry another one.
+    /// Answers the request; returns true if the connection may carry another one.
     func run() async throws -> Bool {
         let recorder = self.makeRecorder()
         let gate = self.makeGate(willEnd: recorder.record)
@@ -28,17 +28,17 @@ struct Exchange: Sendable {
             awaitsContinue: self.head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
         )
         async let received: Void = reader.receive()
-        // Such a request is whole with its head, and recorded before its client can have an answer.
+        // A request without a body is complete with its head, and recorded before its client can have an answer.
         if self.isWithoutBody { try await reader.ended() }
         let response = await self.response(reading: reader, objection: gate.objection)
         try Task.checkCancellation()
-        // A fault in the request's body ends the exchange when its effect is over, a stall's too.
+        // A fault in the request's body, such as a stall, may last; the exchange ends after it.
         if gate.isStruck { try await received }
         try await gate.pass(.atResponseStart)
         let writer = ResponseWriter(exchange: self, response: response, gate: gate)
-        // A client that has its answer may stop sending, so a short body is whole before.
+        // A client that has its answer may stop sending, so a short body is received first.
         if self.isShort, !writer.isStream, response.expectation == .continues { try await reader.ended() }
-        // Before the response, so that a client that has read it knows.
+        // GOAWAY precedes the response, so that a client that has read the response knows of it.
         if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }
         guard try await writer.write(after: reader) else {
             await self.breakOff()
@@ -50,7 +50,7 @@ struct Exchange: Sendable {
         return !writer.closes
     }
 
-    /// Ends the exchange so that the client cannot take what it has got for the whole.
+    /// Ends the exchange in such a way that the client recognizes the response as incomplete.
     private func breakOff() async {
         try? await self.port.drained()
         if self.version == .http2 {
@@ -124,22 +124,22 @@ struct Exchange: Sendable {
         )
     }
 
-    /// True if no body follows the head. In HTTP/2 the head does not say so, and methods that seldom have one are
-    /// believed.
+    /// True if no body follows the head. An HTTP/2 head may not state that, so methods that rarely have a body count as
+    /// having none.
     private var isWithoutBody: Bool {
         if let length = self.head.headers.first(name: "content-length") { return length == "0" }
         if self.version == .http2 { return [.GET, .HEAD, .DELETE, .OPTIONS].contains(self.head.method) }
         return !self.head.headers.contains(name: "transfer-encoding")
     }
 
-    /// True if the body is at most 4 KiB long, and its client does not wait for 100 before it sends it.
+    /// True if the body has at most 4 KiB and its client sends it without waiting for 100.
     private var isShort: Bool {
         guard let length = self.head.headers.first(name: "content-length").flatMap({ Int($0) }) else { return false }
         return length <= 4096 && !self.head.headers.contains(name: "expect")
     }
 
     private var method: HTTPRequest.Method {
-        // The parser lets through what is no token only in names that the type refuses.
+        // The parser accepts an invalid token only in method names that the type rejects.
         HTTPRequest.Method(self.head.method.rawValue) ?? .get
     }
 }

@@ -1,7 +1,7 @@
 #if TestKit
-/// Follows the frames of an HTTP/2 connection as far as it takes to find the sizes of DATA (RFC 9113, section 6.1).
+/// Parses the frames of an HTTP/2 connection just enough to find the sizes of DATA (RFC 9113, section 6.1).
 ///
-/// It judges nothing: what breaks the rules the parser behind it refuses.
+/// The scanner validates nothing: the parser behind it rejects invalid frames.
 struct FrameScanner: WireScanning {
     private enum State {
         case preface(left: Int)
@@ -14,7 +14,7 @@ struct FrameScanner: WireScanning {
     private var head: [UInt8] = []
     private var lastStream: UInt32 = 0
     private var requests = 0
-    /// The numbers of the requests that are not at their end, by their streams.
+    /// The numbers of the open requests by their streams.
     private var open: [UInt32: Int] = [:]
     private var endsStream = false
 

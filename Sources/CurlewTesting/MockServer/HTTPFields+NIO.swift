@@ -3,8 +3,8 @@ internal import HTTPTypes
 internal import NIOHTTP1
 
 extension HTTPFields {
-    /// The fields of a head as NIO parsed it, in their order, with their names and values as they were written: blanks that a client
-    /// of HTTP/2 leaves around a value are seen.
+    /// The fields of a head parsed by NIO, in their order, with unchanged names and values. Spaces that an HTTP/2
+    /// client sends around a value are kept.
     init(_ headers: HTTPHeaders) {
         self.init()
         self.reserveCapacity(headers.count)
@@ -14,7 +14,7 @@ extension HTTPFields {
         }
     }
 
-    /// The fields as NIO writes them.
+    /// The fields in NIO's type.
     var headers: HTTPHeaders {
         HTTPHeaders(self.map { ($0.name.rawName, $0.value) })
     }

@@ -40,7 +40,8 @@ enum HTTPLayer: Sendable {
         settings.stream.targetWindowSize = configuration.windowSize
         settings.stream.outboundBufferSizeHighWatermark = PortLimits.bytesInFlight
         settings.stream.outboundBufferSizeLowWatermark = PortLimits.bytesInFlight / 2
-        // Tests cancel by the hundred; the limits are against attackers. Each connection has memory for so many at once.
+        // Tests cancel hundreds of requests, and NIO's default limits are against attackers. Each connection reserves
+        // memory for this many frames.
         settings.connection.controlFrameRateLimit.maximumCount = 10_000
         settings.stream.streamResetFrameRateLimit.maximumCount = 10_000
         settings.stream.streamErrorRateLimit.maximumCount = 10_000
@@ -58,7 +59,8 @@ enum HTTPLayer: Sendable {
     }
 }
 
-/// Closes an HTTP/2 connection after the GOAWAY of a connection error (RFC 9113 §5.4.1), which SwiftNIO leaves open.
+/// Closes an HTTP/2 connection after the GOAWAY of a connection error (RFC 9113, section 5.4.1), because SwiftNIO
+/// leaves it open.
 private final class ConnectionErrorCloser: ChannelInboundHandler {
     typealias InboundIn = Any
 

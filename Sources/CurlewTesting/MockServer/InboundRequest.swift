@@ -2,23 +2,23 @@
 public import HTTPTypes
 internal import NIOCore
 
-/// A request as a handler of ``MockServer`` sees it: the head at once, the body as it arrives.
+/// A request for a handler of ``MockServer``: the head is complete, the body streams in.
 public struct InboundRequest: Sendable {
     /// The method.
     public let method: HTTPRequest.Method
-    /// The request target as it was sent: path and query, or another form of RFC 9112, section 3.2.
+    /// The request target as sent: path and query, or another form of RFC 9112, section 3.2.
     public let target: String
-    /// The fields in their order. In HTTP/2 `:authority` is found as `Host`.
+    /// The fields in their order. In HTTP/2 `:authority` appears as `Host`.
     public let fields: HTTPFields
-    /// The version it came with.
+    /// The protocol version of the request.
     public let version: ProtocolVersion
     /// The number of its connection at the server, from 0.
     public let connectionIndex: Int
-    /// Its number on that connection, from 0.
+    /// The request's number on that connection, from 0.
     public let exchangeIndex: Int
-    /// What TLS agreed on; `nil` on a cleartext connection.
+    /// The result of the TLS handshake; `nil` on a cleartext connection.
     public let tls: HandshakeRecord?
-    /// The body, to be read once and by one task at a time. What is left unread is read and recorded afterwards.
+    /// The body; it can be read once, by one task at a time. The server later receives and records the unread rest.
     public let body: InboundRequestBody
 
     /// The target up to its query.
@@ -27,20 +27,20 @@ public struct InboundRequest: Sendable {
     }
 }
 
-/// The body of an ``InboundRequest`` as it arrives: reading slowly slows the client.
+/// The body of an ``InboundRequest`` as it arrives: a slow reader slows the client.
 ///
-/// At most 256 KiB, and a little more in the kernel and in HTTP/2's window, are taken in ahead of the reader.
+/// The server reads at most 256 KiB ahead of the reader; the kernel and HTTP/2's window hold a little more.
 public struct InboundRequestBody: AsyncSequence, Sendable {
-    /// The pieces in which the body arrived.
+    /// A piece of the body, as it arrived.
     public typealias Element = [UInt8]
 
     let reader: RequestBodyReader
 
-    /// Hands out the pieces.
+    /// An iterator over the pieces.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: RequestBodyReader
 
-        /// The next piece, or `nil` at the end; throws when the client goes away before it.
+        /// The next piece, or `nil` at the end; throws when the client disconnects before that.
         public mutating func next() async throws -> [UInt8]? {
             try await self.reader.next().map { Array(buffer: $0) }
         }
@@ -51,9 +51,9 @@ public struct InboundRequestBody: AsyncSequence, Sendable {
         AsyncIterator(reader: self.reader)
     }
 
-    /// The rest of the body.
+    /// Reads the rest of the body.
     ///
-    /// - Throws: ``TestKitError`` when it is longer than `limit`.
+    /// - Throws: ``TestKitError`` when the rest is longer than `limit`.
     public func collect(upTo limit: Int = 16 << 20) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await piece in self {

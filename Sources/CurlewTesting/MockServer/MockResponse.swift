@@ -1,20 +1,20 @@
 #if TestKit
 public import HTTPTypes
 
-/// What a ``MockServer`` answers.
+/// A response of a ``MockServer``.
 ///
 ///     var response = MockResponse(status: .ok, fields: [.contentType: "text/plain"], body: "hello")
 ///     response.interim = [.init(status: .init(code: 103), fields: [.link: "</a.css>; rel=preload"])]
 ///     response.headDelay = .milliseconds(200)
 ///
-/// Framing is added for HTTP/1.1: `Content-Length` where the length is known, else `Transfer-Encoding: chunked`.
-/// Fields that you give for it are sent as they are, right or wrong.
+/// HTTP/1.1 framing is added: `Content-Length` if the length is known, otherwise `Transfer-Encoding: chunked`. Framing
+/// fields that you set are sent unchanged, right or wrong.
 public struct MockResponse: Sendable {
     /// An interim response, sent before the final one (RFC 9110, section 15.2).
     public struct Interim: Sendable {
         /// A status from 100 to 199.
         public var status: HTTPResponse.Status
-        /// Its fields.
+        /// The fields.
         public var fields: HTTPFields
 
         /// Makes an interim response, such as 103.
@@ -24,61 +24,61 @@ public struct MockResponse: Sendable {
         }
     }
 
-    /// The reaction to `Expect: 100-continue` (RFC 9110, section 10.1.1), and whether a short body is awaited.
+    /// The reaction to `Expect: 100-continue` (RFC 9110, section 10.1.1), and to short request bodies, which are
+    /// received before the response.
     public struct Expectation: Sendable, Hashable {
         let isContinued: Bool
-        /// 100 is sent when the body is first read, or at once for a response from the queue.
+        /// 100 is sent when the body is first read, or immediately for a response from the queue.
         public static let continues = Expectation(isContinued: true)
-        /// No 100 is sent; the final answer comes straight, before the body is read.
+        /// No 100 is sent; the final response is sent before the body is read.
         public static let answersAtOnce = Expectation(isContinued: false)
     }
 
-    /// The framing that marks the end of the body. HTTP/2 has its own and needs none of this: there it decides only
-    /// whether Content-Length is sent, and whether the connection is kept.
+    /// The framing that marks the end of the body. HTTP/2 has its own framing. There this property only decides whether
+    /// Content-Length is sent, and whether the connection stays open.
     public struct Framing: Sendable, Hashable {
         enum Kind { case automatic, chunked, untilClose }
         let kind: Kind
-        /// `Content-Length` where the length is known, else chunked.
+        /// `Content-Length` if the length is known, otherwise chunked.
         public static let automatic = Framing(kind: .automatic)
-        /// Chunked even where the length is known; in HTTP/2, without Content-Length.
+        /// Chunked even if the length is known; in HTTP/2, without Content-Length.
         public static let chunked = Framing(kind: .chunked)
-        /// By closing the connection; no framing field is sent. In HTTP/2, without Content-Length and with GOAWAY
-        /// before it.
+        /// The end of the connection; no framing field is sent. In HTTP/2, without Content-Length and after a GOAWAY.
         public static let untilClose = Framing(kind: .untilClose)
     }
 
-    /// A pace: pieces of some bytes, with a pause after each.
+    /// A pace: a fixed number of bytes, with a pause after each piece.
     public struct Throttle: Sendable, Hashable {
         let bytes: Int
         let pause: Duration
 
-        /// Sends `bytes` at a time and pauses after each.
+        /// Sends pieces of `bytes` bytes and pauses after each.
         public init(bytes: Int, every pause: Duration) {
             self.bytes = max(1, bytes)
             self.pause = pause
         }
     }
 
-    /// The status; its reason phrase is sent in HTTP/1.1.
+    /// The status; HTTP/1.1 also sends its reason phrase.
     public var status: HTTPResponse.Status
     /// The fields, sent in this order.
     public var fields: HTTPFields
-    /// The body. Nothing of it is sent to HEAD, or with 204 and 304.
+    /// The body. It is omitted in responses to HEAD, and with 204 and 304.
     public var body: Body
-    /// Fields after the body. In HTTP/1.1 they make the body chunked.
+    /// The fields after the body. In HTTP/1.1 they make the body chunked.
     public var trailers: HTTPFields = [:]
-    /// The interim responses that are sent before.
+    /// The interim responses, sent before this one.
     public var interim: [Interim] = []
-    /// The reaction to an expectation; for responses from the queue.
+    /// The reaction to `Expect: 100-continue`; for responses from the queue.
     public var expectation = Expectation.continues
     /// The framing that marks the end of the body.
     public var framing = Framing.automatic
-    /// A wait before the head.
+    /// The delay before the head.
     public var headDelay: Duration?
-    /// The pace of the body; as fast as the client takes it when `nil`.
+    /// The pace of the body; unlimited when `nil`.
     public var throttle: Throttle?
-    /// True if the connection closes afterwards: `Connection: close` in HTTP/1.1; in HTTP/2 GOAWAY comes before the
-    /// response, and the client closes.
+    /// True if the connection closes after the response. HTTP/1.1 sends `Connection: close`. HTTP/2 sends GOAWAY before
+    /// the response, and the client closes.
     public var closesConnection = false
 
     /// Makes a response.
@@ -88,7 +88,7 @@ public struct MockResponse: Sendable {
         self.body = body
     }
 
-    /// 404 with a short text: what is answered when nothing else is known.
+    /// 404 with a short text: the answer to a request without a queued response and without a handler.
     public static let notFound = MockResponse(status: .notFound, body: "no response for this request\n")
 }
 #endif

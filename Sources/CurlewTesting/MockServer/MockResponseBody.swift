@@ -16,20 +16,20 @@ extension MockResponse {
         /// No body.
         public static let none = Body(source: .none)
 
-        /// These bytes.
+        /// A body of these bytes.
         public static func bytes(_ bytes: [UInt8]) -> Body { Body(source: .bytes(bytes)) }
 
-        /// This text as UTF-8.
+        /// A body of this text as UTF-8.
         public static func string(_ text: String) -> Body { Body(source: .bytes(Array(text.utf8))) }
 
-        /// The first `count` bytes of ``BytePattern``, made as they are sent.
+        /// A body of the first `count` bytes of ``BytePattern``, made as they are sent.
         public static func pattern(count: Int) -> Body { Body(source: .pattern(count: count)) }
 
-        /// The bytes that `write` writes while it runs; each write is sent at once and suspends while the client is
-        /// slower.
+        /// A body of the bytes that `write` writes while it runs. Each write is sent at once and suspends while the
+        /// client is slower.
         ///
-        /// The length is sent to the client when it is known. A body that is cut short, by a thrown error or by
-        /// too few bytes, closes the connection, or resets the stream in HTTP/2.
+        /// The length is sent to the client if it is known. A body that is cut short, by a thrown error or by too few
+        /// bytes, closes the connection, or resets the stream in HTTP/2.
         public static func stream(
             length: Int? = nil,
             _ write: @escaping @Sendable (ResponseBodyWriter) async throws -> Void
@@ -37,7 +37,7 @@ extension MockResponse {
             Body(source: .stream(length: length, write))
         }
 
-        /// The chunks of a sequence, each sent on as it comes.
+        /// A body of the chunks of a sequence; each chunk is sent as it arrives.
         public static func stream<Chunks: AsyncSequence & Sendable>(
             length: Int? = nil,
             _ chunks: Chunks
@@ -47,7 +47,7 @@ extension MockResponse {
             }
         }
 
-        /// A request's body, sent back as it comes.
+        /// A body that echoes a request's body as it arrives.
         public static func stream(length: Int? = nil, _ body: InboundRequestBody) -> Body {
             .stream(length: length) { writer in
                 while let buffer = try await body.reader.next() { try await writer.send(buffer) }
@@ -66,13 +66,13 @@ extension MockResponse {
 }
 
 extension MockResponse.Body: ExpressibleByStringInterpolation {
-    /// This text as UTF-8.
+    /// Makes a body of this text as UTF-8.
     public init(stringLiteral value: String) {
         self = .string(value)
     }
 }
 
-/// Takes the chunks of a streamed response.
+/// A writer for the chunks of a streamed response.
 public struct ResponseBodyWriter: Sendable {
     let send: @Sendable (ByteBuffer) async throws -> Void
 

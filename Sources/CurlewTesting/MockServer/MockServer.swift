@@ -1,16 +1,16 @@
 #if TestKit
-/// An HTTP server for tests: it answers from a queue or by a handler, records what it was asked, and listens on a
-/// free loopback port.
+/// An HTTP server for tests on a free loopback port. It answers from a queue or by a handler and records its requests.
 ///
 ///     let server = try await MockServer.start()
 ///     server.enqueue(MockResponse(body: "hello"))
 ///     … request server.url("/greeting") …
 ///     let request = await server.takeRequest()
 ///
-/// A request is answered by the first response in the queue, else by the handler, else with 404. HTTP/1.1 and HTTP/2
-/// are spoken in cleartext and over TLS. A server that is dropped ends by itself; ``shutdown()`` also waits for it.
+/// A request is answered by the first response in the queue, otherwise by the handler, otherwise with 404. The server
+/// supports HTTP/1.1 and HTTP/2, in cleartext and over TLS. Its deinitialization stops it; ``shutdown()`` also waits
+/// for the end.
 public final class MockServer: Sendable {
-    /// Answers a request. It is cancelled when the client goes away or the server ends.
+    /// A function that answers a request. It is cancelled when the client disconnects or the server ends.
     public typealias Handler = @Sendable (InboundRequest) async throws -> MockResponse
 
     let core: MockServerCore
@@ -29,11 +29,11 @@ public final class MockServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - configuration: Where and how it listens.
-    ///   - handler: What answers requests for which no response is queued. It gets the head at once and may read the
-    ///     body while the response's body is being sent. A body of at most 4 KiB with `Content-Length` is received before
-    ///     the response is sent, unless that is a stream or its ``MockResponse/expectation`` is `answersAtOnce`. What the
-    ///     handler throws is answered with 500.
+    ///   - configuration: The address, the protocols and the bounds of the server.
+    ///   - handler: The handler of requests without a queued response. It starts when the head has arrived and may read
+    ///     the body while the response's body is sent. Its errors become responses with status 500. A request body of
+    ///     at most 4 KiB with `Content-Length` is received before the response is sent, unless that is a stream or its
+    ///     ``MockResponse/expectation`` is `answersAtOnce`.
     public static func start(
         _ configuration: Configuration = Configuration(),
         handler: Handler? = nil
@@ -56,27 +56,27 @@ public final class MockServer: Sendable {
         return server
     }
 
-    /// Adds responses to the queue; each answers one request, on whatever connection it comes.
+    /// Adds responses to the queue; each answers one request, on any connection.
     public func enqueue(_ responses: MockResponse...) {
         self.core.enqueue(responses)
     }
 
-    /// The port it listens on; 0 on a Unix socket.
+    /// The port of the server; 0 on a Unix socket.
     public var port: Int { self.listener.port }
 
-    /// The address of `path` on this server, as text: `http://127.0.0.1:49152/path`.
+    /// The URL of `path` on this server: `http://127.0.0.1:49152/path`.
     public func url(_ path: String = "/") -> String {
         self.listener.url(path, usesTLS: self.core.configuration.tls != nil)
     }
 
-    /// Stops accepting: the port refuses from now on, open connections live on.
+    /// Stops accepting: the port refuses new connections, open connections stay open.
     public func stopAccepting() async {
         await self.listener.stopAccepting()
     }
 
     /// Cancels the handlers, aborts the connections and returns when all is closed.
     ///
-    /// A handler must answer to cancellation, as everything that suspends in this module does.
+    /// A handler must respond to cancellation; all suspending functions of this module do.
     public func shutdown() async {
         await self.listener.shutdown()
         self.core.log.finish()

@@ -1,30 +1,31 @@
 #if TestKit
 extension MockServer {
-    /// Where and how a server listens, and the bounds of what it keeps.
+    /// The address, the protocols and the bounds of a server.
     public struct Configuration: Sendable {
-        /// Where it listens; IPv4 loopback by default.
+        /// The address; IPv4 loopback by default.
         public var address = ServerAddress.ipv4
-        /// Its TLS; cleartext when `nil`.
+        /// The TLS configuration; cleartext when `nil`.
         public var tls: ServerTLS?
-        /// The versions it speaks, best first; HTTP/2 and HTTP/1.1 by default.
+        /// The protocol versions, best first; HTTP/2 and HTTP/1.1 by default.
         ///
-        /// With TLS they are what ALPN offers, unless ``ServerTLS/applicationProtocols`` says something else. In
-        /// cleartext HTTP/2 is known by its preface (RFC 9113, section 3.3).
+        /// Over TLS, ALPN offers them, unless ``ServerTLS/applicationProtocols`` overrides them. In cleartext the
+        /// server recognizes HTTP/2 by its preface (RFC 9113, section 3.3).
         public var protocols: [ProtocolVersion] = [.http2, .http11]
-        /// The bytes of a request's body that are recorded; 16 MiB by default, and 0 records none.
+        /// The number of recorded bytes of a request's body; 16 MiB by default, and 0 records none.
         public var recordedBodyLimit = 16 << 20
-        /// The requests that wait to be taken from ``MockServer/requests``; the oldest leave when there are more.
+        /// The maximum number of requests in ``MockServer/requests``; 1,024 by default. The oldest are evicted.
         public var recordedRequestLimit = 1024
-        /// The bytes of bodies in all the requests that wait to be taken; the oldest leave when there are more.
+        /// The maximum size of all bodies in ``MockServer/requests``; 64 MiB by default. The oldest requests are
+        /// evicted.
         public var recordedBytesLimit = 64 << 20
-        /// The window that HTTP/2 grants a stream and a connection for uploads; 1 MiB by default.
+        /// The flow-control window of an HTTP/2 stream and of a connection for uploads; 1 MiB by default.
         public var windowSize = 1 << 20
-        /// The streams that a client may have open at once on an HTTP/2 connection; 100 by default.
+        /// The maximum number of open streams of an HTTP/2 connection; 100 by default.
         public var concurrentStreams = 100
-        /// What delays and throttles are measured with.
+        /// The clock of delays and throttles.
         public var clock: any Clock<Duration> = ContinuousClock()
 
-        /// A configuration with the default that each property names.
+        /// Makes a configuration; each property has its documented default.
         public init(
             address: ServerAddress = .ipv4,
             tls: ServerTLS? = nil,

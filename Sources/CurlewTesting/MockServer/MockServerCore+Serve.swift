@@ -25,7 +25,7 @@ extension MockServerCore {
         }
     }
 
-    /// Answers each stream of a connection in a task of its own.
+    /// Answers each stream of a connection in its own task.
     func serveHTTP2(
         _ connection: AcceptedConnection,
         _ multiplexer: NIOHTTP2Handler.AsyncStreamMultiplexer<ServerPort>

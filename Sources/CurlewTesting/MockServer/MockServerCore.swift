@@ -2,8 +2,8 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What a ``MockServer`` and the tasks of its connections share. It does not know the server, so that dropping the
-/// server ends it.
+/// The shared state of a ``MockServer`` and the tasks of its connections. It holds no reference to the server, so that
+/// the server's deinitialization stops them.
 final class MockServerCore: Sendable {
     let configuration: MockServer.Configuration
     let handler: MockServer.Handler?
@@ -34,10 +34,10 @@ final class MockServerCore: Sendable {
         self.queue.update { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
-    /// The number of responses in the queue.
+    /// The number of queued responses.
     var queueLength: Int { self.queue.update { $0.count } }
 
-    /// Builds the HTTP layer. Runs on the event loop.
+    /// Builds the HTTP layer. Must be called on the event loop.
     func install(on connection: AcceptedConnection) throws -> EventLoopFuture<HTTPLayer> {
         let channel = connection.channel
         let promise = channel.eventLoop.makePromise(of: HTTPLayer.self)

@@ -1,7 +1,7 @@
 #if TestKit
 internal import NIOCore
 
-/// Tells HTTP/2 from HTTP/1 on a cleartext connection by the client's first bytes (RFC 9113, section 3.4).
+/// Distinguishes HTTP/2 from HTTP/1 on a cleartext connection by the client's first bytes (RFC 9113, section 3.4).
 final class PrefaceSniffer: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

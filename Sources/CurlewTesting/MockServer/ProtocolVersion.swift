@@ -1,17 +1,17 @@
 #if TestKit
-/// A version of HTTP that a ``MockServer`` speaks.
+/// A version of HTTP that a ``MockServer`` supports.
 public struct ProtocolVersion: Sendable, Hashable, CustomStringConvertible {
-    /// As it is written: `HTTP/1.1`.
+    /// The usual notation: `HTTP/1.1`.
     public let description: String
 
-    /// HTTP/1.0; a server of HTTP/1.1 answers such requests too.
+    /// HTTP/1.0; servers with HTTP/1.1 also answer such requests.
     public static let http10 = ProtocolVersion(description: "HTTP/1.0")
     /// HTTP/1.1 (RFC 9112).
     public static let http11 = ProtocolVersion(description: "HTTP/1.1")
     /// HTTP/2 (RFC 9113).
     public static let http2 = ProtocolVersion(description: "HTTP/2")
 
-    /// Its name in ALPN.
+    /// The name in ALPN.
     var applicationProtocol: String { self == .http2 ? "h2" : "http/1.1" }
 }
 #endif

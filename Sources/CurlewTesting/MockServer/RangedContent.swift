@@ -1,28 +1,30 @@
 #if TestKit
 public import HTTPTypes
 
-/// A file that a ``MockServer`` serves, by ranges too (RFC 9110, sections 13.1.5 and 14).
+/// A file for a ``MockServer``, with support for ranges (RFC 9110, sections 13.1.5 and 14).
 ///
 ///     let content = RangedContent(BytePattern.bytes(count: 1 << 20), entityTag: "\"one\"")
 ///     let server = try await MockServer.start { content.response(to: $0) }
 ///
-/// `Range: bytes=…` with one range is answered by 206 and Content-Range, or by 416 if there is no such range. With If-Range
-/// that is so only while its value is the content's strong entity tag or its date, to the letter; else the whole is sent.
-/// Several ranges, other units and what cannot be read are answered by the whole. HEAD gets the fields alone.
+/// `Range: bytes=…` with one range is answered with 206 and Content-Range, or with 416 if the range is outside the
+/// content. With If-Range this applies only if its value equals the content's strong entity tag or its date exactly;
+/// otherwise the complete content is sent. Several ranges, other units and invalid ranges are answered with the
+/// complete content. HEAD is answered with the fields alone.
 public struct RangedContent: Sendable {
-    /// The bytes.
+    /// The bytes of the content.
     public var bytes: [UInt8]
-    /// ETag with its quotes, and `W/` before them if it is weak; none when `nil`.
+    /// The value of ETag with its quotes, and `W/` before them if it is weak; no field when `nil`.
     public var entityTag: String?
-    /// Last-Modified; none when `nil`.
+    /// The value of Last-Modified; no field when `nil`.
     public var lastModified: String?
-    /// Date; none when `nil`. A client may take Last-Modified for strong only if it is earlier than this.
+    /// The value of Date; no field when `nil`. A client may treat Last-Modified as strong only if it is earlier than
+    /// Date.
     public var date: String?
-    /// Fields beside these.
+    /// Additional fields.
     public var fields: HTTPFields = [:]
-    /// True if ranges are answered, and announced by Accept-Ranges. Without them the whole is always sent.
+    /// True if ranges are answered, and announced by Accept-Ranges. If false, every response has the complete content.
     public var takesRanges = true
-    /// The pace of the body; as fast as the client takes it when `nil`.
+    /// The pace of the body; unlimited when `nil`.
     public var throttle: MockResponse.Throttle?
 
     /// Makes content.
@@ -35,12 +37,12 @@ public struct RangedContent: Sendable {
         self.date = date
     }
 
-    /// The answer to a request.
+    /// Makes the response to a request.
     public func response(to request: InboundRequest) -> MockResponse {
         self.response(method: request.method, fields: request.fields)
     }
 
-    /// The answer to a method with these fields.
+    /// Makes the response to a request with this method and these fields.
     public func response(method: HTTPRequest.Method, fields: HTTPFields) -> MockResponse {
         var response = MockResponse(status: .ok, fields: self.fields, body: .bytes(self.bytes))
         response.throttle = self.throttle
@@ -69,7 +71,7 @@ public struct RangedContent: Sendable {
     }
 }
 
-/// The one range of a Range field: `5-9`, `5-` or `-5`.
+/// The single range of a Range field: `5-9`, `5-` or `-5`.
 private struct WantedRange {
     let first: Int?
     let last: Int?
@@ -86,7 +88,7 @@ private struct WantedRange {
         if let first, let last, first > last { return nil }
     }
 
-    /// The range in so many bytes; `nil` if there is none.
+    /// The range within `count` bytes; `nil` if it is outside.
     func found(in count: Int) -> Range<Int>? {
         if let first {
             guard first < count else { return nil }

@@ -5,7 +5,7 @@ internal import NIOHTTP1
 
 typealias ServerPort = ChannelPort<HTTPServerRequestPart, HTTPServerResponsePart>
 
-/// Receives the body of one request, whether its handler reads or not, and hands it to the handler.
+/// Receives the body of one request, even if its handler does not read, and passes it to the handler.
 final class RequestBodyReader: Sendable {
     private struct State: Sendable {
         var held: CircularBuffer<ByteBuffer> = []
@@ -15,7 +15,7 @@ final class RequestBodyReader: Sendable {
         var isDiscarding = false
     }
 
-    /// The bytes that are taken in ahead of the handler.
+    /// The number of bytes that are buffered for the handler.
     private static let heldLimit = 256 << 10
 
     private let port: ServerPort
@@ -30,7 +30,7 @@ final class RequestBodyReader: Sendable {
         self.state = Watched(State(awaitsContinue: awaitsContinue))
     }
 
-    /// Takes the body in until its end; suspends while the handler is far behind. Run it once, beside the handler.
+    /// Receives the body to its end; suspends while the handler is far behind. Must run once, beside the handler.
     func receive() async throws {
         do {
             while let buffer = try await self.nextPart() {
@@ -44,7 +44,7 @@ final class RequestBodyReader: Sendable {
         }
     }
 
-    /// The next piece for the handler; `nil` at the end. Sends 100 first if that is awaited.
+    /// Returns the next piece for the handler; `nil` at the end. Sends 100 first if the client waits for it.
     func next() async throws -> ByteBuffer? {
         if self.stopAwaitingContinue() {
             try await self.port.write(.head(HTTPResponseHead(version: .http1_1, status: .continue)))
@@ -58,15 +58,15 @@ final class RequestBodyReader: Sendable {
         }.get()
     }
 
-    /// Returns when the body has come to its end.
+    /// Returns when the body has been received to its end.
     func ended() async throws { try await self.state.take(\.end).get() }
 
-    /// Reads what is left for nobody.
+    /// Reads and discards the rest of the body.
     func readToEnd() async throws {
         while try await self.next() != nil {}
     }
 
-    /// From now on nobody reads: what comes is recorded and dropped.
+    /// Discards the buffered bytes; later bytes are recorded and discarded.
     func discard() {
         self.state.update { state in
             state.isDiscarding = true
@@ -75,7 +75,7 @@ final class RequestBodyReader: Sendable {
         }
     }
 
-    /// From now on no 100 is sent; returns whether one was awaited.
+    /// Disables the sending of 100; returns true if the client was waiting for it.
     @discardableResult
     func stopAwaitingContinue() -> Bool {
         self.state.update { state in

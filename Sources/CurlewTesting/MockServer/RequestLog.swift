@@ -1,5 +1,5 @@
 #if TestKit
-/// The requests that wait to be looked at, within the bounds of the configuration.
+/// The recorded requests that a test has not taken yet, within the bounds of the configuration.
 final class RequestLog: Sendable {
     private struct State: Sendable {
         var waiting: [RecordedRequest] = []
@@ -17,7 +17,7 @@ final class RequestLog: Sendable {
         self.bytesLimit = bytesLimit
     }
 
-    /// The number of requests that were recorded in all.
+    /// The total number of recorded requests.
     var total: Int { self.state.update { $0.total } }
 
     func append(_ request: RecordedRequest) {
@@ -35,7 +35,7 @@ final class RequestLog: Sendable {
         self.state.update { $0.isFinished = true }
     }
 
-    /// The oldest; waits for one, and is `nil` when the server has ended or the task is cancelled.
+    /// Removes the oldest request and waits for one; returns `nil` when the server has ended or the task is cancelled.
     func take() async -> RecordedRequest? {
         let taken = try? await self.state.take { state -> RecordedRequest?? in
             guard !state.waiting.isEmpty else { return state.isFinished ? .some(nil) : nil }

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
-/// Writes down one request as it arrives, and hands the record to the log once: when it is whole, or given up.
+/// Records one request as it arrives, and appends it to the log once: when it is complete or aborted.
 final class RequestRecorder: Sendable {
     private struct State: Sendable {
         var record: RecordedRequest
@@ -22,7 +22,7 @@ final class RequestRecorder: Sendable {
         self.state = NIOLockedValueBox(State(record: record))
     }
 
-    /// Notes a piece of the body; returns how many bytes have come so far.
+    /// Records a piece of the body; returns the number of bytes so far.
     func note(_ buffer: ByteBuffer) -> Int {
         self.state.withLockedValue { state in
             let room = min(self.bodyLimit - state.record.body.count, buffer.readableBytes)
@@ -36,7 +36,7 @@ final class RequestRecorder: Sendable {
         }
     }
 
-    /// The request has come to its end.
+    /// Marks the request as complete and records it.
     func finish(trailers: HTTPFields) {
         self.state.withLockedValue { state in
             state.record.trailers = trailers
@@ -45,7 +45,7 @@ final class RequestRecorder: Sendable {
         self.record()
     }
 
-    /// Records the request as it is, if that has not been done.
+    /// Records the request in its present state, unless it has been recorded.
     func record() {
         let record = self.state.withLockedValue { state -> RecordedRequest? in
             guard !state.isRecorded else { return nil }

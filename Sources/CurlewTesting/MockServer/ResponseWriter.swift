@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Writes one response: delays, interim responses, head, body at its pace, trailers.
+/// A writer for one response: delays, interim responses, head, body at its pace, trailers.
 struct ResponseWriter: Sendable {
     let exchange: Exchange
     let response: MockResponse
@@ -23,7 +23,7 @@ struct ResponseWriter: Sendable {
         return self.exchange.head.method != .HEAD && code != 204 && code != 304 && code >= 200
     }
 
-    /// Writes everything; returns whether the client has got a whole response.
+    /// Writes the response; returns true if the client received all of it.
     func write(after reader: RequestBodyReader) async throws -> Bool {
         if let delay = self.response.headDelay { try await self.pause(delay) }
         for interim in self.response.interim {
@@ -31,14 +31,14 @@ struct ResponseWriter: Sendable {
         }
         reader.stopAwaitingContinue()
         let head = self.head
-        // Small bodies leave in one segment with their head; a stream's client may need the head to go on.
+        // Small bodies leave in one segment with their head; the client of a stream may need the head to continue.
         let flushesHead = self.hasBody && self.isStream
         try await self.port.write(.head(head), flush: flushesHead)
         guard self.hasBody else { return try await self.end() }
         let meter = Watched(0)
         do {
             try await self.writeBody { try await self.send($0, meter: meter) }
-            // What is to happen after more bytes than there are never happens; after as many, now.
+            // Faults after exactly this many bytes happen now; faults after more bytes never happen.
             try await self.gate.passResponseBody(0, after: meter.update { $0 }) { _ in }
         } catch {
             if self.gate.isStruck { throw FaultStruck() }
@@ -48,7 +48,7 @@ struct ResponseWriter: Sendable {
         return try await self.end()
     }
 
-    /// Sends a piece of the body, cut where a fault is to be committed.
+    /// Sends a piece of the body, in parts that end where a fault is committed.
     private func send(_ buffer: ByteBuffer, meter: Watched<Int>) async throws {
         var rest = buffer
         try await self.gate.passResponseBody(rest.readableBytes, after: meter.update { $0 }) { length in

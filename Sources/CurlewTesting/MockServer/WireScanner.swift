@@ -1,13 +1,14 @@
 #if TestKit
 internal import NIOCore
 
-/// Reads along what a client sends, to learn how it cut the bodies: NIO's parsers hand bodies on as they arrive.
+/// A parser of a client's bytes that finds the sizes of body pieces. NIO's parsers deliver bodies as they arrive and
+/// lose these sizes.
 protocol WireScanning {
-    /// Looks at the next bytes of the connection, and notes the sizes that are in them.
+    /// Parses the next bytes of the connection and records the piece sizes in them.
     mutating func scan(_ bytes: UnsafeRawBufferPointer, into ledger: ChunkLedger)
 }
 
-/// Has a scanner look at what comes in, and passes it on as it is.
+/// A handler that shows received bytes to a scanner and passes them on unchanged.
 final class WireScanner<Scanner: WireScanning>: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,17 +1,19 @@
 #if TestKit
-/// A forward proxy for tests: HTTP with CONNECT and absolute-form targets (RFC 9110, section 9.3.6; RFC 9112,
-/// section 3.2.2), SOCKS5 (RFC 1928), with or without a user and a password, or SOCKS4 with names, 4a.
+/// A forward proxy for tests: HTTP, SOCKS5 or SOCKS4.
+///
+/// An HTTP proxy supports CONNECT and absolute-form targets (RFC 9110, section 9.3.6; RFC 9112, section 3.2.2). SOCKS5
+/// (RFC 1928) works with or without a user and a password. SOCKS4 also accepts names (4a).
 ///
 ///     let proxy = try await MockProxy.start(.init(credentials: .init(user: "u", password: "p")))
 ///     … a request through proxy.url …
 ///     let asked = await proxy.takeRequest()
 ///
-/// It reaches loopback servers by IP address, and `localhost` and every other name as 127.0.0.1, so that a test can
-/// see that a name was left to the proxy.
+/// The proxy connects to loopback servers by IP address. Every name, such as `localhost`, means 127.0.0.1, so that a
+/// test can verify that the client left a name to the proxy.
 public final class MockProxy: Sendable {
-    /// A user and a password.
+    /// A user name and a password.
     public struct Credentials: Sendable, Hashable {
-        /// The user.
+        /// The user name.
         public var user: String
         /// The password.
         public var password: String
@@ -23,7 +25,7 @@ public final class MockProxy: Sendable {
         }
     }
 
-    /// What a proxy speaks.
+    /// The protocol of a proxy.
     public struct Kind: Sendable, Hashable {
         enum Speech { case http, socks4, socks5 }
         let speech: Speech
@@ -31,23 +33,25 @@ public final class MockProxy: Sendable {
         public static let http = Kind(speech: .http)
         /// SOCKS5 (RFC 1928), with user and password as in RFC 1929.
         public static let socks5 = Kind(speech: .socks5)
-        /// SOCKS4, and 4a, which leaves names to the proxy. The only credentials are a user; the password does not matter.
+        /// SOCKS4, and 4a, which leaves names to the proxy. The only credential is a user; the password is ignored.
         public static let socks4 = Kind(speech: .socks4)
     }
 
-    /// How a proxy behaves.
+    /// The behavior of a proxy.
     public struct Configuration: Sendable {
-        /// What it speaks; HTTP by default.
+        /// The protocol; HTTP by default.
         public var kind: Kind
-        /// What it demands; nothing when `nil`. HTTP asks with 407 and Basic (RFC 7617).
+        /// The required credentials; none when `nil`. HTTP demands them with 407 and Basic (RFC 7617).
         public var credentials: Credentials?
-        /// Its own TLS, for clients that reach the proxy itself by HTTPS.
+        /// The TLS configuration of the proxy itself, for clients that connect to it over HTTPS.
         public var tls: ServerTLS?
-        /// The status that every request is answered with, such as 403, or the reply code of SOCKS5, such as 2
-        /// (RFC 1928, section 6), or of SOCKS4, such as 91; requests are served when it is `nil`.
+        /// The refusal of every request; requests are served when it is `nil`.
+        ///
+        /// For HTTP this is a status such as 403. For SOCKS it is a reply code: for SOCKS5 such as 2 (RFC 1928, section
+        /// 6), for SOCKS4 such as 91.
         public var refusal: Int?
 
-        /// A configuration with the default that each property names.
+        /// Makes a configuration; each property has its documented default.
         public init(kind: Kind = .http, credentials: Credentials? = nil, tls: ServerTLS? = nil, refusal: Int? = nil) {
             self.kind = kind
             self.credentials = credentials
@@ -56,19 +60,19 @@ public final class MockProxy: Sendable {
         }
     }
 
-    /// What a proxy was asked.
+    /// A request to a proxy.
     public struct Request: Sendable, Hashable {
         /// `CONNECT`, another method, `SOCKS4` or `SOCKS5`.
         public var method: String
-        /// Where to: `host:port` of a tunnel, or an absolute URL.
+        /// The destination: `host:port` of a tunnel, or an absolute URL.
         public var target: String
-        /// The head as it came, for HTTP.
+        /// The head of an HTTP request as received; empty for SOCKS.
         public var head: String
-        /// The credentials that came with it.
+        /// The credentials of the request.
         public var credentials: Credentials?
-        /// True if it was let through.
+        /// True if the proxy accepted the request.
         public var isAccepted: Bool
-        /// The number of its connection, from 0.
+        /// The number of the connection, from 0.
         public var connectionIndex: Int
     }
 
@@ -103,11 +107,11 @@ public final class MockProxy: Sendable {
         return proxy
     }
 
-    /// The port it listens on.
+    /// The port of the proxy.
     public var port: Int { self.listener.port }
 
-    /// Its address as clients take it: `http://127.0.0.1:3128`, `socks4a://127.0.0.1:1080` or
-    /// `socks5h://127.0.0.1:1080`, without credentials.
+    /// The proxy's URL for clients: `http://127.0.0.1:3128`, `socks4a://127.0.0.1:1080` or `socks5h://127.0.0.1:1080`,
+    /// without credentials.
     public var url: String {
         let scheme =
             switch self.core.configuration.kind.speech {
@@ -118,17 +122,17 @@ public final class MockProxy: Sendable {
         return "\(scheme)://127.0.0.1:\(self.port)"
     }
 
-    /// The next thing it was asked; waits for one. `nil` when the proxy has ended or the task is cancelled.
+    /// Returns the next request and waits for it; `nil` when the proxy has ended or the task is cancelled.
     public func takeRequest() async -> Request? {
         await self.core.requests.take()
     }
 
-    /// What it is asked, oldest first.
+    /// The requests, oldest first.
     public var requests: AsyncStream<Request> {
         AsyncStream { [requests = self.core.requests] in await requests.take() }
     }
 
-    /// What has been counted so far.
+    /// The connection counts so far.
     public var connectionCounts: ConnectionCounts { self.listener.counts }
 
     /// Returns the counts as soon as they satisfy `condition`.
@@ -139,27 +143,31 @@ public final class MockProxy: Sendable {
         try await self.listener.waitForConnections(until: condition)
     }
 
-    /// Has a fault committed: at the next exchange or connection by default.
+    /// Injects a fault: by default at the next exchange or connection.
     ///
-    /// What a proxy is asked is an exchange. The request's start is when it has been read, the response's start when it
-    /// is about to be answered, the response's end when all has been carried, or the refusal sent. The bodies are
-    /// what a tunnel carries: after 0 bytes of the response's body it has just been made. A proxy does not look into
-    /// what it carries, so that the head of a response to a request in absolute form counts.
+    /// An exchange is one request to the proxy:
+    /// - The request's start is the moment after the proxy has read the request.
+    /// - The response's start is the moment before the proxy answers.
+    /// - The response's end is the moment when all bytes have been forwarded or the refusal has been sent.
+    /// - The bodies are the bytes in the tunnel: after 0 bytes of the response's body the tunnel has just opened.
+    ///
+    /// A proxy does not parse the forwarded bytes. For a request in absolute form the response's head therefore counts
+    /// as part of the body.
     ///
     /// - Throws: ``TestKitError`` with the reason when the fault can never happen at this proxy; see ``Fault``.
     public func inject(_ fault: Fault, at target: Fault.Target = .next) throws {
         try self.core.faults.inject(fault, at: target)
     }
 
-    /// The faults that have happened, or happen now, oldest first.
+    /// The faults that have begun or happened, oldest first.
     public var committedFaults: [CommittedFault] { self.core.faults.committed }
 
-    /// Returns when `count` faults have happened or begun to.
+    /// Returns when `count` faults have begun or happened.
     public func waitForFaults(_ count: Int) async throws {
         try await self.core.faults.waitForCommitted(count)
     }
 
-    /// Checks that every fault has met somebody, and that none waited in vain for its moment.
+    /// Checks that every injected fault has hit an exchange or a connection, and that its moment has come.
     ///
     /// - Throws: ``TestKitError`` that names what is left.
     public func verify() throws {

@@ -1,5 +1,5 @@
 #if TestKit
-/// What a ``MockProxy`` and its connections share.
+/// The shared state of a ``MockProxy`` and its connections.
 final class ProxyCore: Sendable {
     let configuration: MockProxy.Configuration
     let faults: FaultScript
@@ -19,7 +19,7 @@ final class ProxyCore: Sendable {
             case .socks5: try await session.serveSOCKS()
             }
         } catch {
-            // Whatever breaks one connection ends that connection.
+            // An error on one connection ends only that connection.
         }
         await client.finish()
     }

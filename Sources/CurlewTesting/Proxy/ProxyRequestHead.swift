@@ -1,5 +1,5 @@
 #if TestKit
-/// The head of a request to an HTTP proxy, read as far as a proxy needs it.
+/// The head of a request to an HTTP proxy; only the parts that a proxy needs are parsed.
 struct ProxyRequestHead: Sendable {
     let text: String
     let method: String
@@ -14,7 +14,7 @@ struct ProxyRequestHead: Sendable {
         self.target = words.dropFirst().first.map(String.init) ?? ""
     }
 
-    /// The first value of a field; its name in lower case.
+    /// The first value of a field; `name` is in lower case.
     func field(_ name: String) -> String? {
         for line in self.lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name else { continue }
@@ -23,7 +23,7 @@ struct ProxyRequestHead: Sendable {
         return nil
     }
 
-    /// Host and port of the target, in authority form or absolute form.
+    /// The host and port of the target, in authority form or absolute form.
     var authority: (host: String, port: Int)? {
         var rest = Substring(self.target)
         if rest.hasPrefix("http://") { rest = rest.dropFirst(7) }
@@ -39,7 +39,7 @@ struct ProxyRequestHead: Sendable {
         return (String(host), parts.dropFirst().first.flatMap { Int($0) } ?? 80)
     }
 
-    /// The head as it goes on to the server: origin form, without what was for the proxy, closing afterwards.
+    /// The head as forwarded to the server: in origin form, without the proxy's own fields, with `Connection: close`.
     var forwarded: String {
         let afterScheme = self.target.dropFirst(self.target.hasPrefix("http://") ? 7 : 0)
         let path = afterScheme.drop { $0 != "/" }
@@ -51,7 +51,7 @@ struct ProxyRequestHead: Sendable {
         return ([first] + kept.map(String.init) + ["Connection: close"]).joined(separator: "\r\n") + "\r\n\r\n"
     }
 
-    /// What `Proxy-Authorization: Basic` says.
+    /// The credentials of `Proxy-Authorization: Basic`.
     var credentials: MockProxy.Credentials? {
         guard let value = self.field("proxy-authorization"), value.lowercased().hasPrefix("basic ") else { return nil }
         let text = String(decoding: Base64.decode(value.dropFirst(6)), as: UTF8.self)

@@ -1,6 +1,6 @@
 #if TestKit
 extension ProxySession {
-    /// Serves requests until one becomes a tunnel or the client ends.
+    /// Serves requests until one becomes a tunnel or the client ends the connection.
     func serveHTTP() async throws {
         for index in 0... {
             let head = ProxyRequestHead(try await self.client.readHead())
@@ -10,7 +10,7 @@ extension ProxySession {
         }
     }
 
-    /// Returns whether the connection may carry another request.
+    /// Serves one request; returns true if the connection may carry another one.
     private func serve(_ head: ProxyRequestHead, _ gate: FaultGate) async throws -> Bool {
         try await gate.pass(.atRequestStart)
         let isAccepted = self.isAuthorized(head)
@@ -39,7 +39,7 @@ extension ProxySession {
         if head.method == "CONNECT" {
             try await self.client.write("HTTP/1.1 200 Connection established\r\n\r\n")
         } else {
-            // One forwarded request a connection: the server is asked to close, and the bytes pass unread.
+            // A connection carries one forwarded request: the server is asked to close, and the bytes pass unread.
             try await upstream.write(Array(head.forwarded.utf8))
         }
         try await self.tunnel(to: upstream, gate)

@@ -1,6 +1,6 @@
 #if TestKit
 extension ProxySession {
-    /// Greets, authenticates, connects, and carries bytes.
+    /// Serves SOCKS5: greeting, authentication, connection, tunnel.
     func serveSOCKS() async throws {
         let greeting = try await self.client.readExactly(2)
         guard greeting[0] == 5 else { throw TestKitError("SOCKS version \(greeting[0])") }
@@ -29,7 +29,7 @@ extension ProxySession {
         case refused
     }
 
-    /// Agrees on a method and performs it.
+    /// Selects an authentication method and performs it.
     private func authenticate(_ methods: [UInt8]) async throws -> Admission {
         let wanted: UInt8 = self.core.configuration.credentials == nil ? 0 : 2
         guard methods.contains(wanted) else {
@@ -53,7 +53,7 @@ extension ProxySession {
         try await self.client.write([5, code, 0, 1, 127, 0, 0, 1, 0, 0])
     }
 
-    /// User and password (RFC 1929).
+    /// Reads user and password (RFC 1929).
     private func readCredentials() async throws -> MockProxy.Credentials {
         let head = try await self.client.readExactly(2)
         let user = try await self.client.readExactly(Int(head[1]))
@@ -62,7 +62,7 @@ extension ProxySession {
         return .init(user: String(decoding: user, as: UTF8.self), password: String(decoding: password, as: UTF8.self))
     }
 
-    /// The address and port of CONNECT.
+    /// Reads the address and port of CONNECT.
     private func readTarget() async throws -> (host: String, port: Int) {
         let head = try await self.client.readExactly(4)
         guard head[1] == 1 else { throw TestKitError("SOCKS command \(head[1])") }

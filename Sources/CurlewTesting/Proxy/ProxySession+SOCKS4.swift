@@ -1,11 +1,11 @@
 #if TestKit
 extension ProxySession {
-    /// Reads the request, connects, and carries bytes.
+    /// Serves SOCKS4: request, connection, tunnel.
     func serveSOCKS4() async throws {
         let head = try await self.client.readExactly(8)
         guard head[0] == 4, head[1] == 1 else { throw TestKitError("SOCKS version \(head[0]), command \(head[1])") }
         let user = try await self.readText()
-        // An address 0.0.0.x, but not 0.0.0.0, announces a name.
+        // An address 0.0.0.x other than 0.0.0.0 means that a name follows.
         let isNamed = head[4..<7].allSatisfy { $0 == 0 } && head[7] != 0
         let host = isNamed ? try await self.readText() : head[4..<8].map(String.init).joined(separator: ".")
         let port = Int(head[2]) << 8 | Int(head[3])
@@ -22,7 +22,7 @@ extension ProxySession {
             isAccepted: isKnown && configuration.refusal == nil
         )
         try await gate.pass(.atResponseStart)
-        // 93 is "the user is another one", 91 "rejected or failed".
+        // 93 means "the user differs", 91 "rejected or failed".
         let refusal = configuration.refusal.map { UInt8(truncatingIfNeeded: $0) } ?? (isKnown ? nil : 93)
         if let refusal {
             try await self.replySOCKS4(refusal)
@@ -39,7 +39,7 @@ extension ProxySession {
         try await self.client.write([0, code, 0, 0, 0, 0, 0, 0])
     }
 
-    /// Text up to a zero byte.
+    /// Reads text up to a zero byte.
     private func readText() async throws -> String {
         var bytes: [UInt8] = []
         while bytes.count < 256 {

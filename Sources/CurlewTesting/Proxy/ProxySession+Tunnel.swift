@@ -1,6 +1,6 @@
 #if TestKit
 extension ProxySession {
-    /// Carries bytes both ways until both sides have ended, one has broken off, or a fault has struck.
+    /// Forwards bytes both ways until both sides have ended, one side has aborted, or a fault has happened.
     func tunnel(to upstream: Upstream, _ gate: FaultGate) async throws {
         defer { upstream.close() }
         try await withThrowingTaskGroup(of: Void.self) { group in

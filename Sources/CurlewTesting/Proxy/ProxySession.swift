@@ -1,11 +1,11 @@
 #if TestKit
-/// One connection of a ``MockProxy``.
+/// A connection of a ``MockProxy``.
 struct ProxySession: Sendable {
     let core: ProxyCore
     let connection: AcceptedConnection
     let client: RawConnection
 
-    /// The faults of an exchange that begins.
+    /// Makes the gate for the faults of an exchange that begins.
     func makeGate(exchange index: Int) -> FaultGate {
         let exchange = FaultGate.Exchange(
             connection: self.connection,

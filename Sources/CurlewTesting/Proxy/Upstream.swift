@@ -8,7 +8,7 @@ typealias BytePort = ChannelPort<ByteBuffer, ByteBuffer>
 struct Upstream: Sendable {
     private let port: BytePort
 
-    /// Connects; a name that is no IP address stands for 127.0.0.1.
+    /// Connects to a host; a name instead of an IP address means 127.0.0.1.
     static func connect(host: String, port: Int) async throws -> Upstream {
         let isAddress = (try? SocketAddress(ipAddress: host, port: port)) != nil
         let address = try SocketAddress(ipAddress: isAddress ? host : "127.0.0.1", port: port)

@@ -1,11 +1,11 @@
 #if TestKit
 internal import NIOCore
 
-/// One connection of a ``RawServer``: bytes in, bytes out, and every way to end.
+/// A connection of a ``RawServer``: reads, writes, and every way to end the connection.
 ///
-/// One task reads at a time. Reads and writes throw when the connection is closed or the task is cancelled.
+/// Only one task may read at a time. Reads and writes throw when the connection is closed or the task is cancelled.
 public final class RawConnection: Sendable {
-    /// The most that ``readHead()`` and ``readExactly(_:)`` hold.
+    /// The maximum size for ``readHead()`` and ``readExactly(_:)``: 64 MiB.
     public static let readLimit = 64 << 20
 
     private let connection: AcceptedConnection
@@ -20,19 +20,20 @@ public final class RawConnection: Sendable {
     /// The number of this connection at its server, from 0.
     public var index: Int { self.connection.index }
 
-    /// What TLS agreed on; `nil` on a cleartext connection.
+    /// The result of the TLS handshake; `nil` on a cleartext connection.
     public var tls: HandshakeRecord? { self.connection.tls }
 
-    /// The bytes that came next, as many as are there; `nil` when the peer has ended its direction.
+    /// Reads the next bytes, as many as are available; returns `nil` when the peer has ended its direction.
     public func read() async throws -> [UInt8]? {
         let kept = self.takeLeftover()
         if !kept.isEmpty { return kept }
         return try await self.port.next().map { Array(buffer: $0) }
     }
 
-    /// What comes up to and including the next empty line.
+    /// Reads up to and including the next empty line.
     ///
-    /// - Throws: ``TestKitError`` when the peer ends before that.
+    /// - Throws: ``TestKitError`` when the peer ends its direction before that, or the head is larger than
+    ///   ``readLimit``.
     public func readHead() async throws -> String {
         var bytes: [UInt8] = []
         while true {
@@ -49,9 +50,10 @@ public final class RawConnection: Sendable {
         }
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     ///
-    /// - Throws: ``TestKitError`` when the peer ends before that.
+    /// - Throws: ``TestKitError`` when the peer ends its direction before that, or `count` is larger than
+    ///   ``readLimit``.
     public func readExactly(_ count: Int) async throws -> [UInt8] {
         guard count <= Self.readLimit else { throw TestKitError("\(count) bytes are over \(Self.readLimit)") }
         var bytes: [UInt8] = []
@@ -65,7 +67,7 @@ public final class RawConnection: Sendable {
         return Array(bytes[..<count])
     }
 
-    /// Reads until the peer ends its direction, keeping nothing, and returns how many bytes came.
+    /// Reads until the peer ends its direction, discards the bytes, and returns their number.
     @discardableResult
     public func drain() async throws -> Int {
         var count = 0
@@ -73,7 +75,7 @@ public final class RawConnection: Sendable {
         return count
     }
 
-    /// Sends bytes; suspends while the peer does not take them.
+    /// Sends bytes; suspends while the peer does not receive them.
     public func write(_ bytes: [UInt8]) async throws {
         try await self.port.write(ByteBuffer(bytes: bytes), size: bytes.count)
     }
@@ -83,42 +85,43 @@ public final class RawConnection: Sendable {
         try await self.write(Array(text.utf8))
     }
 
-    /// Returns when all that was written has been handed to the kernel: on loopback, when the peer can read it.
+    /// Returns when all written bytes are in the kernel; on loopback the peer can then read them.
     public func flush() async throws {
         try await self.port.drained()
     }
 
-    /// Ends this side's direction once all is sent; reading goes on. With TLS no close_notify is sent, so that the
-    /// peer finds its stream truncated.
+    /// Ends this side's direction when all bytes are sent; reading remains possible. Over TLS no close_notify is sent,
+    /// so that the peer finds its stream truncated.
     public func halfClose() async throws {
         try await self.port.drained()
         try await self.connection.halfClose()
     }
 
-    /// Closes once all is sent, with TLS's close_notify if there is TLS, and returns when it is closed.
+    /// Closes the connection when all bytes are sent, with TLS's close_notify if there is TLS, and returns when it is
+    /// closed.
     public func close() async {
         try? await self.port.drained()
         self.connection.close()
         try? await self.connection.channel.closeFuture.get()
     }
 
-    /// Closes the socket once all is sent without TLS's close_notify.
+    /// Closes the socket when all bytes are sent, without TLS's close_notify.
     public func closeWithoutNotify() async {
         try? await self.port.drained()
         self.connection.abort()
         try? await self.connection.channel.closeFuture.get()
     }
 
-    /// Sends RST once all is sent, and returns when the socket is closed.
+    /// Resets the connection (RST) when all bytes are sent, and returns when the socket is closed.
     public func reset() async {
         try? await self.port.drained()
         self.connection.reset()
         try? await self.connection.channel.closeFuture.get()
     }
 
-    /// Returns when the peer has ended its direction or the connection is gone; throws when the task is cancelled.
+    /// Returns when the peer has ended its direction or disconnected; throws when the task is cancelled.
     ///
-    /// Await it to stall: nothing is sent meanwhile. Up to a megabyte or so that the peer sends is taken in.
+    /// Await it to stall: the server sends nothing meanwhile. About a megabyte from the peer is still received.
     public var closed: Void {
         get async throws { try await self.port.peerClosed() }
     }

@@ -1,7 +1,7 @@
 #if TestKit
 internal import NIOCore
 
-/// A server that sends exactly the bytes a test wants, and nothing by itself.
+/// A server that sends exactly the bytes of its handler, and nothing by itself.
 ///
 ///     let server = try await RawServer.start { connection in
 ///         _ = try await connection.readHead()
@@ -9,10 +9,10 @@ internal import NIOCore
 ///         try await connection.reset()
 ///     }
 ///
-/// The closure runs once a connection, each in a task of its own; when it returns or throws the connection closes.
-/// It may stall as long as it likes: ``shutdown()`` cancels it. A server that is dropped ends by itself.
+/// The closure runs once for each connection, in its own task; the connection closes when it returns or throws. The
+/// closure may stall indefinitely: ``shutdown()`` cancels it. The server's deinitialization stops it.
 public final class RawServer: Sendable {
-    /// What serves one connection.
+    /// A function that serves one connection.
     public typealias Handler = @Sendable (RawConnection) async throws -> Void
 
     let listener: Listener
@@ -30,9 +30,9 @@ public final class RawServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - address: Where it listens; IPv4 loopback by default.
-    ///   - tls: Its TLS, with the ALPN names it is to offer; cleartext when `nil`.
-    ///   - handler: What serves each connection.
+    ///   - address: The address; IPv4 loopback by default.
+    ///   - tls: The TLS configuration, with the protocols for ALPN; cleartext when `nil`.
+    ///   - handler: The function that serves each connection.
     public static func start(
         at address: ServerAddress = .ipv4,
         tls: ServerTLS? = nil,
@@ -57,18 +57,18 @@ public final class RawServer: Sendable {
         return server
     }
 
-    /// The port it listens on; 0 on a Unix socket.
+    /// The port of the server; 0 on a Unix socket.
     public var port: Int { self.listener.port }
 
-    /// The address of `path` on this server, as text.
+    /// The URL of `path` on this server.
     public func url(_ path: String = "/") -> String {
         self.listener.url(path, usesTLS: self.usesTLS)
     }
 
-    /// What has been counted so far.
+    /// The connection counts so far.
     public var connectionCounts: ConnectionCounts { self.listener.counts }
 
-    /// The number of connections that were accepted so far.
+    /// The number of accepted connections so far.
     public var accepted: Int { self.connectionCounts.accepted }
 
     /// Returns the counts as soon as they satisfy `condition`.
@@ -84,14 +84,14 @@ public final class RawServer: Sendable {
         try await self.waitForConnections { $0.accepted >= count }
     }
 
-    /// Stops accepting: the port refuses from now on, open connections live on.
+    /// Stops accepting: the port refuses new connections, open connections stay open.
     public func stopAccepting() async {
         await self.listener.stopAccepting()
     }
 
     /// Cancels the handlers, aborts the connections and returns when all is closed.
     ///
-    /// A handler must answer to cancellation; all that ``RawConnection`` offers does.
+    /// A handler must respond to cancellation; all functions of ``RawConnection`` do.
     public func shutdown() async {
         await self.listener.shutdown()
     }

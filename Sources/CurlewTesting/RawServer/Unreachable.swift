@@ -1,15 +1,15 @@
 #if TestKit
 internal import Glibc
 
-/// A port that takes no connection in: connecting to it hangs until the client gives up.
+/// A port that accepts no connection: connecting to it hangs until the client times out.
 ///
-/// It listens with the smallest backlog and fills that itself; the kernel then drops every further SYN.
+/// It listens with the smallest backlog and fills the backlog itself; the kernel then drops every further SYN.
 public final class StalledListener: Sendable {
     /// The port on 127.0.0.1.
     public let port: Int
     private let descriptors: [Int32]
 
-    /// Listens, fills the backlog, and never accepts.
+    /// Starts listening, fills the backlog, and never accepts.
     public init() throws {
         let listening = try LoopbackSocket.bound()
         guard listen(listening, 0) == 0 else {
@@ -18,7 +18,7 @@ public final class StalledListener: Sendable {
         }
         self.port = LoopbackSocket.port(of: listening)
         var descriptors = [listening]
-        // A backlog of 0 holds one finished connection; what goes beyond it stays half open, as a client's would.
+        // A backlog of 0 holds one established connection; further connections stay half open, as a client's does.
         for _ in 0..<4 {
             let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
             guard filler >= 0 else { continue }
@@ -32,15 +32,15 @@ public final class StalledListener: Sendable {
         for descriptor in self.descriptors { Glibc.close(descriptor) }
     }
 
-    /// The address of `path` on this port, as text.
+    /// The URL of `path` on this port.
     public func url(_ path: String = "/") -> String {
         "http://127.0.0.1:\(self.port)\(path)"
     }
 }
 
-/// A loopback port that refuses.
+/// A loopback port that refuses connections.
 ///
-/// The port stays bound and does not listen while the value lives, so that nobody else can come to listen there.
+/// The port stays bound without listening while this object lives, so that no other process can listen there.
 public final class RefusedPort: Sendable {
     /// The port on 127.0.0.1.
     public let port: Int
@@ -55,12 +55,12 @@ public final class RefusedPort: Sendable {
         Glibc.close(self.descriptor)
     }
 
-    /// Takes a free port and holds it without listening.
+    /// Binds a free port without listening.
     public static func unused() throws -> RefusedPort {
         RefusedPort(descriptor: try LoopbackSocket.bound())
     }
 
-    /// The address of `path` on this port, as text.
+    /// The URL of `path` on this port.
     public func url(_ path: String = "/") -> String {
         "http://127.0.0.1:\(self.port)\(path)"
     }
@@ -93,8 +93,8 @@ private enum LoopbackSocket {
 
     private static let addressLength = 16
 
-    /// The address is built byte by byte: which C module owns `sockaddr_in`'s members depends on what else a whole
-    /// module imports (Swift 6.3 with MemberImportVisibility).
+    /// Calls `body` with a loopback address that is built byte by byte. The C module that owns the members of
+    /// `sockaddr_in` depends on the other imports of the module (Swift 6.3 with MemberImportVisibility).
     private static func withAddress(port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         var bytes = [UInt8](repeating: 0, count: self.addressLength)
         bytes[0] = UInt8(AF_INET)

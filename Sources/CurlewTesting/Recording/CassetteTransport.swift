@@ -2,17 +2,18 @@
 public import Curlew
 internal import FoundationEssentials
 
-/// Records when there is no recording yet, and replays when there is one: what is called a cassette elsewhere.
+/// Records a server's responses when there is no recording yet, and replays them otherwise. Other libraries call it a
+/// cassette.
 ///
 ///     let cassette = try CassetteTransport("Recordings/birds.json")
 ///     let api = try HTTPSession(baseURL: "https://api.example.com/", transport: cassette)
 ///     …
 ///     try await cassette.finish()
 ///
-/// The first run of the test asks the server and writes the file with ``finish()``; later ones need no server, until the file is
-/// deleted. A test that fails before `finish()` writes nothing.
+/// The first run of a test sends its requests to the server and writes the file in ``finish()``. Later runs need no
+/// server, until the file is deleted. A test that fails before `finish()` writes no file.
 ///
-/// On a server for continuous integration nothing is ever recorded: without a file, a test fails. See ``Mode/fromEnvironment``.
+/// In continuous integration nothing is recorded: a test without a file fails. See ``Mode/fromEnvironment``.
 public final class CassetteTransport: Transport, Sendable {
     /// The choice between recording and replaying.
     public struct Mode: Sendable, Hashable {
@@ -20,14 +21,16 @@ public final class CassetteTransport: Transport, Sendable {
 
         let kind: Kind
 
-        /// What the variable `CURLEW_CASSETTES` says: `replay`, `record` or `record-if-missing`. Without it ``replay`` if the variable
-        /// `CI` is set, and not to `false` or `0`; else ``recordIfMissing``.
+        /// The mode that the environment variable `CURLEW_CASSETTES` names: `replay`, `record` or `record-if-missing`.
+        ///
+        /// Without this variable the mode is ``replay`` if the variable `CI` is set to a value other than `false` and
+        /// `0`, and ``recordIfMissing`` otherwise.
         public static let fromEnvironment = Mode(kind: .fromEnvironment)
-        /// Replays, and fails if there is no file.
+        /// Replays the file, and fails if it is missing.
         public static let replay = Mode(kind: .replay)
-        /// Records anew, in place of what is there.
+        /// Records and replaces an existing file.
         public static let record = Mode(kind: .record)
-        /// Records if there is no file, else replays.
+        /// Records if the file is missing, otherwise replays.
         public static let recordIfMissing = Mode(kind: .recordIfMissing)
     }
 
@@ -36,23 +39,25 @@ public final class CassetteTransport: Transport, Sendable {
         case replaying(ReplayTransport)
     }
 
-    /// The file.
+    /// The path of the file.
     public let path: String
     private let use: Use
 
-    /// Makes a transport that records into a file, or replays it.
+    /// Makes a transport that records into a file or replays it.
     ///
     /// - Parameters:
-    ///   - path: The file. A path that does not begin with a slash is relative to the folder of the source file that has the test,
-    ///     wherever the tests are run. The folder must be there.
+    ///   - path: The file. A path without a leading slash is relative to the folder of the test's source file, in every
+    ///     working directory. The folder must exist.
     ///   - mode: The choice between recording and replaying.
-    ///   - replay: The exchanges that a request may be answered with; see ``ReplayTransport``.
-    ///   - matching: What is compared of requests; by default what suits `replay`.
-    ///   - masking: The secrets that are not recorded.
+    ///   - replay: The exchanges that may answer a request; see ``ReplayTransport``.
+    ///   - matching: The compared parts of requests; by default those that suit `replay`.
+    ///   - masking: The secrets to mask in the recording.
     ///   - sourceFile: The source file that has the test.
-    ///   - transport: What carries the requests when they are recorded; by default a session of its own. It is made only then.
-    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` if there is nothing to replay, it cannot be read, the folder
-    ///   for a recording is not there, or `CURLEW_CASSETTES` has another value; also what making the transport throws.
+    ///   - transport: The transport that carries requests while recording; by default a separate session. It is made
+    ///     only for recording.
+    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` if the recording is missing or cannot be read,
+    ///   the folder for a recording does not exist, or `CURLEW_CASSETTES` has another value. Errors of making the
+    ///   transport are rethrown.
     public convenience init(
         _ path: String, mode: Mode = .fromEnvironment, replay: ReplayTransport.Mode = .strict,
         matching: ReplayTransport.Matching? = nil, masking: Recording.Masking = Recording.Masking(),
@@ -86,7 +91,7 @@ public final class CassetteTransport: Transport, Sendable {
         }
     }
 
-    /// Found out before there is anything to lose.
+    /// Throws if the folder does not exist, before requests are sent whose recording would be lost.
     private static func checkFolder(of path: String) throws {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         var isFolder = false
@@ -100,10 +105,10 @@ public final class CassetteTransport: Transport, Sendable {
         if case .recording = self.use { true } else { false }
     }
 
-    /// Ends the test's use of it: writes the recording, or verifies the replay as ``ReplayTransport/verify()`` does.
+    /// Finishes the test's use: writes the recording, or verifies the replay as ``ReplayTransport/verify()`` does.
     ///
-    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` if the recording cannot be written; ``TestKitError`` that
-    ///   names what was left over or unexpected.
+    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` if the recording cannot be written;
+    ///   ``TestKitError`` that names unused exchanges and unexpected requests.
     public func finish() async throws {
         switch self.use {
         case .recording(let recorder): try await recorder.save(to: self.path)
@@ -111,7 +116,7 @@ public final class CassetteTransport: Transport, Sendable {
         }
     }
 
-    /// Sends a request on, or answers it; an `HTTPSession` calls it.
+    /// Sends and records a request, or answers it from the recording. `HTTPSession` calls this method.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         switch self.use {
         case .recording(let recorder): try await recorder.send(request)
@@ -121,7 +126,7 @@ public final class CassetteTransport: Transport, Sendable {
 }
 
 extension CassetteTransport.Mode {
-    /// The mode that the environment asks for, if it is the one to ask.
+    /// The mode of the environment for ``fromEnvironment``, otherwise this mode.
     func resolved(in environment: [String: String]) throws -> CassetteTransport.Mode {
         guard self == .fromEnvironment else { return self }
         switch environment["CURLEW_CASSETTES"] {

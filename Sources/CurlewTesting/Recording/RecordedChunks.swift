@@ -2,19 +2,20 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// A piece of a body on its way past a recorder.
+/// A part of a body that passes a recorder.
 enum RecordedPiece {
-    /// The bytes from an offset on. A request's body may be read more than once, also while an earlier reading is still ending.
+    /// Bytes that begin at an offset. A request's body may be read more than once, even while an earlier reading is
+    /// still ending.
     case chunk([UInt8], offset: Int)
     case end(trailers: HTTPFields)
     case failure(any Error)
 }
 
-/// The chunks of a body, each shown to a recorder before it is handed on.
+/// The chunks of a body; a recorder sees each chunk before the reader.
 struct RecordedChunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
-    /// Takes a piece; an error ends the body.
+    /// A function that records a part; its error ends the body.
     typealias Recorder = @Sendable (RecordedPiece) throws -> Void
 
     private let open: @Sendable () async throws -> any AsyncIteratorProtocol<[UInt8], any Error>
@@ -29,16 +30,17 @@ struct RecordedChunks: AsyncSequence, Sendable {
     }
 
     private init(_ body: CurlewRequest.Body, _ record: @escaping Recorder) {
-        // Not before it is read: what can be read only once would be used up by a request that is never sent.
+        // The body opens when it is first read: a body that can be read only once must survive a request that is never
+        // sent.
         self.open = { try await body.stream().makeAsyncIterator() }
         self.trailers = { [:] }
         self.record = record
     }
 
-    /// The body of a request, which is as long and as replayable as the original.
+    /// A request's body with a recorder, with the same length and replayability as the original.
     static func recording(_ body: CurlewRequest.Body, _ record: @escaping Recorder) -> CurlewRequest.Body {
         if body.isNone { return body }
-        // Asking a file for its length fails for one that is not there, and so will sending it.
+        // The length of a missing file throws here, and sending the file will throw later.
         let length = (try? body.lengthNow()) ?? body.length
         if body.isReplayable { return .stream(length: length) { RecordedChunks(body, record) } }
         return .once(length: length, RecordedChunks(body, record))

@@ -3,19 +3,19 @@ internal import Curlew
 internal import HTTPTypes
 internal import NIOConcurrencyHelpers
 
-/// What a ``RecordingTransport`` has seen, with its secrets: they are masked when a recording is made of it.
+/// The exchanges of a ``RecordingTransport``, with their secrets; a recording masks them.
 final class RecordedExchanges: Sendable {
     private struct State: Sendable {
-        /// By the number of the request; those that are left out are not there.
+        /// The exchanges by the number of their request; omitted exchanges have no entry.
         var exchanges: [Int: RecordedExchange] = [:]
         var count = 0
-        /// The bytes of all of them.
+        /// The bytes of all exchanges.
         var size = 0
-        /// The first exchange that was too large, in words.
+        /// The message about the first exchange that was too large.
         var complaint: String?
     }
 
-    /// What an exchange counts beside its bytes, so that there is a bound on those that have none.
+    /// The size of an exchange besides its bytes, so that the number of empty exchanges is bounded.
     private static let exchangeSize = 512
 
     private let state = NIOLockedValueBox(State())
@@ -27,7 +27,7 @@ final class RecordedExchanges: Sendable {
         self.sizeLimit = sizeLimit
     }
 
-    /// Takes a request that is about to be sent; returns its number.
+    /// Adds a request that is about to be sent; returns its number.
     func begin(_ request: CurlewRequest) throws -> Int {
         try self.state.withLockedValue { state in
             let index = state.count
@@ -39,18 +39,18 @@ final class RecordedExchanges: Sendable {
         }
     }
 
-    /// Takes a piece of a request's body.
+    /// Adds a part of a request's body.
     func take(_ piece: RecordedPiece, ofRequest index: Int) throws {
         try self.state.withLockedValue { state in
             guard let count = state.exchanges[index]?.request.body.bytes.count else { return }
             switch piece {
             case .chunk(let chunk, let offset):
                 if offset == 0, count > 0 {
-                    // Another connection, another time: what counts is what was sent last.
+                    // A reading from offset 0 is a resend on another connection: the last sent body counts.
                     state.size -= count
                     state.exchanges[index]?.request.body = Recording.Body(isComplete: false)
                 }
-                // A reading that was overtaken brings what is there already.
+                // An overtaken reading may repeat bytes that are already recorded.
                 let known = state.exchanges[index]?.request.body.bytes.count ?? 0
                 guard offset <= known else { return }
                 let rest = chunk.dropFirst(known - offset)
@@ -62,7 +62,7 @@ final class RecordedExchanges: Sendable {
         }
     }
 
-    /// Takes the head of a response.
+    /// Adds the head of a response.
     func take(_ response: CurlewResponse, to index: Int) throws {
         try self.state.withLockedValue { state in
             state.exchanges[index]?.take(response)
@@ -71,7 +71,7 @@ final class RecordedExchanges: Sendable {
         }
     }
 
-    /// Takes a piece of a response's body.
+    /// Adds a part of a response's body.
     func take(_ piece: RecordedPiece, ofResponse index: Int) throws {
         try self.state.withLockedValue { state in
             switch piece {
@@ -86,9 +86,9 @@ final class RecordedExchanges: Sendable {
         }
     }
 
-    /// Takes the failure of an exchange without a response.
+    /// Adds the failure of an exchange without a response.
     ///
-    /// - Throws: The error that there was, if the failure comes of the recording.
+    /// - Throws: The recording's own error, if it caused the failure.
     func fail(_ index: Int, _ error: any Error) throws {
         try self.state.withLockedValue { state in
             if let complaint = state.exchanges[index]?.complaint { throw CurlewError(.recordingFailed, complaint) }
@@ -100,7 +100,7 @@ final class RecordedExchanges: Sendable {
         }
     }
 
-    /// The exchanges that have a result, in the order of their requests.
+    /// The exchanges that have a response or a failure, in the order of their requests.
     func snapshot() throws -> [RecordedExchange] {
         try self.state.withLockedValue { state in
             if let complaint = state.complaint { throw CurlewError(.recordingFailed, complaint) }
@@ -133,17 +133,17 @@ final class RecordedExchanges: Sendable {
         let complaint = "\(request) cannot be recorded: \(reason)"
         state.exchanges[index]?.complaint = complaint
         state.complaint = state.complaint ?? complaint
-        // Nothing will be made of it any more.
+        // The bodies are no longer needed: the recording has failed.
         state.exchanges[index]?.request.body = Recording.Body(isComplete: false)
         state.exchanges[index]?.responseBody = Recording.Body(isComplete: false)
         return CurlewError(.recordingFailed, complaint)
     }
 }
 
-/// An exchange as it was, with its secrets and its content codings.
+/// An exchange with its secrets and its content codings.
 struct RecordedExchange: Sendable {
     var request: Recording.Request
-    /// The fields that the request's options name as secret.
+    /// The fields that the request's options mark as secret.
     private let marked: Set<HTTPField.Name>
     private(set) var head: HTTPResponse?
     private var interim: [HTTPResponse] = []
@@ -153,7 +153,7 @@ struct RecordedExchange: Sendable {
     var responseBody = Recording.Body(isComplete: false)
     private var trailers = HTTPFields()
     var failure: Recording.Failure?
-    /// Why it cannot be recorded.
+    /// The reason why the exchange cannot be recorded.
     var complaint: String?
 
     init(_ request: CurlewRequest) {
@@ -162,7 +162,8 @@ struct RecordedExchange: Sendable {
         self.requestLength = request.body.length
     }
 
-    /// Takes bytes of the request's body. Who knows its length need not ask whether there is more.
+    /// Adds bytes of the request's body. The body is complete at its known length, because its reader may not ask for
+    /// more.
     mutating func add(_ bytes: ArraySlice<UInt8>) {
         self.request.body.bytes += bytes
         if let requestLength, Int64(self.request.body.bytes.count) == requestLength {
@@ -179,7 +180,7 @@ struct RecordedExchange: Sendable {
         self.responseBody = Recording.Body(isComplete: isBodiless || self.length == 0)
     }
 
-    /// Takes bytes of the response's body.
+    /// Adds bytes of the response's body.
     mutating func take(_ chunk: [UInt8]) {
         self.responseBody.bytes += chunk
         if let length, Int64(self.responseBody.bytes.count) == length { self.responseBody.isComplete = true }
@@ -190,7 +191,7 @@ struct RecordedExchange: Sendable {
         self.trailers = trailers
     }
 
-    /// What a recording has of it.
+    /// The exchange as a recording stores it: decoded and masked.
     func masked(by masking: Recording.Masking) async -> Recording.Exchange {
         let request = masking.masked(await self.request.decoded(), marked: self.marked)
         let failure = self.failure.map { masking.masked($0) }
@@ -209,14 +210,14 @@ struct RecordedExchange: Sendable {
 }
 
 extension Recording.Request {
-    /// A request with its secrets and its content codings.
+    /// Makes a recorded request that keeps its secrets and its content codings.
     init(_ request: CurlewRequest, body: Recording.Body) {
         self.init(
             request.method, url: request.uri.description, fields: request.fields, body: body,
             trailers: request.trailers)
     }
 
-    /// The same without content codings.
+    /// The same request without content codings.
     func decoded() async -> Recording.Request {
         var request = self
         (request.fields, request.body) = await DecodedBody.decoding(
@@ -226,7 +227,7 @@ extension Recording.Request {
 }
 
 extension Recording.Failure {
-    /// The failure that an error stands for; nil for a cancellation, which is the caller's doing and not the server's.
+    /// Makes the failure of an error; nil for a cancellation, because the caller causes it and not the server.
     init?(_ error: any Error, stage: CurlewError.Stage) {
         if CurlewError.isCancellation(error) { return nil }
         if let error = error as? CurlewError {
@@ -238,14 +239,14 @@ extension Recording.Failure {
 }
 
 extension HTTPFields {
-    /// The bytes that they take, nearly.
+    /// The approximate size in bytes.
     fileprivate var size: Int { self.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 } }
 }
 
-/// Undoes the content codings of recorded bodies.
+/// A decoder of the content codings of recorded bodies.
 enum DecodedBody {
-    /// The fields and the body without the body's content codings; as they were if these are not known, or the body is broken or
-    /// grows too large.
+    /// The fields and the body without content codings. Both are unchanged if a coding is unknown or the body is
+    /// invalid or too large.
     static func decoding(
         _ body: Recording.Body, _ fields: HTTPFields, status: HTTPResponse.Status, method: HTTPRequest.Method
     ) async -> (HTTPFields, Recording.Body) {
@@ -264,7 +265,7 @@ enum DecodedBody {
                 if bytes.count > RecordingTransport.sizeLimit.bytes { return (fields, body) }
             }
         } catch {
-            // Of what was cut off, the beginning can be read.
+            // The beginning of a truncated body is usable.
             if body.isComplete { return (fields, body) }
         }
         var decodedFields = decoded.fields

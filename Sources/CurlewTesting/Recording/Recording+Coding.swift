@@ -4,14 +4,14 @@ internal import FoundationEssentials
 internal import HTTPTypes
 
 extension Recording: Codable {
-    /// The version of the format that is written, and the newest that is read.
+    /// The version of the format for writing, and the only version that can be read.
     static let formatVersion = 1
 
     private enum CodingKeys: CodingKey { case version, exchanges }
 
-    /// Reads what `encode(to:)` writes.
+    /// Decodes a recording that `encode(to:)` has written.
     ///
-    /// - Throws: `DecodingError`, also for a format that is newer than this one.
+    /// - Throws: `DecodingError`, also for another version of the format.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let version = try container.decode(Int.self, forKey: .version)
@@ -22,7 +22,7 @@ extension Recording: Codable {
         self.init(exchanges: try container.decode([Exchange].self, forKey: .exchanges))
     }
 
-    /// Writes the version of the format and the exchanges.
+    /// Encodes the version of the format and the exchanges.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Self.formatVersion, forKey: .version)
@@ -33,7 +33,7 @@ extension Recording: Codable {
 extension Recording.Exchange: Codable {
     private enum CodingKeys: CodingKey { case request, response, failure }
 
-    /// Reads what `encode(to:)` writes.
+    /// Decodes an exchange that `encode(to:)` has written.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.request = try container.decode(Recording.Request.self, forKey: .request)
@@ -44,7 +44,7 @@ extension Recording.Exchange: Codable {
         }
     }
 
-    /// Writes what there is.
+    /// Encodes the request, and the response and the failure if they exist.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(self.request, forKey: .request)
@@ -56,14 +56,14 @@ extension Recording.Exchange: Codable {
 extension Recording.Request: Codable {
     private enum CodingKeys: CodingKey { case method, url, fields, body, trailers }
 
-    /// Reads what `encode(to:)` writes.
+    /// Decodes a request that `encode(to:)` has written.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let name = try container.decode(String.self, forKey: .method)
         guard let method = HTTPRequest.Method(name) else { throw container.corrupted(.method, "that is no method") }
         self.method = method
         let url = try container.decode(String.self, forKey: .url)
-        // Its host may be masked, so that it is no URI.
+        // The host may be masked, and the URL then is no valid URI.
         guard ["http://", "https://"].contains(where: { url.hasPrefix($0) }) else {
             throw container.corrupted(.url, "that is no absolute URL")
         }
@@ -73,7 +73,7 @@ extension Recording.Request: Codable {
         self.trailers = try container.decodeFields(.trailers)
     }
 
-    /// Writes what is not empty.
+    /// Encodes the members that are not empty.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(self.method.rawValue, forKey: .method)
@@ -87,7 +87,7 @@ extension Recording.Request: Codable {
 extension Recording.Response: Codable {
     private enum CodingKeys: CodingKey { case status, fields, body, trailers, version, interim }
 
-    /// Reads what `encode(to:)` writes.
+    /// Decodes a response that `encode(to:)` has written.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.status = try container.decodeStatus(.status)
@@ -102,7 +102,7 @@ extension Recording.Response: Codable {
         self.version = version
     }
 
-    /// Writes what is not empty.
+    /// Encodes the members that are not empty.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(self.status.line, forKey: .status)
@@ -118,7 +118,7 @@ extension Recording.Response: Codable {
     ]
 }
 
-/// An interim response in a file.
+/// An interim response in its file format.
 private struct InterimForm: Codable {
     private enum CodingKeys: CodingKey { case status, fields }
 
@@ -144,7 +144,7 @@ private struct InterimForm: Codable {
 extension Recording.Body: Codable {
     private enum CodingKeys: CodingKey { case text, lines, base64, isComplete }
 
-    /// Reads what `encode(to:)` writes.
+    /// Decodes a body that `encode(to:)` has written.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.isComplete = try container.decodeIfPresent(Bool.self, forKey: .isComplete) ?? true
@@ -160,7 +160,7 @@ extension Recording.Body: Codable {
         }
     }
 
-    /// Writes text as `text`, or as `lines` if there are several, and else `base64`.
+    /// Encodes text as `text`, or as `lines` if it has several lines, and other bytes as `base64`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         if !self.isComplete { try container.encode(false, forKey: .isComplete) }
@@ -176,7 +176,7 @@ extension Recording.Body: Codable {
         }
     }
 
-    /// The lines with their ends; nil for what a person could not read.
+    /// The lines with their terminators; nil for bytes that are not readable text.
     private var lines: [String]? {
         let isText = self.bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f || [0x09, 0x0a, 0x0d].contains($0) }
         guard isText, self.text != nil else { return nil }
@@ -194,7 +194,7 @@ extension Recording.Body: Codable {
 extension Recording.Failure: Codable {
     private enum CodingKeys: CodingKey { case code, stage, message }
 
-    /// Reads what `encode(to:)` writes.
+    /// Decodes a failure that `encode(to:)` has written.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.code = ErrorCode(rawValue: try container.decode(String.self, forKey: .code))
@@ -202,7 +202,7 @@ extension Recording.Failure: Codable {
         self.message = try container.decodeIfPresent(String.self, forKey: .message) ?? ""
     }
 
-    /// Writes code, stage and message.
+    /// Encodes code, stage and message.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(self.code.rawValue, forKey: .code)
@@ -211,7 +211,7 @@ extension Recording.Failure: Codable {
     }
 }
 
-/// A field in a file: `Name: value`, or an object for a value that is no UTF-8.
+/// A field in its file format: `Name: value`, or an object for a value that is not UTF-8.
 private struct FieldForm: Codable {
     private enum CodingKeys: CodingKey { case name, base64 }
 

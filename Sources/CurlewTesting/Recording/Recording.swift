@@ -2,11 +2,11 @@
 public import Curlew
 public import HTTPTypes
 
-/// Exchanges with a server, in the order in which their requests began: what a ``RecordingTransport`` makes and a
-/// ``ReplayTransport`` answers from.
+/// Exchanges with a server, in the order in which their requests began. A ``RecordingTransport`` makes recordings and a
+/// ``ReplayTransport`` answers from them.
 ///
-/// In a file it is JSON that can be read, compared and edited: sorted members, a line for each field, text as text with a
-/// line for each of its lines, other bytes in Base64.
+/// The file format is JSON that a person can read, compare and edit. Members are sorted, each field has its own line,
+/// text has a line for each of its lines, and other bytes are in Base64.
 ///
 /// ```json
 /// {
@@ -35,34 +35,34 @@ public import HTTPTypes
 /// }
 /// ```
 public struct Recording: Sendable, Hashable {
-    /// What stands in the place of a secret. A request that is compared with a recorded one may have anything there.
+    /// The replacement of a secret. When a request is compared with a recorded one, it matches any text.
     public static let mask = "***"
 
     /// The exchanges, in the order in which their requests began.
     public var exchanges: [Exchange]
 
-    /// Makes a recording, of exchanges of a test's own.
+    /// Makes a recording of a test's own exchanges.
     public init(exchanges: [Exchange] = []) {
         self.exchanges = exchanges
     }
 
-    /// A request and what became of it.
+    /// A request and its response or failure.
     public struct Exchange: Sendable, Hashable {
-        /// The request as it came to the transport.
+        /// The request as the transport received it.
         public var request: Request
-        /// The response; nil if none came.
+        /// The response; nil if none arrived.
         public var response: Response?
-        /// What failed: the request if there is no response, else the body after the bytes that the response has.
+        /// The failure: of the request if there is no response, otherwise of the body after the recorded bytes.
         public var failure: Failure?
 
-        /// Makes an exchange that brought a response.
+        /// Makes an exchange with a response.
         public init(request: Request, response: Response, failure: Failure? = nil) {
             self.request = request
             self.response = response
             self.failure = failure
         }
 
-        /// Makes an exchange that failed before there was a response.
+        /// Makes an exchange that failed before a response arrived.
         public init(request: Request, failure: Failure) {
             self.request = request
             self.failure = failure
@@ -75,7 +75,7 @@ public struct Recording: Sendable, Hashable {
         public var method: HTTPRequest.Method
         /// The absolute URL, without user information and fragment.
         public var url: String
-        /// The fields, as the chain gave them to the transport: without those that the engine adds.
+        /// The fields of the request at the transport: those of the chain, without those that the engine adds.
         public var fields: HTTPFields
         /// The body.
         public var body: Body
@@ -105,9 +105,9 @@ public struct Recording: Sendable, Hashable {
         public var body: Body
         /// The fields after the body.
         public var trailers: HTTPFields
-        /// The version of HTTP that it came by.
+        /// The version of HTTP of the response.
         public var version: HTTPProtocolVersion
-        /// The interim responses (1xx) before it, oldest first.
+        /// The interim responses (1xx) before this one, oldest first.
         public var interim: [HTTPResponse]
 
         /// Makes a response.
@@ -126,9 +126,9 @@ public struct Recording: Sendable, Hashable {
 
     /// The bytes of a recorded message.
     public struct Body: Sendable, Hashable {
-        /// The bytes, without their content coding where that could be undone.
+        /// The bytes, without their content coding if it could be decoded.
         public var bytes: [UInt8]
-        /// False if the body had more bytes than these: whoever read it stopped before its end, or it failed.
+        /// False if the body had more bytes: its reader stopped before the end, or it failed.
         public var isComplete: Bool
 
         /// Makes a body of bytes.
@@ -137,12 +137,12 @@ public struct Recording: Sendable, Hashable {
             self.isComplete = isComplete
         }
 
-        /// Makes a whole body of text as UTF-8.
+        /// Makes a complete body of text as UTF-8.
         public init(_ text: String) {
             self.init(Array(text.utf8))
         }
 
-        /// The body as text; nil if it is no UTF-8. Setting it to nil makes the body empty.
+        /// The body as text; nil if it is not UTF-8. Setting it to nil makes the body empty.
         public var text: String? {
             get { String(validating: self.bytes, as: UTF8.self) }
             set { self.bytes = Array((newValue ?? "").utf8) }
@@ -151,11 +151,11 @@ public struct Recording: Sendable, Hashable {
 
     /// The error of an exchange that failed.
     public struct Failure: Sendable, Hashable {
-        /// What went wrong; ``Curlew/ErrorCode/foreignFailure`` for an error that is no `CurlewError`.
+        /// The error code; ``Curlew/ErrorCode/foreignFailure`` for an error that is not a `CurlewError`.
         public var code: ErrorCode
-        /// How far the exchange got.
+        /// The stage that the exchange reached.
         public var stage: CurlewError.Stage
-        /// The same in words.
+        /// The error message.
         public var message: String
 
         /// Makes a failure.
@@ -168,7 +168,7 @@ public struct Recording: Sendable, Hashable {
 }
 
 extension ErrorCode {
-    /// A recording cannot be made, written or read, or does not have what is asked of it. The network never fails so.
+    /// A recording cannot be made, written or read, or lacks the requested data. The network never causes this error.
     public static let recordingFailed = ErrorCode(rawValue: "recording-failed")
 }
 #endif

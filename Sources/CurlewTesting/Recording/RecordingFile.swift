@@ -4,14 +4,14 @@ internal import FoundationEssentials
 internal import Glibc
 
 extension Recording {
-    /// The largest file that is written and read. 256 MiB.
+    /// The largest file that can be written and read: 256 MiB.
     public static let fileLimit: ByteSize = .mebibytes(256)
 
     /// Reads a recording from a file.
     ///
-    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed``, which names the file and the place in it: there is no
-    ///   such file, it is larger than ``fileLimit``, it is no JSON or cut short, it is no recording, or a newer release of
-    ///   Curlew has written it.
+    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed``, which names the file and the position of the
+    ///   fault. Causes are a missing file, a file larger than ``fileLimit``, invalid or truncated JSON, JSON that is
+    ///   not a recording, and another version of the format.
     public init(contentsOf path: String) throws {
         do {
             self = try JSONCoding().decode(Recording.self, from: try Self.bytes(ofFile: path))
@@ -28,7 +28,7 @@ extension Recording {
         guard stat(path, &status) == 0 else {
             throw CurlewError(.recordingFailed, "the recording \(path) cannot be read: \(describe(errno))")
         }
-        // What is no file may have no end.
+        // Only a regular file has a bounded size; a device or a pipe may be endless.
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw CurlewError(.recordingFailed, "the recording \(path) cannot be read: it is no file")
         }
@@ -43,11 +43,12 @@ extension Recording {
         }
     }
 
-    /// Writes the recording into a file, in place of what is there, all at once: under another name first. Equal recordings
-    /// make equal files.
+    /// Writes the recording into a file and replaces an existing file atomically, by a temporary file. Equal recordings
+    /// have equal files.
     ///
-    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` that names the file: its folder is not there, it cannot be
-    ///   written, or would be larger than ``fileLimit``. What was there stays as it was.
+    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed``, which names the file. Causes are a missing
+    ///   folder, a failed write, and a file that would be larger than ``fileLimit``. An existing file remains unchanged
+    ///   then.
     public func write(to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -66,7 +67,7 @@ extension Recording {
 }
 
 extension DecodingError {
-    /// The place in the file, and what is wrong there: `exchanges[1].request.url: that is no absolute URL`.
+    /// The position in the file and the fault there: `exchanges[1].request.url: that is no absolute URL`.
     fileprivate var place: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])): it is missing"
@@ -86,7 +87,7 @@ extension DecodingError {
 }
 
 extension CocoaError {
-    /// What the system says, in words.
+    /// The system's reason, in words.
     fileprivate var reason: String {
         switch self.code {
         case .fileNoSuchFile, .fileReadNoSuchFile: "there is no such file or folder"

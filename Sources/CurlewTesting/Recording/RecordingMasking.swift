@@ -3,12 +3,16 @@ internal import Curlew
 public import HTTPTypes
 
 extension Recording {
-    /// The secrets that a recording is made without: ``Recording/mask`` stands in their place.
+    /// The secrets to mask in a recording: ``Recording/mask`` replaces them.
     ///
-    /// These are always masked: the values of the fields that Curlew knows to be secret (Authorization, Proxy-Authorization,
-    /// X-API-Key and the like; the scheme stays), of Cookie and Set-Cookie (names and attributes stay), of the
-    /// fields in `RequestOptions.secretFields`, and user information in URLs, that of the request and those in fields. Then what ``parameters`` names, wherever it
-    /// stands, and at last what the two closures do.
+    /// Some secrets are always masked:
+    /// - The values of the fields that Curlew knows as secret, such as Authorization, Proxy-Authorization and
+    ///   X-API-Key; the scheme remains.
+    /// - The values in Cookie and Set-Cookie; names and attributes remain.
+    /// - The fields in `RequestOptions.secretFields`.
+    /// - User information in URLs: in the request's URL and in fields.
+    ///
+    /// The values of ``parameters`` are masked next, in all places, and then the two closures run.
     ///
     /// ```swift
     /// var masking = Recording.Masking()
@@ -16,29 +20,35 @@ extension Recording {
     /// masking.scrubRequest = { $0.url.replace(token, with: Recording.mask) }
     /// ```
     ///
-    /// It knows nothing of secrets in paths, in parts of multipart bodies, in XML, in JSON that is the text of a string, and in
-    /// binary bodies: the closures are for these.
+    /// Secrets in the following places are not found and need a closure: paths, parts of multipart bodies, XML, JSON
+    /// inside a JSON string, and binary bodies.
     public struct Masking: Sendable {
-        /// Fields that are secret, of requests, responses and trailers.
+        /// The secret fields of requests, responses and trailers.
         public var fields: Set<HTTPField.Name>
-        /// Names of values that are secret: of query items, wherever a URL stands in a field, of the fields of forms, also as
-        /// `user[name]`, and of members of JSON at any depth, where any value becomes the string `***`. Case does not matter.
-        /// ``commonParameters`` by default.
+        /// The names of secret values, without regard to case; ``commonParameters`` by default.
+        ///
+        /// The names apply to query items of all URLs, also of those in fields, to fields of forms, also as
+        /// `user[name]`, and to members of JSON at any depth. A JSON value of any type becomes the string `***`.
         public var parameters: Set<String>
-        /// Takes further secrets out of a request. A ``ReplayTransport`` does the same with the requests that it compares.
+        /// Masks further secrets of a request. A ``ReplayTransport`` also applies it to the requests that it compares.
         public var scrubRequest: (@Sendable (inout Request) -> Void)?
-        /// Takes further secrets out of a response.
+        /// Masks further secrets of a response.
         public var scrubResponse: (@Sendable (inout Response) -> Void)?
 
-        /// Makes a masking; what is always masked need not be named.
+        /// Makes a masking; the fields that are always masked may be omitted.
         public init(fields: Set<HTTPField.Name> = [], parameters: Set<String> = Masking.commonParameters) {
             self.fields = fields
             self.parameters = parameters
         }
 
-        /// Names that are secret nearly everywhere: `access_token`, `refresh_token`, `id_token`, `token`, `api_key`, `apikey`,
-        /// `client_secret`, `client_assertion`, `assertion`, `code_verifier`, `secret`, `password`, `passwd`, `private_key`,
-        /// `sig`, `signature`, `session_token` and those of signed URLs of object stores.
+        /// Names of values that are secret in most APIs.
+        ///
+        /// - Tokens: `access_token`, `refresh_token`, `id_token`, `token`, `session_token`.
+        /// - Keys: `api_key`, `apikey`, `private_key`.
+        /// - Clients: `client_secret`, `client_assertion`, `assertion`, `code_verifier`.
+        /// - Passwords: `secret`, `password`, `passwd`.
+        /// - Signatures: `sig`, `signature`.
+        /// - The camel-case forms of some of these, and the names in signed URLs of object stores.
         public static let commonParameters: Set<String> = [
             "access_token", "refresh_token", "id_token", "token", "api_key", "apikey", "client_secret",
             "client_assertion", "assertion", "code_verifier", "secret", "password", "passwd", "private_key", "sig",
@@ -52,7 +62,7 @@ extension Recording {
 extension Recording.Masking {
     /// The request without its secrets.
     ///
-    /// - Parameter marked: The fields that its options name as secret.
+    /// - Parameter marked: The fields that the request's options mark as secret.
     func masked(_ request: Recording.Request, marked: Set<HTTPField.Name>) -> Recording.Request {
         let text = SecretText(self.parameters)
         var request = request
@@ -100,7 +110,7 @@ extension Recording.Masking {
                     .joined(separator: ";")
             default:
                 let value = SecretFields.masked(field, marked: marked)
-                // What is no UTF-8 would be changed by the way through a string.
+                // A value that is not UTF-8 would change in the conversion to a string and back.
                 if value != field.value {
                     field.value = value
                 } else {
@@ -113,14 +123,14 @@ extension Recording.Masking {
         return masked
     }
 
-    /// `name=***`.
+    /// The pair with its value masked: `name=***`.
     private static func maskedPair(_ pair: Substring) -> String {
         pair.firstIndex(of: "=").map { "\(pair[...$0])\(Recording.mask)" } ?? Recording.mask
     }
 }
 
 extension HTTPFields {
-    /// True if they say that the body is a form in its short form.
+    /// True if the Content-Type is that of a URL-encoded form.
     var isForm: Bool {
         ContentType(contentTypeOf: self)?.essence == "application/x-www-form-urlencoded"
     }

@@ -2,40 +2,40 @@
 public import Curlew
 internal import HTTPTypes
 
-/// Records what passes it on its way to another transport, to be replayed by a ``ReplayTransport`` when there is no server.
+/// Records the exchanges of another transport, for replay by a ``ReplayTransport`` without a server.
 ///
 ///     let recorder = RecordingTransport(try SessionActor())
 ///     let api = try HTTPSession(baseURL: "https://api.example.com/", transport: recorder)
 ///     …
 ///     try await recorder.save(to: "Recordings/birds.json")
 ///
-/// It stands at the end of the chain: each redirect, each attempt of a retry and each challenge is an exchange of its own. Requests
-/// and responses pass unchanged, with back-pressure; bodies are recorded as they are read.
+/// The recorder is at the end of the chain: each redirect, each retry attempt and each answer to a challenge is a
+/// separate exchange. Requests and responses pass unchanged, with back-pressure; bodies are recorded as they are read.
 ///
-/// - The exchanges stand in the order in which their requests began, whatever ended first.
-/// - A failure is recorded, with what came of the body before. A request that was cancelled before its response came is left out.
-/// - A body is recorded as far as its reader has read it. One that was dropped or cancelled is marked so; a replay that reads
-///   further than the recording is an error.
-/// - Content codings are undone in the recording, so that it can be read and secrets are found. One that cannot be undone (not
-///   known, broken, of a partial response) stays, with what secrets the body has.
-/// - Secrets are masked, see ``Recording/Masking``.
-/// - A body larger than its bound fails with ``Curlew/ErrorCode/recordingFailed``, and so does all that would make a recording of
-///   this one: it would not be whole.
+/// - The exchanges are in the order in which their requests began; the order of their ends does not matter.
+/// - A failure is recorded, with the bytes of the body before it. A request that was cancelled before its response
+///   arrived is omitted.
+/// - A body is recorded as far as its reader has read it. A body that was dropped or cancelled is marked as incomplete;
+///   a replay that reads further than the recording is an error.
+/// - Content codings are decoded in the recording, so that it is readable and secrets are found. A coding that cannot
+///   be decoded remains, with the secrets of the body: an unknown coding, an invalid body, or a partial response.
+/// - Secrets are masked; see ``Recording/Masking``.
+/// - A body larger than its limit fails with ``Curlew/ErrorCode/recordingFailed``. All later attempts to make a
+///   recording fail too, because it would be incomplete.
 public final class RecordingTransport: Transport, Sendable {
-    /// The most bytes that are recorded of all exchanges, fields and bodies together; of bodies also without their content
-    /// codings. 64 MiB.
+    /// The limit for all recorded exchanges, fields and bodies together: 64 MiB. It also applies to the decoded bodies.
     public static let sizeLimit: ByteSize = .mebibytes(64)
 
     private let transport: any Transport
     private let masking: Recording.Masking
     private let exchanges: RecordedExchanges
 
-    /// Makes a transport that records what passes it.
+    /// Makes a transport that records its exchanges.
     ///
     /// - Parameters:
-    ///   - transport: What carries the requests, such as a `SessionActor`.
-    ///   - masking: The secrets that are not recorded.
-    ///   - bodyLimit: The most bytes of one body, of a request or a response, before its content coding is undone.
+    ///   - transport: The transport that carries the requests, such as a `SessionActor`.
+    ///   - masking: The secrets to mask in the recording.
+    ///   - bodyLimit: The maximum size of one body, of a request or a response, before its content coding is decoded.
     public init(
         _ transport: any Transport, masking: Recording.Masking = Recording.Masking(),
         bodyLimit: ByteSize = .mebibytes(16)
@@ -45,7 +45,7 @@ public final class RecordingTransport: Transport, Sendable {
         self.exchanges = RecordedExchanges(bodyLimit: bodyLimit.bytes, sizeLimit: Self.sizeLimit.bytes)
     }
 
-    /// What has been recorded so far, without secrets. Requests that are still waiting for a response are not in it.
+    /// Makes a recording of the exchanges so far, without secrets. Requests that still wait for a response are omitted.
     ///
     /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` if an exchange was too large.
     public func recording() async throws -> Recording {
@@ -65,15 +65,15 @@ public final class RecordingTransport: Transport, Sendable {
         return recording
     }
 
-    /// Writes what has been recorded so far into a file, in place of what is there; see ``Recording/write(to:)``.
+    /// Writes the exchanges so far into a file and replaces an existing file; see ``Recording/write(to:)``.
     ///
-    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` if an exchange was too large, or the file cannot be
-    ///   written. What was there stays as it was.
+    /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed`` if an exchange was too large or the file
+    ///   cannot be written. An existing file remains unchanged then.
     public func save(to path: String) async throws {
         try await self.recording().write(to: path)
     }
 
-    /// Sends a request on and records it; an `HTTPSession` calls it.
+    /// Sends a request on and records it. `HTTPSession` calls this method.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         let index = try self.exchanges.begin(request)
         var sent = request

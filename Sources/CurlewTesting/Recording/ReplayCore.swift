@@ -2,17 +2,17 @@
 internal import Curlew
 internal import NIOConcurrencyHelpers
 
-/// An exchange of a recording, with its place there.
+/// An exchange of a recording, with its position there.
 struct RecordedAnswer: Sendable {
     let exchange: Recording.Exchange
-    /// `birds.json, exchanges[2]`.
+    /// The position: `birds.json, exchanges[2]`.
     let place: String
 
-    /// `birds.json, exchanges[2], GET https://api.example.com/birds`.
+    /// The position and the request: `birds.json, exchanges[2], GET https://api.example.com/birds`.
     var name: String { "\(self.place), \(self.exchange.request.line)" }
 }
 
-/// What a ``ReplayTransport`` has to answer with, and what it was asked.
+/// The exchanges of a ``ReplayTransport`` and the requests that it received.
 final class ReplayCore: Sendable {
     private struct State: Sendable {
         var requests = 0
@@ -20,7 +20,7 @@ final class ReplayCore: Sendable {
         var refused: [String] = []
     }
 
-    /// The most requests without an answer that are kept for ``complaints``.
+    /// The maximum number of rejected requests that are kept for ``complaints``.
     private static let refusedLimit = 100
 
     private let state = NIOLockedValueBox(State())
@@ -38,9 +38,9 @@ final class ReplayCore: Sendable {
         self.matching = matching
     }
 
-    /// Takes what is to answer a request.
+    /// Claims the exchange that answers a request.
     ///
-    /// - Throws: `CurlewError` that says how the request differs from what was recorded.
+    /// - Throws: `CurlewError` that names the differences between the request and the recorded one.
     func claim(for request: Recording.Request) throws -> RecordedAnswer {
         try self.state.withLockedValue { state in
             state.requests += 1
@@ -65,9 +65,9 @@ final class ReplayCore: Sendable {
         RecordedAnswer(exchange: self.exchanges[index], place: "\(self.name), exchanges[\(index)]")
     }
 
-    /// The next exchange, if a request matches it.
+    /// The next exchange, if the request matches it.
     private func next(for request: Recording.Request, _ state: State) -> Result<Int, TestKitError> {
-        // Each is used once and in its order, so that there are no gaps.
+        // Each exchange is used once and in order, so the number of used exchanges is the next index.
         let index = state.used.count
         guard index < self.exchanges.count else {
             return .failure(TestKitError("is one more than \(self.name) has, which are \(self.exchanges.count)"))
@@ -79,7 +79,7 @@ final class ReplayCore: Sendable {
         )
     }
 
-    /// The exchange whose turn it is among those that a request matches.
+    /// The next exchange among those that the request matches.
     private func any(for request: Recording.Request, _ state: State) -> Result<Int, TestKitError> {
         let differences = self.exchanges.map { self.matching.differences(between: $0.request, and: request) }
         let matches = differences.indices.filter { differences[$0].isEmpty }
@@ -93,13 +93,13 @@ final class ReplayCore: Sendable {
                     + differences[nearest].joined(separator: "; ")))
     }
 
-    /// The exchanges that have answered nothing.
+    /// The exchanges that have answered no request.
     var unused: [RecordedAnswer] {
         let used = self.state.withLockedValue { $0.used }
         return self.exchanges.indices.filter { !used.contains($0) }.map { self.answer($0) }
     }
 
-    /// What ``ReplayTransport/verify()`` finds fault with.
+    /// The messages of ``ReplayTransport/verify()``.
     var complaints: [String] {
         let unused = self.mode == .strict ? self.unused : []
         return unused.map { "\($0.name), was not used" } + self.state.withLockedValue { $0.refused }
@@ -107,7 +107,7 @@ final class ReplayCore: Sendable {
 }
 
 extension Recording.Request {
-    /// `GET https://api.example.com/birds`.
+    /// The method and the URL: `GET https://api.example.com/birds`.
     var line: String { "\(self.method) \(self.url)" }
 }
 #endif

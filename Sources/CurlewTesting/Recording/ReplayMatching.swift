@@ -3,18 +3,18 @@ internal import Curlew
 public import HTTPTypes
 
 extension ReplayTransport {
-    /// What of a request is compared with a recorded one.
+    /// The parts of a request that are compared with a recorded one.
     ///
-    /// The items of queries and of forms, and the members of JSON objects, may come in any order, and the boundary of a multipart
-    /// body may be another one. Where the recording has `***` a request may have anything. Of a body that was not recorded to its
-    /// end, only the beginning is compared.
+    /// The items of queries and forms and the members of JSON objects may be in any order. Multipart bodies may have
+    /// different boundaries. `***` in the recording matches any text. Of a body that was not recorded to its end, only
+    /// the beginning is compared.
     public struct Matching: Sendable, Hashable {
         /// The parts of a request.
         public struct Parts: OptionSet, Sendable, Hashable {
-            /// The bits, one a part.
+            /// The bits, one for each part.
             public let rawValue: Int
 
-            /// Makes a set of its bits.
+            /// Makes a set of bits.
             public init(rawValue: Int) {
                 self.rawValue = rawValue
             }
@@ -31,26 +31,27 @@ extension ReplayTransport {
             public static let body = Parts(rawValue: 16)
         }
 
-        /// The parts that are compared.
+        /// The compared parts.
         public var parts: Parts
-        /// The fields that are compared, with all their lines; a recorded request without one of them is matched by requests without it.
+        /// The compared fields, with all their lines. A recorded request without one of these fields only matches
+        /// requests without it.
         public var fields: Set<HTTPField.Name>
 
-        /// Makes a comparison of some parts and fields.
+        /// Makes a comparison of parts and fields.
         public init(_ parts: Parts, fields: Set<HTTPField.Name> = []) {
             self.parts = parts
             self.fields = fields
         }
 
-        /// Method, URL and body.
+        /// The comparison of method, URL and body.
         public static let standard = Matching([.method, .origin, .path, .query, .body])
-        /// Method and URL.
+        /// The comparison of method and URL.
         public static let methodAndURL = Matching([.method, .origin, .path, .query])
     }
 }
 
 extension ReplayTransport.Matching {
-    /// How a request differs from a recorded one, in words; empty if it matches.
+    /// The differences between a request and a recorded one, in words; empty if it matches.
     func differences(between recorded: Recording.Request, and actual: Recording.Request) -> [String] {
         var differences: [String] = []
         if self.parts.contains(.method), recorded.method != actual.method {
@@ -90,7 +91,7 @@ private struct URLParts {
 
     init(_ url: String) {
         guard let uri = try? CurlewURI(url) else {
-            // Something is masked that makes it no URI, such as the host.
+            // A masked part, such as the host, makes the URL an invalid URI.
             let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
             let authority = rest.prefix { !"/?".contains($0) }
             self.origin = String(url[..<authority.endIndex])
@@ -104,7 +105,7 @@ private struct URLParts {
     }
 }
 
-/// The comparison with text that may have ``Recording/mask`` in it, which stands for anything.
+/// The comparison with recorded text, in which ``Recording/mask`` matches any text.
 enum MaskedText {
     static func matches(_ recorded: String, _ actual: String) -> Bool {
         if recorded.hasSameBytes(as: actual) { return true }
@@ -120,7 +121,7 @@ enum MaskedText {
         return rest.hasSuffix(last)
     }
 
-    /// How lists of `name=value` differ that may come in any order.
+    /// The differences between two lists of `name=value`, which may be in any order.
     static func differences(of what: String, in recorded: String?, and actual: String?) -> [String] {
         var missing: [Substring] = []
         var found = self.items(actual)
@@ -134,7 +135,7 @@ enum MaskedText {
     private static func items(_ text: String?) -> [Substring] { (text ?? "").split(separator: "&") }
 }
 
-/// The comparison of the bodies of two requests.
+/// The comparison of two requests' bodies.
 private struct BodyComparison {
     let recorded: Recording.Request
     let expected: [UInt8]
@@ -150,7 +151,7 @@ private struct BodyComparison {
         self.found = recorded.body.isComplete ? bytes : Array(bytes.prefix(self.expected.count))
     }
 
-    /// The first difference in words.
+    /// The first difference, in words.
     var difference: String? {
         if self.expected == self.found { return nil }
         if let expected = try? JSONValue(parsing: self.expected), let found = try? JSONValue(parsing: self.found) {
@@ -172,7 +173,7 @@ private struct BodyComparison {
             + "not \(Self.excerpt(self.expected, offset))"
     }
 
-    /// Some of a body, at a place and a little before it.
+    /// An excerpt of a body around an offset.
     private static func excerpt(_ bytes: [UInt8], _ offset: Int) -> String {
         guard offset < bytes.count else { return "at its end" }
         let start = max(0, offset - 20)
@@ -181,7 +182,7 @@ private struct BodyComparison {
             "\(start > 0 ? "…" : "")\"\(String(decoding: part, as: UTF8.self))\"\(part.endIndex < bytes.count ? "…" : "")"
     }
 
-    /// The first difference of two JSON values: `birds[1].name: it is 2, not 1`.
+    /// The first difference between two JSON values: `birds[1].name: it is 2, not 1`.
     private static func difference(_ recorded: JSONValue, _ actual: JSONValue, at path: String) -> String? {
         let place = path.isEmpty ? "the top" : path
         switch (recorded, actual) {

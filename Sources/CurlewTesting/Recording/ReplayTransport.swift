@@ -9,17 +9,19 @@ internal import HTTPTypes
 ///     …
 ///     try replay.verify()
 ///
-/// A request is compared with what was recorded by ``Matching``; ``Mode`` says with which of the exchanges. One that does not match
-/// fails at once with ``Curlew/ErrorCode/unexpectedRequest``: the error names the recording, the exchange and each difference,
-/// and ``verify()`` reports it again, in case it was swallowed.
+/// Each request is compared with recorded exchanges as ``Matching`` specifies; ``Mode`` selects the exchanges. A
+/// request that does not match fails at once with ``Curlew/ErrorCode/unexpectedRequest``. The error names the
+/// recording, the exchange and each difference. ``verify()`` reports it again, in case the test ignored it.
 ///
-/// A recorded response comes with its interim responses, its fields, its body in pieces and its trailers. Content-Length follows
-/// the body, which may have been edited. A recorded failure is thrown again, after the bytes that came before it. Where a body
-/// was not recorded to its end, because nobody read it, reading further is ``Curlew/ErrorCode/recordingFailed``. What speaks of
-/// time comes as it was: dates are then of the past, and a link that obeys Retry-After waits; edit the recording where that matters.
+/// A response has its recorded interim responses, its fields, its body in pieces and its trailers. Content-Length
+/// follows the body, which may have been edited. A recorded failure is thrown again, after the bytes that preceded it.
 ///
-/// Requests are treated as by a ``StubTransport``: checked, their bodies read to the end, and ended by cancellation. There is no
-/// ``Curlew/CurlewResponse/task`` and there are no timeouts, but recorded ones come again at once.
+/// If the original reader did not read a body to its end, reading past the recorded bytes throws
+/// ``Curlew/ErrorCode/recordingFailed``. Times are replayed unchanged: dates are in the past, and a link (middleware)
+/// that obeys Retry-After waits. Edit the recording where that matters.
+///
+/// Requests are treated as by a ``StubTransport``: they are checked, their bodies are read to the end, and cancellation
+/// ends them. ``Curlew/CurlewResponse/task`` is nil and no timeout applies, but recorded timeouts are thrown at once.
 public final class ReplayTransport: Transport, Sendable {
     /// The exchanges that a request may be answered with.
     public struct Mode: Sendable, Hashable {
@@ -27,13 +29,13 @@ public final class ReplayTransport: Transport, Sendable {
 
         let kind: Kind
 
-        /// Each exchange once, in the order in which they were recorded. For requests that are sent one after the other.
+        /// Each exchange once, in the recorded order. For requests that are sent one after another.
         public static let strict = Mode(kind: .strict)
-        /// Whichever matches, in any order: the first that was not used, and the last one again when all were used.
+        /// Any matching exchange: the first unused one, or the last one again when all matching exchanges are used.
         public static let loose = Mode(kind: .loose)
     }
 
-    /// The most bytes of a request's body that are read; more fail the request. 64 MiB.
+    /// The maximum size of a request's body: 64 MiB. A larger body fails the request.
     public static let bodyLimit: ByteSize = .mebibytes(64)
 
     private let core: ReplayCore
@@ -44,11 +46,12 @@ public final class ReplayTransport: Transport, Sendable {
     ///
     /// - Parameters:
     ///   - recording: The recording.
-    ///   - name: What errors call it.
-    ///   - mode: The exchanges that a request may be answered with.
-    ///   - matching: What is compared; by default ``Matching/standard`` in strict mode, ``Matching/methodAndURL`` in loose mode.
-    ///   - masking: What the recording was made with. Requests are compared without their secrets.
-    ///   - chunkSize: The size of the pieces that bodies come in.
+    ///   - name: The name of the recording in errors.
+    ///   - mode: The exchanges that may answer a request.
+    ///   - matching: The compared parts; by default ``Matching/standard`` in strict mode, ``Matching/methodAndURL`` in
+    ///     loose mode.
+    ///   - masking: The masking of the recording. Requests are masked before they are compared.
+    ///   - chunkSize: The size of the pieces of bodies.
     public init(
         _ recording: Recording, name: String = "the recording", mode: Mode = .strict, matching: Matching? = nil,
         masking: Recording.Masking = Recording.Masking(), chunkSize: ByteSize = .kibibytes(16)
@@ -59,14 +62,15 @@ public final class ReplayTransport: Transport, Sendable {
         self.chunkSize = chunkSize
     }
 
-    /// Makes a transport that answers from a file that a ``RecordingTransport`` has saved.
+    /// Makes a transport that answers from a file of a ``RecordingTransport``.
     ///
     /// - Parameters:
     ///   - path: The file; errors name it.
-    ///   - mode: The exchanges that a request may be answered with.
-    ///   - matching: What is compared; by default ``Matching/standard`` in strict mode, ``Matching/methodAndURL`` in loose mode.
-    ///   - masking: What the recording was made with. Requests are compared without their secrets.
-    ///   - chunkSize: The size of the pieces that bodies come in.
+    ///   - mode: The exchanges that may answer a request.
+    ///   - matching: The compared parts; by default ``Matching/standard`` in strict mode, ``Matching/methodAndURL`` in
+    ///     loose mode.
+    ///   - masking: The masking of the recording. Requests are masked before they are compared.
+    ///   - chunkSize: The size of the pieces of bodies.
     /// - Throws: `CurlewError` with ``Curlew/ErrorCode/recordingFailed``; see ``Recording/init(contentsOf:)``.
     public convenience init(
         contentsOf path: String, mode: Mode = .strict, matching: Matching? = nil,
@@ -80,16 +84,16 @@ public final class ReplayTransport: Transport, Sendable {
     /// The exchanges that have answered no request, in their order.
     public var unused: [Recording.Exchange] { self.core.unused.map(\.exchange) }
 
-    /// Checks that no request came that no exchange matched, and in strict mode that every exchange has answered one. In loose mode
-    /// a recording may have more than a test needs; ``unused`` says what.
+    /// Checks that every request matched an exchange, and in strict mode that every exchange has answered a request. In
+    /// loose mode a recording may have unused exchanges; ``unused`` returns them.
     ///
-    /// - Throws: ``TestKitError`` that names the recording and what is left.
+    /// - Throws: ``TestKitError`` that names the recording, the unused exchanges and the unexpected requests.
     public func verify() throws {
         let complaints = self.core.complaints
         if !complaints.isEmpty { throw TestKitError(complaints.joined(separator: "; ")) }
     }
 
-    /// Answers a request; an `HTTPSession` calls it.
+    /// Answers a request. `HTTPSession` calls this method.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         do {
             try Task.checkCancellation()

@@ -3,7 +3,7 @@ internal import Curlew
 internal import HTTPTypes
 
 extension RecordedAnswer {
-    /// The recorded response, or the recorded failure.
+    /// Returns the recorded response or throws the recorded failure.
     func perform(for request: CurlewRequest, chunkSize: ByteSize) throws -> CurlewResponse {
         guard let recorded = self.exchange.response else {
             let failure = self.exchange.failure ?? Recording.Failure(.foreignFailure, stage: .exchanging)
@@ -25,7 +25,7 @@ extension RecordedAnswer {
         return response
     }
 
-    /// The error that the body ends with; nil if it ends well.
+    /// The error at the end of the body; nil for a regular end.
     private func ending(of response: Recording.Response) -> CurlewError? {
         if let failure = self.exchange.failure { return failure.error }
         if response.body.isComplete { return nil }

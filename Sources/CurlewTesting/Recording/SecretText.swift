@@ -1,8 +1,10 @@
 #if TestKit
 internal import Curlew
 
-/// Finds values by their names in URLs, forms, fields and JSON, and puts ``Recording/mask`` in their place. All else stays as it
-/// was, byte for byte. It looks at bytes and not at structure, so that a body that is cut off has no secrets either.
+/// A masker of values with secret names in URLs, forms, fields and JSON.
+///
+/// ``Recording/mask`` replaces the values; all other bytes stay unchanged. The masker scans bytes and ignores the
+/// structure, so that it also finds secrets in a truncated body.
 struct SecretText {
     private let names: Set<String>
 
@@ -10,19 +12,19 @@ struct SecretText {
         self.names = Set(names.map { $0.lowercased() })
     }
 
-    /// A URL without user information, fragment and the values of secret query items.
+    /// The URL without user information, without its fragment, and with masked values of secret query items.
     func maskedURL(_ url: String) -> String {
         let text = url.prefix { $0 != "#" }
         return self.string(self.maskedPairs(Array(Self.withoutUserInformation(text).utf8), ends: Self.itemEnds))
     }
 
-    /// The value of a field, or other text, with the URLs and pairs in it.
+    /// The value of a field, or other text, with the URLs and pairs in it masked.
     func maskedValue(_ text: String) -> String {
         let bytes = Array(Self.withoutUserInformation(text[...]).utf8)
         return self.string(self.maskedPairs(bytes, ends: Self.itemEnds + Array("> \"".utf8)))
     }
 
-    /// A body: a form, or else members of JSON, wherever they stand in it.
+    /// The body with its secrets masked: those of a form, or of JSON members anywhere in the body.
     func maskedBody(_ bytes: [UInt8], isForm: Bool) -> [UInt8] {
         isForm ? self.maskedPairs(bytes, ends: Self.itemEnds) : self.maskedMembers(bytes)
     }
@@ -33,10 +35,10 @@ struct SecretText {
 
     private static let mask = Array(Recording.mask.utf8)
     private static let itemEnds = Array("&#".utf8)
-    /// What stands before a name.
+    /// The bytes that can precede a name.
     private static let starts = Array("?&#;, <\"'".utf8)
 
-    /// The bytes with the values of `name=value` masked.
+    /// The bytes with the values of secret `name=value` pairs masked.
     private func maskedPairs(_ bytes: [UInt8], ends: [UInt8]) -> [UInt8] {
         var masked: [UInt8] = []
         var start = 0
@@ -49,7 +51,7 @@ struct SecretText {
                 start = index
             } else if byte == UInt8(ascii: "="), self.isSecret(pairName: bytes[start..<index - 1]) {
                 masked += bytes[start..<index] + Self.mask
-                // A value in quotes may have anything in it.
+                // A quoted value may contain any byte except a quotation mark.
                 let isQuoted = index < bytes.count && bytes[index] == UInt8(ascii: "\"")
                 let valueEnds = isQuoted ? [UInt8(ascii: "\"")] : ends
                 if isQuoted { index += 1 }
@@ -61,9 +63,9 @@ struct SecretText {
         return masked + bytes[min(start, bytes.count)...]
     }
 
-    /// True for `token`, `%74oken` and `user[token]`.
+    /// True for names such as `token`, `%74oken` and `user[token]`.
     private func isSecret(pairName bytes: ArraySlice<UInt8>) -> Bool {
-        // A name that long is none.
+        // A longer text cannot be the name of a secret.
         guard bytes.count <= 256 else { return false }
         let name = String(decoding: Self.percentDecoded(bytes), as: UTF8.self).lowercased()
         if self.names.contains(name) { return true }
@@ -86,7 +88,7 @@ struct SecretText {
         return decoded
     }
 
-    /// The text with `***@` for the user information of the URLs in it.
+    /// The text with `***@` in place of the user information of its URLs.
     private static func withoutUserInformation(_ text: Substring) -> String {
         var kept = ""
         var rest = text
@@ -113,7 +115,7 @@ struct SecretText {
         while scan.skip(to: UInt8(ascii: "\"")) {
             guard let name = scan.string() else { continue }
             guard scan.colon() else {
-                // In text that is no JSON, what ended a string may have begun one.
+                // In text that is not JSON, the end of this string may be the beginning of another one.
                 scan.position -= 1
                 continue
             }
@@ -126,7 +128,7 @@ struct SecretText {
     }
 }
 
-/// A place in text that may be JSON, or have JSON in it.
+/// A position in text that may be JSON or contain JSON.
 private struct JSONScan {
     let bytes: [UInt8]
     var position = 0
@@ -137,16 +139,16 @@ private struct JSONScan {
 
     private var byte: UInt8? { self.position < self.bytes.count ? self.bytes[self.position] : nil }
 
-    /// Goes to the next such byte; false at the end.
+    /// Moves to the next byte with this value; returns false at the end.
     mutating func skip(to wanted: UInt8) -> Bool {
         while let byte, byte != wanted { self.position += 1 }
         return self.byte != nil
     }
 
-    /// Goes behind the string that begins here. None goes over the end of a line, so that one quotation mark too many, as in prose,
-    /// does not turn round what is a string and what is not.
+    /// Moves past the string that begins here. A string ends with its line at the latest, so that an extra quotation
+    /// mark, as in prose, does not swap strings and the text between them.
     ///
-    /// - Returns: Its text; nil if it has no end.
+    /// - Returns: The text of the string; nil if it has no end.
     mutating func string() -> String? {
         let start = self.position
         self.position += 1
@@ -164,7 +166,7 @@ private struct JSONScan {
         return nil
     }
 
-    /// Goes behind a colon and the space around it, if one follows.
+    /// Moves past a colon and the space around it, if a colon follows.
     mutating func colon() -> Bool {
         let start = self.position
         self.skipSpace()
@@ -177,7 +179,7 @@ private struct JSONScan {
         return true
     }
 
-    /// Goes behind the value that begins here, or to the end if that is cut off.
+    /// Moves past the value that begins here, or to the end if the value is truncated.
     mutating func skipValue() {
         var depth = 0
         repeat {
@@ -198,7 +200,7 @@ private struct JSONScan {
         } while depth > 0
     }
 
-    /// Goes behind a number or a word.
+    /// Moves past a number or a word.
     private mutating func skipScalar() {
         let ends = Array(",:]}[{\" \n\r\t".utf8)
         while let byte, !ends.contains(byte) { self.position += 1 }

@@ -3,7 +3,7 @@ public import Curlew
 internal import FoundationEssentials
 public import HTTPTypes
 
-/// What a ``StubTransport`` answers: a response, an error, or nothing.
+/// An answer of a ``StubTransport``: a response, an error, or a stall.
 public struct StubAnswer: Sendable {
     enum Outcome: Sendable {
         case response(StubResponse)
@@ -14,13 +14,13 @@ public struct StubAnswer: Sendable {
     let outcome: Outcome
     var delay: Duration?
 
-    /// A response. Content-Length is added where the length of the body is known.
+    /// A response. Content-Length is added if the length of the body is known.
     ///
     /// - Parameters:
     ///   - status: The status.
     ///   - fields: The fields, in this order.
-    ///   - body: The body; nothing of it comes for HEAD, or with 204 and 304.
-    ///   - version: The version that it claims to have come by.
+    ///   - body: The body; it is omitted for HEAD, and with 204 and 304.
+    ///   - version: The protocol version in the response.
     public static func response(
         _ status: HTTPResponse.Status = .ok,
         fields: HTTPFields = [:],
@@ -30,20 +30,20 @@ public struct StubAnswer: Sendable {
         StubAnswer(outcome: .response(StubResponse(status: status, fields: fields, body: body, version: version)))
     }
 
-    /// A response whose body is a value written as JSON.
+    /// A response with a body of JSON.
     ///
-    /// - Throws: What the encoder throws.
+    /// - Throws: The error of the encoder.
     public static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> StubAnswer {
         let bytes = Array(try JSONEncoder().encode(value))
         return .response(status, fields: [.contentType: "application/json"], body: .bytes(bytes))
     }
 
-    /// An error as the network would bring it, with the request's method and URI.
+    /// An error like those of the network, with the request's method and URI.
     ///
     /// - Parameters:
-    ///   - code: What went wrong.
-    ///   - message: The same in words.
-    ///   - stage: How far the exchange got; by default no connection could be made.
+    ///   - code: The error code.
+    ///   - message: The error message.
+    ///   - stage: The stage that the exchange reached; by default the failure to make a connection.
     public static func failure(
         _ code: ErrorCode,
         _ message: String = "a stub's failure",
@@ -52,15 +52,15 @@ public struct StubAnswer: Sendable {
         StubAnswer(outcome: .failure { CurlewError(code, message).adding(stage: stage) })
     }
 
-    /// This error; a `CurlewError` gets the request's method and URI if it has none.
+    /// An error of any type; a `CurlewError` gets the request's method and URI if it has none.
     public static func failure(_ error: any Error & Sendable) -> StubAnswer {
         StubAnswer(outcome: .failure { error })
     }
 
-    /// Nothing, until the request is cancelled.
+    /// A stall: no answer until the request is cancelled.
     public static let stall = StubAnswer(outcome: .stall)
 
-    /// The same after a while on the transport's clock.
+    /// The same answer after a delay on the transport's clock.
     public func delayed(by duration: Duration) -> StubAnswer {
         var answer = self
         answer.delay = duration

@@ -2,7 +2,7 @@
 public import Curlew
 
 extension StubAnswer {
-    /// The body of a response: chunks that come one by one, and may break off.
+    /// The body of a response: chunks that arrive one by one, and may break off.
     public struct Body: Sendable {
         var chunks: [[UInt8]]
         var isLengthKnown = true
@@ -12,31 +12,31 @@ extension StubAnswer {
         /// No body.
         public static let none = Body(chunks: [])
 
-        /// These bytes, in one chunk.
+        /// A body of these bytes, in one chunk.
         public static func bytes(_ bytes: [UInt8]) -> Body { Body(chunks: [bytes]) }
 
-        /// This text as UTF-8, in one chunk.
+        /// A body of this text as UTF-8, in one chunk.
         public static func string(_ text: String) -> Body { .bytes(Array(text.utf8)) }
 
-        /// These chunks, without a Content-Length.
+        /// A body of these chunks, without a Content-Length.
         ///
         /// - Parameters:
-        ///   - chunks: The chunks; empty ones are left out.
-        ///   - pause: A wait before each, on the transport's clock.
+        ///   - chunks: The chunks; empty chunks are omitted.
+        ///   - pause: A wait before each chunk, on the transport's clock.
         public static func chunks(_ chunks: [[UInt8]], every pause: Duration? = nil) -> Body {
             Body(chunks: chunks, isLengthKnown: false, pause: pause)
         }
 
-        /// These chunks of text; see ``chunks(_:every:)-([[UInt8]],_)``.
+        /// A body of these chunks of text; see ``chunks(_:every:)-([[UInt8]],_)``.
         public static func chunks(_ chunks: [String], every pause: Duration? = nil) -> Body {
             .chunks(chunks.map { Array($0.utf8) }, every: pause)
         }
 
-        /// The same, breaking off after some chunks, or at its end if it has fewer.
+        /// The same body, but it breaks off after some chunks, or at its end if it has fewer.
         ///
         /// - Parameters:
-        ///   - count: The chunks that come before.
-        ///   - code: The code of the error that the reader gets. It comes at the stage `receiving`, with the response's head.
+        ///   - count: The number of chunks before the error.
+        ///   - code: The code of the reader's error. The error has the stage `receiving` and the response's head.
         public func breaking(after count: Int, with code: ErrorCode = .connectionLost) -> Body {
             var body = self
             body.breakage = (max(0, count), code)
@@ -50,7 +50,7 @@ extension StubAnswer {
 }
 
 extension StubAnswer.Body: ExpressibleByStringInterpolation {
-    /// This text as UTF-8.
+    /// Makes a body of this text as UTF-8.
     public init(stringLiteral value: String) {
         self = .string(value)
     }

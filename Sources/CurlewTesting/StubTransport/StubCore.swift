@@ -1,8 +1,8 @@
 #if TestKit
 internal import Curlew
 
-/// What a ``StubTransport`` has to answer with and what it was asked. It does not know the transport, so that streams
-/// of requests end when that is dropped.
+/// The answers of a ``StubTransport`` and the requests that it received. The core holds no reference to the transport,
+/// so that streams of requests end when the transport is deinitialized.
 final class StubCore: Sendable {
     enum Claim {
         case route(StubTransport.Handler)
@@ -71,7 +71,7 @@ final class StubCore: Sendable {
 
     // MARK: Answers
 
-    /// Takes what is to answer a request.
+    /// Claims the answer to a request.
     func claim(for request: StubRequest) -> Claim {
         self.state.update { state in
             if let index = state.routes.firstIndex(where: { $0.matches(request) }) {
@@ -82,7 +82,7 @@ final class StubCore: Sendable {
         }
     }
 
-    /// Notes that there was nothing to answer a request with; returns that in words.
+    /// Records that a request has no answer; returns the error message.
     func refuse(_ request: StubRequest) -> String {
         self.state.update { state in
             let name = "\(request.method) \(request.uri)"
@@ -93,7 +93,7 @@ final class StubCore: Sendable {
         }
     }
 
-    /// What ``StubTransport/verify()`` finds fault with.
+    /// The messages of ``StubTransport/verify()``.
     var complaints: [String] {
         self.state.update { state in
             let queued = state.queue.isEmpty ? [] : ["answers left in the queue: \(state.queue.count)"]

@@ -2,7 +2,7 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// A response to come, as a ``StubAnswer`` holds it.
+/// A response that a ``StubAnswer`` has stored.
 struct StubResponse: Sendable {
     let status: HTTPResponse.Status
     let fields: HTTPFields
@@ -28,7 +28,7 @@ struct StubResponse: Sendable {
     }
 }
 
-/// The chunks of a stub's body as they come.
+/// The chunks of a stub's body, as they arrive.
 struct StubChunks: AsyncSequence, Sendable {
     let body: StubAnswer.Body
     let request: CurlewRequest

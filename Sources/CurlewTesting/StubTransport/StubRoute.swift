@@ -22,17 +22,17 @@ struct StubRoute: Sendable {
         return self.path.matches(request.path, query: request.uri.query)
     }
 
-    /// `GET /users/*`.
+    /// The method and the pattern: `GET /users/*`.
     var name: String { "\(self.method?.rawValue ?? "any method") \(self.path.pattern)" }
 
-    /// What is wrong with how often it was used.
+    /// The message about too few uses; nil if there were enough.
     var complaint: String? {
         guard let times, self.uses < times else { return nil }
         return "\(self.name) was used \(self.uses) of \(times) times"
     }
 }
 
-/// A path with wildcards.
+/// A path pattern with wildcards.
 struct StubPath: Sendable {
     let pattern: String
     private let segments: [Substring]
@@ -55,7 +55,7 @@ struct StubPath: Sendable {
         return segments.count == self.segments.count
     }
 
-    /// What stands between the slashes; a leading one may be left out.
+    /// The segments between the slashes; a leading slash is optional.
     private static func segments(_ path: Substring) -> [Substring] {
         (path.hasPrefix("/") ? path.dropFirst() : path).split(separator: "/", omittingEmptySubsequences: false)
     }

@@ -2,7 +2,7 @@
 public import Curlew
 public import HTTPTypes
 
-/// Answers a session's requests without sockets, for unit tests of what stands before and after the network.
+/// Answers a session's requests without sockets, for unit tests of the code around the network.
 ///
 ///     let stub = StubTransport()
 ///     stub.on(.get, "/users/*", answer: .response(.notFound))
@@ -11,31 +11,31 @@ public import HTTPTypes
 ///     …
 ///     try stub.verify()
 ///
-/// A request is answered by the first route that it matches and that is not used up, else by the first answer in the
-/// queue, else by the handler. When there is none of these it fails at once with
-/// ``Curlew/ErrorCode/unexpectedRequest``, and ``verify()`` reports it again, in case the error was swallowed.
+/// A request is answered by the first route that matches it and is not used up, otherwise by the first answer in the
+/// queue, otherwise by the handler. Without any of these the request fails at once with
+/// ``Curlew/ErrorCode/unexpectedRequest``. ``verify()`` reports it again, in case the test ignored the error.
 ///
-/// A request is treated as the network's transport treats it: it is checked, its body is read to its end, cancellation
-/// ends it with ``Curlew/ErrorCode/cancelled``. What needs a network does not exist here: no
-/// ``Curlew/CurlewResponse/task``, no timeouts, no trailers.
+/// A request is treated as by the network's transport: it is checked, its body is read to the end, and cancellation
+/// ends it with ``Curlew/ErrorCode/cancelled``. Features of the network do not exist here:
+/// ``Curlew/CurlewResponse/task`` is nil, and timeouts and trailers are missing.
 public final class StubTransport: Transport, Sendable {
-    /// Answers a request. It runs in the caller's task and is cancelled with it.
+    /// A function that answers a request. It runs in the caller's task and is cancelled with it.
     public typealias Handler = @Sendable (StubRequest) async throws -> StubAnswer
 
-    /// The most bytes of a request's body that are read; more fail the request. 64 MiB.
+    /// The maximum size of a request's body: 64 MiB. A larger body fails the request.
     public static let bodyLimit = 64 << 20
-    /// The most requests that ``received`` keeps; the oldest leave when there are more. 4,096.
+    /// The maximum number of requests in ``received``: 4,096. The oldest are evicted.
     public static let recordedRequestLimit = 4096
 
     private let core = StubCore(recordLimit: StubTransport.recordedRequestLimit)
     private let clock: any Clock<Duration>
     private let handler: Handler?
 
-    /// Makes a transport with nothing to answer but what `handler` does.
+    /// Makes a transport that answers only by its handler, until routes or queued answers are added.
     ///
     /// - Parameters:
-    ///   - clock: What delays and pauses are measured with; a ``TestClock`` lets a test turn it.
-    ///   - handler: What answers a request that meets no route and no answer in the queue.
+    ///   - clock: The clock for delays and pauses; a test controls time with a ``TestClock``.
+    ///   - handler: The handler of requests without a matching route and without a queued answer.
     public init(clock: any Clock<Duration> = ContinuousClock(), handler: Handler? = nil) {
         self.clock = clock
         self.handler = handler
@@ -45,24 +45,25 @@ public final class StubTransport: Transport, Sendable {
         self.core.finish()
     }
 
-    /// Adds answers to the queue; each answers one request, whatever it asks for.
+    /// Adds answers to the queue; each answers one request of any kind.
     public func enqueue(_ answers: StubAnswer...) {
         self.core.enqueue(answers)
     }
 
-    /// Answers the requests for a path in the same way each time.
+    /// Adds a route: requests for a path get the same answer each time.
     ///
     /// - Parameters:
     ///   - method: The method; any when `nil`.
-    ///   - path: The path as it is sent. `*` stands for one segment, `**` at the end for all the rest. With a query it
-    ///     has to be the request's, without one the request's does not matter.
-    ///   - times: How many requests it answers, which ``verify()`` then demands; any number when `nil`.
+    ///   - path: The path as it is sent. `*` matches one segment, `**` at the end matches the rest. A query in the
+    ///     pattern must equal the request's; without one, any query matches.
+    ///   - times: The number of requests that the route answers, which ``verify()`` then requires; any number when
+    ///     `nil`.
     ///   - answer: The answer.
     public func on(_ method: HTTPRequest.Method?, _ path: String, times: Int? = nil, answer: StubAnswer) {
         self.on(method, path, times: times) { _ in answer }
     }
 
-    /// Has a handler answer the requests for a path; see ``on(_:_:times:answer:)``.
+    /// Adds a route with a handler; see ``on(_:_:times:answer:)``.
     public func on(
         _ method: HTTPRequest.Method?,
         _ path: String,
@@ -72,27 +73,28 @@ public final class StubTransport: Transport, Sendable {
         self.core.add(StubRoute(method: method, path: StubPath(path), times: times, handler: handler))
     }
 
-    /// The requests that have come so far, oldest first.
+    /// The received requests so far, oldest first.
     public var received: [StubRequest] { self.core.received }
 
-    /// The requests, from the first on and as they come; each stream has them all. Ends when the transport has gone.
+    /// The requests, from the first one on and as they arrive; every stream has all of them. Ends when the transport is
+    /// deinitialized.
     public var requests: AsyncStream<StubRequest> { self.core.requests }
 
-    /// Returns when `count` requests have come; throws when the task is cancelled.
+    /// Returns when `count` requests have been received; throws when the task is cancelled.
     public func waitForRequests(_ count: Int) async throws {
         try await self.core.waitForTotal(count)
     }
 
-    /// Checks that the script was played to its end: no answer is left in the queue, routes with a number of times have
-    /// been used so often, and no request came that nothing was there for.
+    /// Checks that the queue is empty, that routes with a number of times were used that often, and that every request
+    /// had an answer.
     ///
-    /// - Throws: ``TestKitError`` that names what is left.
+    /// - Throws: ``TestKitError`` that names the rest.
     public func verify() throws {
         let complaints = self.core.complaints
         if !complaints.isEmpty { throw TestKitError(complaints.joined(separator: "; ")) }
     }
 
-    /// Answers a request; an ``HTTPSession`` calls it.
+    /// Answers a request. ``HTTPSession`` calls this method.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         do {
             try Task.checkCancellation()
@@ -121,8 +123,8 @@ public final class StubTransport: Transport, Sendable {
 }
 
 extension ErrorCode {
-    /// A ``/CurlewTesting/StubTransport`` had nothing to answer a request with, or a ``/CurlewTesting/ReplayTransport`` no recorded
-    /// exchange that it matches. The network never fails so.
+    /// A ``/CurlewTesting/StubTransport`` had no answer to a request, or a ``/CurlewTesting/ReplayTransport`` had no
+    /// recorded exchange that it matches. The network never causes this error.
     public static let unexpectedRequest = ErrorCode(rawValue: "unexpected-request")
 }
 #endif

@@ -1,5 +1,5 @@
 #if TestKit
-/// The decoding half of RFC 4648, section 4; what is no digit is passed over.
+/// The decoder of RFC 4648, section 4; other characters are skipped.
 enum Base64 {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 

@@ -1,5 +1,5 @@
 #if TestKit
-/// Values that wait to be taken; the oldest leave when there are too many.
+/// A queue of values; the oldest are evicted when there are too many.
 final class BoundedQueue<Element: Sendable>: Sendable {
     private struct State: Sendable {
         var waiting: [Element] = []

@@ -1,16 +1,16 @@
 #if TestKit
-/// Bytes that say where they are: byte *n* of a body is *n* modulo 251.
+/// Bytes that encode their own position: byte *n* of a body is *n* modulo 251.
 ///
-/// A prime period makes a lost, doubled or moved piece show, and a body of any length costs no memory:
+/// With a prime period, a lost, duplicated or moved piece is detected. A body of any length needs no memory:
 ///
 ///     let response = MockResponse(body: .pattern(count: 64 << 20))
 ///     …
 ///     #expect(BytePattern.matches(received, at: 0))
 public enum BytePattern {
-    /// The length after which the bytes repeat.
+    /// The period after which the bytes repeat.
     public static let period = 251
 
-    /// The bytes of `range` of the pattern.
+    /// The bytes of the pattern in `range`.
     public static func bytes(_ range: Range<Int>) -> [UInt8] {
         range.map { UInt8(truncatingIfNeeded: $0 % self.period) }
     }
@@ -20,7 +20,7 @@ public enum BytePattern {
         self.bytes(0..<count)
     }
 
-    /// True if `bytes` are what the pattern holds from `offset` on.
+    /// True if `bytes` equal the pattern from `offset` on.
     public static func matches(_ bytes: some Sequence<UInt8>, at offset: Int) -> Bool {
         var expected = offset % self.period
         for byte in bytes {

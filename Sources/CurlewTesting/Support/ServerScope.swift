@@ -1,18 +1,19 @@
 #if TestKit
-/// Ends the servers that are started while a function runs, and waits for them.
+/// Shuts down the servers that were started while a function ran, and waits for them.
 ///
-/// It also keeps them until then: a server that is dropped ends, and the compiler may drop one after its last use.
+/// The scope also retains the servers until then: a server's deinitialization stops it, and the compiler may release a
+/// server after its last use.
 package final class ServerScope: Sendable {
     @TaskLocal private static var current: ServerScope?
 
     private let shutdowns = Watched<[@Sendable () async -> Void]>([])
 
-    /// Adds a server to the scope in which the caller runs, if there is one.
+    /// Adds a server to the caller's scope, if there is one.
     static func adopt(_ shutdown: @escaping @Sendable () async -> Void) {
         self.current?.shutdowns.update { $0.append(shutdown) }
     }
 
-    /// Runs a function; the servers end whether it returns or throws, the last one first.
+    /// Runs a function, then shuts down the servers, the last one first, even if the function throws.
     package static func run(_ function: () async throws -> Void) async throws {
         let scope = ServerScope()
         let result: Result<Void, any Error>
@@ -30,17 +31,17 @@ package final class ServerScope: Sendable {
     }
 }
 
-/// Starts a ``MockServer``, runs a function with it, and ends it whether the function returns or throws.
+/// Starts a ``MockServer``, calls a function with it, and shuts it down, even if the function throws.
 ///
 ///     try await withMockServer { _ in MockResponse(body: "hello") } do: { server in
 ///         … request server.url("/greeting") …
 ///     }
 ///
 /// - Parameters:
-///   - configuration: Where and how it listens.
-///   - handler: What answers requests for which no response is queued.
-///   - body: What to do with the server.
-/// - Returns: What `body` returns, when all sockets are closed and all tasks of the server have returned.
+///   - configuration: The address, the protocols and the bounds of the server.
+///   - handler: The handler of requests without a queued response.
+///   - body: The function to call with the server.
+/// - Returns: The result of `body`, after all sockets are closed and all tasks of the server have returned.
 public func withMockServer<Result>(
     _ configuration: MockServer.Configuration = MockServer.Configuration(), handler: MockServer.Handler? = nil,
     do body: (MockServer) async throws -> Result
@@ -49,14 +50,14 @@ public func withMockServer<Result>(
     return try await run({ try await body(server) }, finally: { await server.shutdown() })
 }
 
-/// Starts a ``RawServer``, runs a function with it, and ends it whether the function returns or throws.
+/// Starts a ``RawServer``, calls a function with it, and shuts it down, even if the function throws.
 ///
 /// - Parameters:
-///   - address: Where it listens; IPv4 loopback by default.
-///   - tls: Its TLS, with the ALPN names it is to offer; cleartext when `nil`.
-///   - handler: What serves each connection.
-///   - body: What to do with the server.
-/// - Returns: What `body` returns, when all sockets are closed and all tasks of the server have returned.
+///   - address: The address; IPv4 loopback by default.
+///   - tls: The TLS configuration, with the protocols for ALPN; cleartext when `nil`.
+///   - handler: The function that serves each connection.
+///   - body: The function to call with the server.
+/// - Returns: The result of `body`, after all sockets are closed and all tasks of the server have returned.
 public func withRawServer<Result>(
     at address: ServerAddress = .ipv4, tls: ServerTLS? = nil, handler: @escaping RawServer.Handler,
     do body: (RawServer) async throws -> Result
@@ -65,12 +66,12 @@ public func withRawServer<Result>(
     return try await run({ try await body(server) }, finally: { await server.shutdown() })
 }
 
-/// Starts a ``MockProxy``, runs a function with it, and ends it whether the function returns or throws.
+/// Starts a ``MockProxy``, calls a function with it, and shuts it down, even if the function throws.
 ///
 /// - Parameters:
-///   - configuration: What it speaks, and whom it lets through.
-///   - body: What to do with the proxy.
-/// - Returns: What `body` returns, when all sockets are closed and all tasks of the proxy have returned.
+///   - configuration: The protocol, and the accepted credentials.
+///   - body: The function to call with the proxy.
+/// - Returns: The result of `body`, after all sockets are closed and all tasks of the proxy have returned.
 public func withMockProxy<Result>(
     _ configuration: MockProxy.Configuration = MockProxy.Configuration(),
     do body: (MockProxy) async throws -> Result
@@ -79,7 +80,7 @@ public func withMockProxy<Result>(
     return try await run({ try await body(proxy) }, finally: { await proxy.shutdown() })
 }
 
-/// Calls `body`, and `shutdown` whether it returns or throws.
+/// Calls `body` and then `shutdown`, even if `body` throws.
 private func run<Result>(
     _ body: () async throws -> Result, finally shutdown: () async -> Void
 ) async throws -> Result {

@@ -2,10 +2,10 @@
 internal import Curlew
 internal import NIOPosix
 
-/// The threads that all servers of this module, and all sessions without a loop of their own, share and that live as
+/// The threads that are shared by all servers of this module and by all sessions without their own loop. They live as
 /// long as the process.
 package enum SharedThreads {
-    /// Starts them if they do not run yet, so that no test is blamed for them.
+    /// Starts the threads unless they run, so that the leak check blames no test for them.
     package static func start() {
         _ = MultiThreadedEventLoopGroup.singleton.next()
         _ = try? CurlewEventLoop.shared

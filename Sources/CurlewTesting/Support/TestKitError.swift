@@ -1,7 +1,7 @@
 #if TestKit
-/// What went wrong in a test server, for a person to read.
+/// A failure of a test server, with a message for a person.
 public struct TestKitError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong.
+    /// The message.
     public let description: String
 
     init(_ description: String) {

@@ -1,10 +1,11 @@
 #if TestKit
 internal import NIOConcurrencyHelpers
 
-/// A value behind a lock that tasks can wait on: every wait is for a condition, never for a time.
+/// A value behind a lock, with tasks that wait for a condition of it. Every wait is for a condition, never for a time.
 final class Watched<State: Sendable>: Sendable {
     private struct Waiter: Sendable {
-        /// Looks at the state, may change it, and returns what resumes the waiting task when it is satisfied.
+        /// Checks the state, may change it, and returns the function that resumes the waiting task; nil while the
+        /// condition is false.
         let attempt: @Sendable (inout State) -> (@Sendable () -> Void)?
         let cancel: @Sendable () -> Void
     }
@@ -21,7 +22,7 @@ final class Watched<State: Sendable>: Sendable {
         self.storage = NIOLockedValueBox(Storage(state: state))
     }
 
-    /// Reads or changes the state and wakes the tasks whose condition holds afterwards.
+    /// Reads or changes the state and resumes the tasks whose condition is true afterwards.
     @discardableResult
     func update<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result {
         let (result, resumptions) = try self.storage.withLockedValue { storage in
@@ -32,7 +33,7 @@ final class Watched<State: Sendable>: Sendable {
         return result
     }
 
-    /// Returns what `body` makes of the state as soon as that is not `nil`; throws when the task is cancelled.
+    /// Returns the result of `body` as soon as it is not `nil`; throws when the task is cancelled.
     func take<Result: Sendable>(_ body: @escaping @Sendable (inout State) -> Result?) async throws -> Result {
         if let result = self.update(body) { return result }
         let id = self.storage.withLockedValue { storage in
@@ -47,12 +48,12 @@ final class Watched<State: Sendable>: Sendable {
         } onCancel: {
             self.cancel(id)
         }
-        // ThreadSanitizer cannot see that resuming orders what came before it; it can see a lock.
+        // ThreadSanitizer does not see that a resumption orders earlier writes, but it sees a lock.
         self.storage.withLockedValue { _ in }
         return result
     }
 
-    /// Waits until `condition` holds and returns the state it held for.
+    /// Waits until `condition` is true and returns the state at that moment.
     @discardableResult
     func wait(until condition: @escaping @Sendable (State) -> Bool) async throws -> State {
         try await self.take { condition($0) ? $0 : nil }

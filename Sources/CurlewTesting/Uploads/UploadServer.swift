@@ -1,44 +1,46 @@
 #if TestKit
 internal import Curlew
 
-/// A server of resumable uploads, of the IETF's draft or of tus, that takes nothing but what their texts allow.
+/// A strict server for resumable uploads, of the IETF's draft or of tus: it accepts only requests that the
+/// specification allows.
 public final class UploadServer: Sendable {
     public enum Dialect: Sendable, Hashable {
         case draft(Int)
         case tus
     }
 
-    /// What it does wrong.
+    /// The faults of the server.
     public struct Faults: Sendable {
-        /// For each request with a body, the bytes after which its connection breaks; nil for none.
+        /// The number of bytes after which the connection breaks, for each request with a body; nil for no break.
         public var breaks: [Int?] = []
-        /// For each request with a body, the status that it is refused with, without a byte being taken.
+        /// The status that refuses each request with a body before any byte is read; nil for no refusal.
         public var statuses: [Int?] = []
-        /// False if what lies between drops interim responses.
+        /// False if the simulated network drops interim responses.
         public var announces = true
-        /// What is added to the offsets that it tells.
+        /// The number that is added to reported offsets.
         public var lie: Int64 = 0
-        /// The requests with a body after which it has forgotten all uploads.
+        /// The number of requests with a body after which the server forgets all uploads.
         public var forgetsAfter: Int?
-        /// True if it takes bytes and has no more of them afterwards, with an answer that says so.
+        /// True if the server receives bytes and loses them, but its response reports that.
         public var drops = false
-        /// The bytes that it keeps of a request with so many; it answers with the offset that follows from them.
+        /// The number of bytes that the server keeps of a request with the given number; its response has the resulting
+        /// offset.
         public var keeps: (@Sendable (Int) -> Int)?
-        /// The status and the fields that each request with a body is answered with, before a byte of it is read.
+        /// The status and the fields of the response to each request with a body, before a byte of it is read.
         public var early: (status: Int, fields: [String])?
-        /// The answer to the last bytes gets lost.
+        /// True if the response to the last bytes is lost.
         public var losesLastAnswer = false
-        /// The location that it gives, in place of its own.
+        /// The location in responses, in place of the server's own.
         public var location: String?
-        /// The fields that each answer has beside its own.
+        /// Additional fields of each response.
         public var fields: [String] = []
-        /// What precedes the first answer to each request with a body.
+        /// The interim responses before the first response to each request with a body.
         public var interim: [String] = []
-        /// The extensions of tus that it has.
+        /// The extensions of tus that the server supports.
         public var extensions = "creation,termination"
-        /// The algorithm of the checksums that it takes, and the digest by it, in Base 64.
+        /// The supported checksum algorithm, and its digest in Base64.
         public var checksum: (name: String, digest: @Sendable ([UInt8]) -> String)?
-        /// The bytes that it takes with a request at most, as it says.
+        /// The announced maximum size of a request.
         public var appendLimit: Int?
 
         public init() {}
@@ -75,11 +77,11 @@ public final class UploadServer: Sendable {
     }
 
     public var url: String { server.withLock { $0 }?.url("/files") ?? "" }
-    /// The method and the target of each request, in their order.
+    /// The method and the target of each request, in order.
     public var log: [String] { state.withLock { $0.log } }
-    /// The bytes of all requests together.
+    /// The number of bytes of all requests.
     public var received: Int { state.withLock { $0.received } }
-    /// The files that are complete.
+    /// The files that are complete, without partial uploads.
     public var files: [[UInt8]] {
         state.withLock { state in state.complete.subtracting(state.parts).compactMap { state.files[$0] } }
     }
@@ -109,7 +111,7 @@ public final class UploadServer: Sendable {
         func number(_ name: String) -> Int? { fields[name].flatMap { Int($0) } }
     }
 
-    /// - Returns: False if nothing more comes on this connection.
+    /// - Returns: False if the connection carries no further request.
     private func answer(_ connection: RawConnection) async throws -> Bool {
         guard let head = try? await connection.readHead(), let request = Request(head) else { return false }
         state.withLock { $0.log.append("\(request.method) \(request.target)") }
@@ -138,7 +140,7 @@ public final class UploadServer: Sendable {
         }
     }
 
-    /// The version that it speaks has to be asked for.
+    /// True if the request names the server's protocol version, which is required.
     private func isSpoken(_ request: Request) -> Bool {
         switch dialect {
         case .tus: request.fields["tus-resumable"] == "1.0.0"
@@ -172,14 +174,14 @@ public final class UploadServer: Sendable {
         let framing = status == 204 ? [] : ["Content-Length: 0"]
         let lines = ["HTTP/1.1 \(status) X"] + fields + more + framing + (isLast ? ["Connection: close"] : [])
         try await connection.write(lines.joined(separator: "\r\n") + "\r\n\r\n")
-        // A close before all was read would reset the connection, and might take the answer with it.
+        // A close before all bytes are read would reset the connection and might lose the response.
         if isLast, !leavesBody {
             try await connection.halfClose()
             _ = try? await connection.drain()
         }
     }
 
-    /// Breaks a connection off. What an interim response has said must arrive before: a reset might take it with it.
+    /// Breaks off a connection. Earlier interim responses must arrive first, and a reset might lose them.
     private func breakOff(_ connection: RawConnection) async throws {
         if dialect == .tus { return await connection.reset() }
         try await connection.halfClose()
@@ -305,7 +307,7 @@ public final class UploadServer: Sendable {
         return try await take(request, count, request.target, connection, [], isCreation: false)
     }
 
-    /// Takes bytes, and answers.
+    /// Receives bytes and responds.
     private func take(
         _ request: Request, _ count: Int, _ path: String, _ connection: RawConnection, _ fields: [String],
         isCreation: Bool

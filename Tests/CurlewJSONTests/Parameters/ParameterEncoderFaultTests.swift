@@ -2,7 +2,7 @@ import CurlewJSON
 import Foundation
 import Testing
 
-@Suite("Values that cannot be encoded say where and why")
+@Suite("Errors of parameter encoding")
 struct ParameterEncoderFaultTests {
     struct Reason: Error {}
 
@@ -21,7 +21,7 @@ struct ParameterEncoderFaultTests {
         return error
     }
 
-    @Test("the error of a value that throws is kept, and the message names its place")
+    @Test("the error of a value that throws is kept, and the message contains its path")
     func throwing() {
         let error = failure([
             "users": [["ok": Behaving { try true.encode(to: $0) }], ["bad": Behaving { _ in throw Reason() }]]
@@ -56,7 +56,7 @@ struct ParameterEncoderFaultTests {
         #expect(try ParameterEncoder().encode(Empty()) == [:])
     }
 
-    @Test("a value that encodes twice in one place is an error")
+    @Test("a value that encodes twice at one path is an error")
     func twice() throws {
         let single = failure([
             "k": Behaving { encoder in
@@ -74,7 +74,7 @@ struct ParameterEncoderFaultTests {
         #expect(try ParameterEncoder().encode(key) == ["a": 2])
     }
 
-    @Test("a value that asks for containers of two kinds is an error")
+    @Test("a value that requests containers of two kinds is an error")
     func twoKinds() {
         let behaviours: [@Sendable (any Encoder) throws -> Void] = [
             { encoder in
@@ -109,7 +109,7 @@ struct ParameterEncoderFaultTests {
         enum CodingKeys: String, CodingKey { case next }
     }
 
-    @Test("a cycle of objects ends in an error, not in a crash")
+    @Test("a cycle of objects is an error, not a crash")
     func cycle() {
         let first = Loop()
         let second = Loop()
@@ -121,12 +121,12 @@ struct ParameterEncoderFaultTests {
         #expect(error?.description.utf8.count ?? 1000 < 400)
     }
 
-    @Test("a value that encodes itself in place of itself ends in an error")
+    @Test("a value that encodes itself instead of its contents is an error")
     func itself() {
         #expect(failure(Itself())?.description.contains("deep") == true)
     }
 
-    @Test("containers nested without end are an error", arguments: [true, false])
+    @Test("endlessly nested containers are an error", arguments: [true, false])
     func nestedContainers(_ isKeyed: Bool) {
         let value = Behaving { encoder in
             if isKeyed {
@@ -156,7 +156,7 @@ struct ParameterEncoderFaultTests {
         }
     }
 
-    @Test("values may be as deep as the limit says")
+    @Test("values may be nested up to the limit")
     func deep() throws {
         let value = try ParameterEncoder().encode(Box(depth: ParameterValue.depthLimit))
         #expect(try value.json().count == 2 * ParameterValue.depthLimit + 1)

@@ -2,7 +2,7 @@ import CurlewJSON
 import FoundationEssentials
 import Testing
 
-@Suite("Anything Encodable becomes parameters")
+@Suite("Encodable values as parameters")
 struct ParameterEncoderTests {
     private func encode(_ value: some Encodable) throws -> ParameterValue { try ParameterEncoder().encode(value) }
 
@@ -54,7 +54,7 @@ struct ParameterEncoderTests {
         #expect(dictionary["choice"] == "first")
     }
 
-    @Test("values that are no dictionaries can be encoded at the top")
+    @Test("values other than dictionaries can be encoded at the top")
     func tops() throws {
         #expect(try encode("a") == "a")
         #expect(try encode([1, 2]) == [1, 2])
@@ -111,7 +111,7 @@ struct ParameterEncoderTests {
         struct Owner: Encodable { var firstName = "c" }
     }
 
-    @Test("keys of types may be renamed, and keys of dictionaries are kept")
+    @Test("keys of types are renamed if configured, and keys of dictionaries are kept")
     func naming() throws {
         var encoder = ParameterEncoder()
         encoder.keyNaming = .snakeCase
@@ -123,7 +123,7 @@ struct ParameterEncoderTests {
         #expect(try encoder.encode(Account())["TAGS"] == ["someKey": 1])
     }
 
-    @Test("a value may look at the encoder's user information")
+    @Test("a value can read the encoder's user information")
     func userInfo() throws {
         struct Reader: Encodable {
             static let key = CodingUserInfoKey(rawValue: "curlew.test")

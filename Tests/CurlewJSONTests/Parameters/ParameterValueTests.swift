@@ -2,9 +2,9 @@ import CurlewJSON
 import FoundationEssentials
 import Testing
 
-@Suite("Parameters are values")
+@Suite("Parameter values")
 struct ParameterValueTests {
-    @Test("literals of every kind make parameter values")
+    @Test("literals of every kind create parameter values")
     func literals() {
         let name = "Numenius"
         let value: ParameterValue = [
@@ -23,7 +23,7 @@ struct ParameterValueTests {
         #expect(value["list"]?[-1] == nil)
     }
 
-    @Test("a dictionary keeps its order and each key once")
+    @Test("a dictionary keeps its order and has each key once")
     func order() {
         var dictionary: ParameterValue.Object = ["b": 1, "a": 2, "b": 3]
         #expect(dictionary.keys == ["b", "a"])
@@ -37,7 +37,7 @@ struct ParameterValueTests {
         #expect(Set([dictionary, ["a": 2, "c": 4]]).count == 1)
     }
 
-    @Test("a large dictionary finds, replaces and removes as a small one does")
+    @Test("a large dictionary finds, replaces and removes like a small one")
     func large() {
         var dictionary = ParameterValue.Object()
         for index in 0..<100 { dictionary["k\(index)"] = ParameterValue(index) }
@@ -84,7 +84,7 @@ struct ParameterValueTests {
     }
 
     @Test(
-        "digits are kept as they are, if they are a number",
+        "digits are kept unchanged if they are a number",
         arguments: [
             "0", "-0", "1", "-12.50", "1e400", "1E-7", "0.1e+1", "123456789012345678901234567890.000000000000000000001",
         ])
@@ -93,7 +93,7 @@ struct ParameterValueTests {
     }
 
     @Test(
-        "a text that is no JSON number makes no number",
+        "a text that is not a JSON number creates no number",
         arguments: [
             "", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x1", "1 ", " 1", "nan", "1,5", "1_0", "--1", "\u{661}",
         ])
@@ -101,7 +101,7 @@ struct ParameterValueTests {
         #expect(ParameterValue.Number(decimal: digits) == nil)
     }
 
-    @Test("equal numbers of integer kinds are equal, whatever type they came from")
+    @Test("equal integers are equal, whatever type they come from")
     func equality() {
         #expect(ParameterValue(UInt8(5)) == ParameterValue(Int64(5)))
         #expect(ParameterValue.Number(UInt64(1)) == ParameterValue.Number(1))
@@ -109,7 +109,7 @@ struct ParameterValueTests {
         #expect(Set<ParameterValue>([1, 1, "1"]).count == 2)
     }
 
-    @Test("sets within sets take no longer to sort the deeper they are", .timeLimit(.minutes(1)))
+    @Test("the time to sort nested sets does not grow with their depth", .timeLimit(.minutes(1)))
     func nestedSets() throws {
         var tree: ParameterValue = "leaf"
         for level in 0..<100 { tree = .set([tree, .string("level-\(level)")]) }
@@ -117,7 +117,7 @@ struct ParameterValueTests {
         #expect(try JSONValue(parsing: json).arrayValue?.count == 2)
     }
 
-    @Test("sets within sets are sorted by their sorted members")
+    @Test("nested sets are sorted by their sorted members")
     func orderOfNestedSets() throws {
         let inner: [ParameterValue] = [.set(["d", "b"]), .set(["c", "a"]), .array(["a", .set([2, 1])])]
         let json = try ParameterValue.set(Set(inner)).json()

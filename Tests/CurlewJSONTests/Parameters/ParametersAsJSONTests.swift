@@ -36,14 +36,14 @@ struct ParametersAsJSONTests {
         #expect(try json(value) == expected)
     }
 
-    @Test("digits beyond any number type stay")
+    @Test("digits beyond every number type are preserved")
     func digits() throws {
         let digits = "1234567890.12345678901234567890123456789e+400"
         let number = try #require(ParameterValue.Number(decimal: digits))
         #expect(try json([.number(number)]) == "[\(digits)]")
     }
 
-    @Test("every scalar below 0x100 and samples of all planes are read again as they were")
+    @Test("every scalar below 0x100 and samples of all planes survive writing and reading")
     func everyScalar() throws {
         var text = ""
         for value in UInt32(0)...0xFF { UnicodeScalar(value).map { text.unicodeScalars.append($0) } }
@@ -74,7 +74,7 @@ struct ParametersAsJSONTests {
     }
 
     @Test(
-        "the text is what Foundation's encoder writes of the same value",
+        "the text equals that of Foundation's encoder",
         arguments: [
             [], .prettyPrinted, .withoutEscapingSlashes, [.prettyPrinted, .withoutEscapingSlashes],
         ] as [JSONCoding.Style.Options])
@@ -88,7 +88,7 @@ struct ParametersAsJSONTests {
         #expect(try json(ParameterValue(encoding: Sample()), options.union(.sortedKeys)) == expected)
     }
 
-    @Test("Foundation's decoder reads the value again")
+    @Test("Foundation's decoder reads the text")
     func readAgain() throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
@@ -97,7 +97,7 @@ struct ParametersAsJSONTests {
     }
 
     @Test(
-        "the top must be a dictionary or a list, unless fragments are allowed",
+        "the top level must be a dictionary or an array, unless fragments are allowed",
         arguments: [
             ("text", #""text""#), (5, "5"), (true, "true"), (nil, "null"), (.data([1]), #""AQ==""#),
         ] as [(ParameterValue, String)])
@@ -108,7 +108,7 @@ struct ParametersAsJSONTests {
     }
 
     @Test(
-        "numbers that are not finite are errors in JSON, or written as the text that the style sets",
+        "numbers that are not finite are errors in JSON, or written as the style's text",
         arguments: [Double.nan, .infinity, -.infinity])
     func notFinite(_ number: Double) throws {
         let value: ParameterValue = ["a": [["b": ParameterValue(number)]]]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The article on configuration keys")
 struct ConfigurationArticleTests {
-    @Test("its table is the table of the code")
+    @Test("the table of the article equals the table of the code")
     func table() throws {
         let rows = HTTPSession.Settings.keys.map { key in
             let form = key.isSecret ? "\(key.form); secret" : key.form
@@ -17,19 +17,19 @@ struct ConfigurationArticleTests {
         #expect(found == rows, "the table should be:\n\(rows.joined(separator: "\n"))\n")
     }
 
-    @Test("it shows code that compiles")
+    @Test("the article shows code that compiles")
     func snippets() throws {
         try Article("Configuration").expectCompiled()
     }
 
-    @Test("keys have names of small letters, digits and hyphens, and each is there once")
+    @Test("keys have unique names of small letters, digits and hyphens")
     func names() {
         let names = HTTPSession.Settings.keys.map(\.name)
         #expect(Set(names).count == names.count)
         for name in names {
             #expect(name.wholeMatch(of: /[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*/) != nil, "\(name)")
         }
-        // Variables have underscores for points and hyphens alike.
+        // Variables have underscores for both dots and hyphens.
         let variables = names.map { $0.replacing("-", with: "_").replacing(".", with: "_") }
         #expect(Set(variables).count == variables.count)
     }

@@ -12,7 +12,7 @@ import Testing
 struct SecretSettingsTests {
     private static let secret = "s3cret"
 
-    @Test("a secret value is in no error, whatever is wrong with it")
+    @Test("a secret value appears in no error")
     func errors() async {
         let others: [String: ConfigContent] = ["base-url": "https://example.com/"]
         for key in HTTPSession.Settings.keys where key.isSecret {
@@ -37,7 +37,7 @@ struct SecretSettingsTests {
     }
 
     @Test(
-        "a password in a URL that is no secret is in no error",
+        "a password in a URL appears in no error, even if the key is not secret",
         arguments: ["base-url", "route.redirections", "user-agent"])
     func passwordInURL(_ key: String) async {
         let error = await failure([key: "https://me:s3cret@example.com/ "])
@@ -45,14 +45,14 @@ struct SecretSettingsTests {
         #expect(await failure(["base-url": "https://me:s3cret@example.com/"])?.message.contains(Self.secret) == false)
     }
 
-    @Test("a bearer token that cannot be sent is in no error")
+    @Test("a bearer token with invalid characters appears in no error")
     func token() async {
         let error = await failure(["credential.bearer-token": "s3cret token", "base-url": "https://example.com/"])
         #expect(error?.message.hasPrefix("http.client.credential: ") == true)
         #expect(error.map { "\($0)".contains(Self.secret) } == false)
     }
 
-    @Test("secret keys are read as secrets, and no others")
+    @Test("secret keys are read as secrets, and other keys are not")
     func reported() async throws {
         let accesses = Accesses()
         let values: [String: ConfigContent] = [
@@ -69,7 +69,7 @@ struct SecretSettingsTests {
         #expect(accesses.events.withLock { $0 }.count == 7)
     }
 
-    @Test("the description of settings has no secret")
+    @Test("the description of settings contains no secret")
     func description() async throws {
         let read = try await settings([
             "base-url": "https://example.com/", "fields": "X-API-Key: s3cret", "credential.bearer-token": "s3cret",
@@ -81,7 +81,7 @@ struct SecretSettingsTests {
         #expect("\(read)" == "settings of a client for https://example.com:443")
     }
 
-    @Test("a credential goes to the origin of the base, and to no other")
+    @Test("a credential is sent only to the origin of the base URL")
     func origins() async throws {
         let other = try await MockServer.start { _ in MockResponse(body: "other") }
         let elsewhere = other.url("/elsewhere")
@@ -106,7 +106,7 @@ struct SecretSettingsTests {
         await other.shutdown()
     }
 
-    /// What was read with a value.
+    /// The recorded accesses of a configuration reader.
     private final class Accesses: AccessReporter {
         let events = Mutex<[(key: String, isSecret: Bool)]>([])
 

@@ -7,14 +7,14 @@ import Testing
 
 @testable import CurlewService
 
-@Suite("Mistakes in the settings of a client")
+@Suite("Invalid settings of a client")
 struct SettingsErrorTests {
-    /// Values that are wrong for every key but those that take any text.
+    /// Values that are invalid for every key, except those that accept any text.
     private static let wrong = [
         "", " ", "30s ", "\t1", "-1", "nan", "inf", "1e3", "ten", "1,5", "99999999999999999999", "x\ny",
     ]
 
-    @Test("a value that is not of its key's form is an error that names key, expectation and value")
+    @Test("a value of the wrong form is an error that names key, expectation and value")
     func forms() async {
         for entry in SettingsTable.all where !["text", "path", "text, or `none`"].contains(entry.key.form) {
             for text in Self.wrong {
@@ -32,7 +32,7 @@ struct SettingsErrorTests {
     }
 
     @Test(
-        "a text may not be empty, nor begin or end with a space, nor hold a control character",
+        "a text may not be empty, begin or end with a space, or contain a control character",
         arguments: ["", " a", "a ", "a\r\nb"])
     func texts(_ text: String) async {
         for entry in SettingsTable.all where entry.key.form.hasPrefix("text") || entry.key.form == "path" {
@@ -42,7 +42,7 @@ struct SettingsErrorTests {
     }
 
     @Test(
-        "a value out of its bounds is an error",
+        "a value outside its bounds is an error",
         arguments: [
             ("timeouts.connect", "0"), ("timeouts.total", "0s"), ("timeouts.idle", "366d"), ("timeouts.idle", "1e9d"),
             ("timeouts.head", "0.0000000001"), ("timeouts.head", "1.s"), ("timeouts.head", ".5"),
@@ -67,7 +67,7 @@ struct SettingsErrorTests {
         #expect(error?.message.contains(text) == true)
     }
 
-    @Test("a value of another type is an error that names the key, and so is what a provider cannot read")
+    @Test("a value of another type, or one that the provider cannot read, is an error that names the key")
     func types() async {
         for value in [ConfigContent.boolArray([true]), .bytes([1]), .stringArray(["1s"])] {
             #expect(
@@ -77,13 +77,13 @@ struct SettingsErrorTests {
         #expect(await failure(["cache.enabled": 5])?.code == .invalidRequest)
     }
 
-    @Test("a long value is cut in its error")
+    @Test("a long value is shortened in its error")
     func long() async {
         let error = await failure(["timeouts.connect": .string(String(repeating: "9", count: 100_000))])
         #expect((error?.message.count ?? 0) < 300)
     }
 
-    @Test("a key without a scope is named as it is")
+    @Test("an error for a key without a scope names the bare key")
     func unscoped() async {
         let provider = InMemoryProvider(values: ["timeouts.connect": "soon"])
         let error = await #expect(throws: CurlewError.self) {
@@ -93,7 +93,7 @@ struct SettingsErrorTests {
     }
 
     @Test(
-        "values that do not fit together are an error that names their keys",
+        "contradictory values are an error that names their keys",
         arguments: [
             (["credential.user": "me", "base-url": "https://example.com"], "credential.password"),
             (["credential.password": "p", "base-url": "https://example.com"], "credential.user"),
@@ -126,7 +126,7 @@ struct SettingsErrorTests {
         #expect(error?.message.contains(key) == true, "\(error?.message ?? "")")
     }
 
-    @Test("what only the making of a session would notice is an error when it is read")
+    @Test("a setting that no session accepts is an error when it is read")
     func session() async {
         #expect(await failure(["security.minimum-tls-version": "1.3", "security.maximum-tls-version": "1.2"]) != nil)
         let error = await failure(["security.ciphers": "NONE-SUCH"])
@@ -138,7 +138,7 @@ struct SettingsErrorTests {
     }
 
     @Test(
-        "a file that cannot be used is an error that names key and file",
+        "an unusable file is an error that names key and file",
         arguments: [
             "security.anchors-file", "security.certificate-file", "security.revocation-files", "proxy.anchors-file",
         ])

@@ -7,9 +7,9 @@ import Testing
 
 @testable import CurlewService
 
-@Suite("Settings of a client that a configuration has")
+@Suite("Settings of a client from a configuration")
 struct SettingsTests {
-    @Test("an empty configuration leaves every default as it is")
+    @Test("an empty configuration keeps every default")
     func empty() async throws {
         let read = try await settings([:])
         #expect(read.session == SessionConfiguration())
@@ -21,7 +21,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "a value changes what its key stands for",
+        "each key changes its setting",
         arguments: Sample.client + Sample.bounds + Sample.network + Sample.links)
     func sample(_ sample: Sample) async throws {
         let read = try await settings(sample.others.merging([sample.key: sample.value]) { one, _ in one })
@@ -30,14 +30,14 @@ struct SettingsTests {
         #expect(!sample.holds(without), "the sample holds for the default as well")
     }
 
-    @Test("there is a sample for every key, but for those that need a file or a pin")
+    @Test("each key has a sample, except keys that need a file or a pin")
     func complete() {
         let samples = (Sample.client + Sample.bounds + Sample.network + Sample.links).map(\.key)
         let others = HTTPSession.Settings.keys.map(\.name).filter { $0.hasPrefix("security.") } + ["proxy.anchors-file"]
         #expect((samples + others).sorted() == HTTPSession.Settings.keys.map(\.name).sorted())
     }
 
-    @Test("the program's own defaults hold where a key is missing")
+    @Test("the program's own defaults apply to missing keys")
     func ownDefaults() async throws {
         var defaults = HTTPSession.Settings(baseURL: "https://example.com/")
         defaults.session.timeouts.connect = .seconds(1)
@@ -59,9 +59,9 @@ struct SettingsTests {
         #expect(without.chain.cache == nil)
     }
 
-    @Test("a default that is shown as a value can be written, and changes nothing")
+    @Test("a default that is displayed as a value can be set, and changes nothing")
     func defaults() async throws {
-        // These need others beside them.
+        // These keys require others.
         let dependent: Set = ["proxy.authentication", "security.revocation-scope"]
         for key in HTTPSession.Settings.keys where !key.isSecret && !dependent.contains(key.name) {
             guard let text = key.defaultValue, !text.contains(" ") else { continue }
@@ -70,14 +70,14 @@ struct SettingsTests {
         }
     }
 
-    @Test("a session's configuration takes the keys that are a session's, and leaves the others alone")
+    @Test("a session's configuration reads the keys of sessions and ignores the others")
     func sessionAlone() async throws {
         let read = try await SessionConfiguration(
             reader: reader(["timeouts.connect": "1s", "base-url": "no URL", "retry.attempts": "many"]))
         #expect(read.timeouts.connect == .seconds(1))
     }
 
-    @Test("environment variables are read as the keys' names in capitals")
+    @Test("environment variables have the names of the keys in capitals")
     func environment() async throws {
         let provider = EnvironmentVariablesProvider(environmentVariables: [
             "HTTP_CLIENT_TIMEOUTS_CONNECTION_WAIT": "250ms", "HTTP_CLIENT_ADDRESS_POLICY_PORTS": "443, 8443",
@@ -90,7 +90,7 @@ struct SettingsTests {
         #expect(read.defaultFields.count == 2)
     }
 
-    @Test("a file has numbers, truth values and lists as such, or as text")
+    @Test("a file contains numbers, Booleans and lists as such, or as text")
     func file() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write(
@@ -117,7 +117,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "durations are a number and a unit, or seconds",
+        "a duration is a number with a unit, or a number of seconds",
         arguments: [
             ("30s", .seconds(30)), ("30", .seconds(30)), ("250ms", .milliseconds(250)), ("7us", .microseconds(7)),
             ("2m", .seconds(120)), ("1.5h", .seconds(5400)), ("365d", .seconds(365 * 86_400)),
@@ -128,13 +128,13 @@ struct SettingsTests {
     }
 
     @Test(
-        "sizes are a number and a unit of powers of two, or bytes",
+        "a size is a number with a unit of powers of two, or a number of bytes",
         arguments: [("1", 1), ("12B", 12), ("64KiB", 65_536), ("3MiB", 3 << 20), ("2GiB", 2 << 30), ("1TiB", 1 << 40)])
     func size(_ text: String, _ expected: Int) async throws {
         #expect(try await settings(["body-buffer-size": .string(text)]).session.bodyBufferSize == ByteSize(expected))
     }
 
-    @Test("the names of environment variables are those that the provider of swift-configuration reads")
+    @Test("environment variables have the names that the provider of swift-configuration reads")
     func variableNames() async throws {
         for components in [["http", "client"], ["birds", "apiClient"], ["a-b", "Über1x"]] {
             for key in HTTPSession.Settings.keys {

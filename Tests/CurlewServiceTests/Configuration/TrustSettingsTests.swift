@@ -7,7 +7,7 @@ import Testing
 
 @testable import CurlewService
 
-@Suite("Certificates and keys that a configuration names")
+@Suite("Certificates and keys from a configuration")
 struct TrustSettingsTests {
     @Test("the anchors, the client's certificate and the pins of a configuration are used")
     func mutual() async throws {
@@ -50,7 +50,7 @@ struct TrustSettingsTests {
         await server.shutdown()
     }
 
-    @Test("files of certificates and of a key are looked at again where a configuration says so")
+    @Test("files of certificates and of a key are read again if the configuration asks for it")
     func rotation() async throws {
         let root = try HeldCertificate.root()
         let leaf = try HeldCertificate.localhost(issuedBy: root)
@@ -74,7 +74,7 @@ struct TrustSettingsTests {
         #expect(error?.message.contains("security.certificate-file or security.anchors-file") == true)
     }
 
-    @Test("a certificate and a key that do not fit are an error that names both keys")
+    @Test("a certificate and a key that do not belong together are an error that names both keys")
     func mismatch() async throws {
         let folder = try ScratchFolder()
         let certificate = try folder.write("client.pem", HeldCertificate.selfSigned().certificatePEM)

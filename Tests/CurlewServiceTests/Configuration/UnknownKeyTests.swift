@@ -5,9 +5,9 @@ import Testing
 
 @testable import CurlewService
 
-@Suite("Keys that nothing reads")
+@Suite("Unknown keys")
 struct UnknownKeyTests {
-    @Test("a misspelled variable is an error that proposes the right one, and has no value")
+    @Test("a misspelled variable is an error that proposes the right one and does not contain the value")
     func misspelled() {
         let error = #expect(throws: CurlewError.self) {
             try HTTPSession.Settings.checkEnvironment(
@@ -23,7 +23,7 @@ struct UnknownKeyTests {
                 + "(did you mean HTTP_CLIENT_TIMEOUTS_CONNECT?)")
     }
 
-    @Test("variables of other scopes, and those that somebody else reads, are left alone")
+    @Test("variables of other scopes, or with other readers, are ignored")
     func others() throws {
         try HTTPSession.Settings.checkEnvironment(
             ["HTTP_CLIENT_BIRDS_KIND": "x", "HTTP_CLIENT_TIMEOUTS_HEAD": "x", "HTTP_SERVER_PORT": "1"], scope: scope,
@@ -45,7 +45,7 @@ struct UnknownKeyTests {
         try HTTPSession.Settings.checkKeys(["base-url"], scope: ConfigKey([]))
     }
 
-    @Test("many unknown variables are counted, and a long one costs nothing")
+    @Test("only the first of many unknown variables are listed, and a long name is cheap")
     func many() {
         var variables = Dictionary(uniqueKeysWithValues: (100..<150).map { ("HTTP_CLIENT_\($0)", "") })
         variables["HTTP_CLIENT_" + String(repeating: "X", count: 1_000_000)] = ""
@@ -55,7 +55,7 @@ struct UnknownKeyTests {
         #expect(error?.message.hasSuffix(" and 31 more") == true)
     }
 
-    @Test("words that differ in a third of their letters at most are alike")
+    @Test("words that differ in at most a third of their letters are similar")
     func spelling() {
         #expect(Spelling.distance(Array("kitten"), Array("sitting")) == 3)
         #expect(Spelling.distance([], Array("abc")) == 3)

@@ -8,7 +8,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-@Suite("Bodies in SwiftNIO's buffers", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Bodies as NIO buffers", .noLeaks, .timeLimit(.minutes(1)))
 struct BufferTests {
     private static func echo() async throws -> MockServer {
         try await MockServer.start { request in
@@ -18,7 +18,7 @@ struct BufferTests {
         }
     }
 
-    @Test("a buffer is sent and received, short or long, from its reader index on", arguments: [0, 5, 1 << 20])
+    @Test("a buffer is sent and received from its reader index on, short or long", arguments: [0, 5, 1 << 20])
     func whole(_ count: Int) async throws {
         let server = try await Self.echo()
         let session = try HTTPSession(chain: .bare)
@@ -34,7 +34,7 @@ struct BufferTests {
         await server.shutdown()
     }
 
-    @Test("buffers are sent as they come, empty ones too, and are received as they come")
+    @Test("buffers are sent and received as they come, empty buffers included")
     func streamed() async throws {
         let server = try await Self.echo()
         let session = try HTTPSession(chain: .bare)
@@ -61,7 +61,7 @@ struct BufferTests {
         await server.shutdown()
     }
 
-    @Test("buffers that are fewer or more than promised are an error", arguments: [Int64(4), 6])
+    @Test("a sum of buffers below or above the declared length is an error", arguments: [Int64(4), 6])
     func lying(_ length: Int64) async throws {
         let server = try await Self.echo()
         let session = try HTTPSession(chain: .bare)
@@ -105,9 +105,9 @@ struct BufferTests {
         let source = CountedBuffers(count: 512, size: 64 << 10)
         let call = Task { try await session.send(CurlewRequest(.post, server.url(), body: .once(source))) }
         try await eventually("some were taken") { source.taken > 3 }
-        // A producer that waits for nobody would run through in this time.
+        // A producer without backpressure would finish in this time.
         for _ in 0..<20_000 { await Task.yield() }
-        // The kernel's buffers on both sides, the server's and ours hold a few megabytes at most.
+        // The buffers of the kernel, the server and the client hold a few megabytes at most.
         #expect(source.taken < 256)
         gate.continuation.finish()
         #expect(try await call.value.body.collect(upTo: 100) == Array("\(32 << 20)".utf8))
@@ -117,7 +117,7 @@ struct BufferTests {
     }
 }
 
-/// So many buffers, counted as they are taken.
+/// A sequence of buffers that counts those that were requested.
 private final class CountedBuffers: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

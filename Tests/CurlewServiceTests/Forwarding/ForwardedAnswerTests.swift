@@ -7,9 +7,9 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@Suite("Answers that a gateway passes on", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Answers that a gateway forwards", .noLeaks, .timeLimit(.minutes(1)))
 struct ForwardedAnswerTests {
-    /// The answer of an upstream in its own bytes, and what is expected behind the gateway.
+    /// The answer of an upstream as bytes, and the expected answer of the gateway.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var method = HTTPRequest.Method.get
@@ -63,7 +63,7 @@ struct ForwardedAnswerTests {
     }
 
     @Test(
-        "Content-Length is the number of bytes that follow, or absent",
+        "Content-Length equals the number of bytes that follow, or is absent",
         arguments: [
             Case(
                 testDescription: "a coding beside a length",
@@ -113,7 +113,7 @@ struct ForwardedAnswerTests {
     }
 
     @Test(
-        "an answer whose status has no content has no length, but for 304",
+        "an answer whose status has no content has no length, except 304",
         arguments: [(204, []), (304, ["5"])] as [(Int, [String])])
     func noContent(_ status: Int, _ lengths: [String]) async throws {
         let server = try await upstream("HTTP/1.1 \(status) X\r\nContent-Length: 5\r\n\r\n")
@@ -125,7 +125,7 @@ struct ForwardedAnswerTests {
         await server.shutdown()
     }
 
-    @Test("an interim answer has no length")
+    @Test("an interim answer has no Content-Length")
     func interim() async throws {
         let server = try await upstream(
             "HTTP/1.1 103 X\r\nContent-Length: 5\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -146,7 +146,7 @@ struct ForwardedAnswerTests {
     }
 
     @Test(
-        "a body of another length than is announced ends with an error, and no byte beyond it is written",
+        "a body of another length than declared ends with an error, and no byte beyond the length is written",
         arguments: [
             ("3", "012", ErrorCode.invalidResponse), ("7", "01234", .responseTruncated), ("x", "", .invalidResponse),
         ])
@@ -155,7 +155,7 @@ struct ForwardedAnswerTests {
         let session = try HTTPSession(baseURL: server.url(), configuration: testConfiguration(), chain: .bare)
         for collected in [ByteSize.kibibytes(16), .kibibytes(0)] {
             var answer = try await forward(over: session, collected: collected)
-            // As a route does that takes another field for the better one.
+            // A route may replace the field.
             answer.fields[.contentLength] = announced
             let broken = await #expect(throws: Broken.self) { _ = try await written(answer) }
             #expect((broken?.error as? CurlewError)?.code == code)
@@ -165,7 +165,7 @@ struct ForwardedAnswerTests {
         await server.shutdown()
     }
 
-    @Test("an answer of the gateway's own to HEAD has a length and no bytes")
+    @Test("a generated answer to HEAD has a length and no bytes")
     func ownAnswerToHead() async throws {
         let server = try await upstream("garbage\r\n\r\n")
         let session = try HTTPSession(baseURL: server.url(), configuration: testConfiguration(), chain: .bare)
@@ -177,7 +177,7 @@ struct ForwardedAnswerTests {
         await server.shutdown()
     }
 
-    @Test("an answer made with a status that has no content drops its bytes", arguments: [204, 304])
+    @Test("a generated answer whose status has no content drops its bytes", arguments: [204, 304])
     func madeWithoutContent(_ status: Int) async throws {
         let answer = HTTPSession.Forwarding.Answer(.init(code: status), bytes: Array("surplus".utf8))
         #expect(!answer.fields.contains(.contentLength) && answer.buffer?.readableBytes == 0)

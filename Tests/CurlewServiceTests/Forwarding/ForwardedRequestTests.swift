@@ -24,7 +24,7 @@ struct ForwardedRequestTests {
         HTTPRequest(method: method, scheme: "https", authority: "shop.test", path: path, headerFields: fields)
     }
 
-    /// The status that a request is refused with; nil if it is forwarded.
+    /// The status of a refused request; nil if it is forwarded.
     private func refusal(
         _ head: HTTPRequest, rules change: (inout HTTPSession.Forwarding) throws -> Void = { _ in }
     ) throws -> HTTPResponse.Status? {
@@ -36,7 +36,7 @@ struct ForwardedRequestTests {
         }
     }
 
-    @Test("the upstream learns who asked for what, and by which gateway")
+    @Test("forwarded fields tell the upstream the client, the scheme and the gateway")
     func client() throws {
         let fields = try forwarded(head(fields: [.accept: "text/html", .cookie: "a=1"])).fields
         #expect(fields[.accept] == "text/html" && fields[.cookie] == "a=1")
@@ -53,7 +53,7 @@ struct ForwardedRequestTests {
         #expect(try forwarded(head(), client: nil).fields[.forwarded]?.hasPrefix("for=unknown;") == true)
     }
 
-    @Test("only a trusted proxy is believed what it says of the client")
+    @Test("client information is accepted only from a trusted proxy")
     func trust() throws {
         let said: HTTPFields = [
             .forwarded: "for=203.0.113.9", .forwardedFor: "203.0.113.9", .forwardedHost: "evil.test",
@@ -73,7 +73,7 @@ struct ForwardedRequestTests {
         #expect(balancer[.init("X-Real-IP")!] == "203.0.113.9")
     }
 
-    @Test("fields of one hop, and those that Connection lists, go no further")
+    @Test("hop-by-hop fields, and those that Connection lists, are not forwarded")
     func hop() throws {
         let fields = try forwarded(
             head(fields: [
@@ -90,7 +90,7 @@ struct ForwardedRequestTests {
     }
 
     @Test(
-        "a Connection that names what a message cannot do without is refused",
+        "a Connection field that names an essential field is refused",
         arguments: [
             "Host", "content-length", "close, Via", "Authorization", "Cookie", "X-Forwarded-For", "Forwarded",
             "Max-Forwards",
@@ -99,7 +99,7 @@ struct ForwardedRequestTests {
         #expect(try refusal(head(fields: [.connection: value])) == .badRequest)
     }
 
-    /// The fields of a list of pairs; literals of HTTPFields take each name once.
+    /// The fields of a list of pairs; literals of HTTPFields accept each name once.
     private static func fields(_ pairs: [(HTTPField.Name, String)]) -> HTTPFields {
         var fields = HTTPFields()
         for (name, value) in pairs { fields.append(HTTPField(name: name, value: value)) }
@@ -107,7 +107,7 @@ struct ForwardedRequestTests {
     }
 
     @Test(
-        "a body that could be read in two ways is refused",
+        "a body with ambiguous framing is refused",
         arguments: [
             ("both framings", fields([(.contentLength, "3"), (.transferEncoding, "chunked")]), 400),
             ("two lengths", fields([(.contentLength, "3"), (.contentLength, "4")]), 400),
@@ -136,7 +136,7 @@ struct ForwardedRequestTests {
     }
 
     @Test(
-        "a path keeps its bytes, below that of the upstream",
+        "a path keeps its bytes, appended to the path of the upstream",
         arguments: [
             ("/", "/app/"), ("/a//b", "/app/a//b"), ("/%7Ea/%2f?b=%20&c=../x", "/app/%7Ea/%2f?b=%20&c=../x"),
             ("/a.b/..c/...", "/app/a.b/..c/..."), ("/a?", "/app/a?"), ("http://other.test/x?y", "/app/x?y"),
@@ -148,7 +148,7 @@ struct ForwardedRequestTests {
     }
 
     @Test(
-        "a path that leads elsewhere, or is none, is refused",
+        "a path that leaves its folder, or is invalid, is refused",
         arguments: [
             "/../secret", "/a/..", "/a/../b", "/./a", "/a/.", "/%2e%2E/secret", "/a/.%2e/b", "/..%2fsecret",
             "/..\\secret",
@@ -159,7 +159,7 @@ struct ForwardedRequestTests {
         #expect(try refusal(head(.get, path)) == .badRequest)
     }
 
-    @Test("the host of an absolute target counts, and what is no host is refused")
+    @Test("the host of an absolute target takes precedence, and an invalid host is refused")
     func authority() throws {
         #expect(try forwarded(head(.get, "http://other.test:81/x")).fields[.forwardedHost] == "other.test:81")
         #expect(try refusal(head(.get, "http://user@other.test/x")) == .badRequest)
@@ -169,20 +169,20 @@ struct ForwardedRequestTests {
         #expect(try refusal(head(fields: [.host: "second.test"])) == .badRequest)
     }
 
-    @Test("a target of the route's own replaces that of the request, and is checked like it")
+    @Test("a target set by the route replaces the target of the request, and passes the same checks")
     func target() throws {
         #expect(try forwarded(head(), to: "/v2/a?x=1").uri.path == "/app/v2/a")
         #expect(throws: ForwardedRequest.Refusal.self) { _ = try forwarded(head(), to: "/../a") }
     }
 
-    @Test("a request that has passed the gateway before is a loop")
+    @Test("a request that has already passed the gateway is a loop")
     func loop() throws {
         #expect(try refusal(head(fields: [.via: "1.0 fred, 1.1 Edge (comment)"]))?.code == 508)
         let other = try forwarded(head(fields: [.via: "1.0 edge-2"])).fields
         #expect(other[values: .via] == ["1.0 edge-2", "1.1 edge"])
     }
 
-    @Test("methods, expectations and hops that are not forwarded")
+    @Test("some methods, expectations and hop-by-hop features are refused")
     func refusals() throws {
         #expect(try refusal(head(.trace)) == .notImplemented)
         #expect(try refusal(head(.connect)) == .notImplemented)
@@ -195,13 +195,13 @@ struct ForwardedRequestTests {
         #expect(expecting[.expect] == "100-Continue")
     }
 
-    @Test("a gateway's name is a token", arguments: ["", "a b", "a,b", "é"])
+    @Test("a gateway's name must be a token", arguments: ["", "a b", "a,b", "é"])
     func name(_ name: String) {
         #expect(throws: CurlewError.self) { _ = try HTTPSession.Forwarding(named: name) }
     }
 
     @Test(
-        "a failure has a status",
+        "each failure has a status",
         arguments: [
             (ErrorCode.invalidURL, 400), (.bodyFailed, 400), (.bodyLengthMismatch, 400), (.connectionRefused, 502),
             (.invalidResponse, 502), (.responseTruncated, 502), (.untrustedCertificate, 502), (.hostNotFound, 502),
@@ -222,7 +222,7 @@ struct ForwardedRequestTests {
         #expect(try refusal(forged) == .badRequest)
     }
 
-    @Test("the scheme in the fields is that of the connection, where the server tells it")
+    @Test("the forwarded scheme is that of the connection, if the server reports it")
     func scheme() throws {
         var plain = head()
         plain.scheme = "HTTPS"
@@ -235,7 +235,7 @@ struct ForwardedRequestTests {
     }
 
     @Test(
-        "a field that tells of the client passes from trusted proxies alone",
+        "a field with client information passes only from a trusted proxy",
         arguments: [
             "X-Client-IP", "True-Client-IP", "CF-Connecting-IP", "cf_connecting_ip", "Fastly-Client-IP",
             "X-Cluster-Client-IP", "X-Scheme", "X-Original-Host", "Client-Cert", "Forwarded-For",
@@ -248,7 +248,7 @@ struct ForwardedRequestTests {
     }
 
     @Test(
-        "a field whose name imitates one of framing goes no further",
+        "a field whose name imitates a framing field is dropped",
         arguments: ["Transfer_Encoding", "Content_Length"])
     func imitatedFraming(_ name: String) throws {
         let name = try #require(HTTPField.Name(name))
@@ -257,7 +257,7 @@ struct ForwardedRequestTests {
         #expect(!fields.contains(name) && fields.contains(.init("X_Other")!))
     }
 
-    @Test("an open string in a trusted Forwarded is refused, as the next element would belong to it")
+    @Test("an unterminated string in a trusted Forwarded field is refused, as it would swallow the next element")
     func openString() throws {
         for (value, isRefused) in [
             (#"for="203.0.113.9"#, true), (#"for="a\""#, true), (#"for="[2001:db8::1]";by=x"#, false),
@@ -269,7 +269,7 @@ struct ForwardedRequestTests {
         }
     }
 
-    @Test("an answer loses what is of one hop, and gains its entry in Via")
+    @Test("hop-by-hop fields of an answer are removed, and its Via gains an entry")
     func response() {
         let kept = HopFields.response(
             [

@@ -9,7 +9,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
-@Suite("A session as a service", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A session as a service of a service group", .noLeaks, .timeLimit(.minutes(1)))
 struct SessionServiceTests {
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
@@ -34,7 +34,7 @@ struct SessionServiceTests {
         await code { try await api.get("http://127.0.0.1:1/") } == .sessionInvalidated
     }
 
-    @Test("graceful shutdown refuses new calls, lets those under way end, and closes every connection")
+    @Test("graceful shutdown refuses new calls, lets running calls end, and closes every connection")
     func graceful() async throws {
         let gate = TestClock()
         let server = try await server(waitingFor: gate)
@@ -52,7 +52,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("what is left when the deadline of graceful shutdown is over is cancelled")
+    @Test("calls that still run at the deadline of graceful shutdown are cancelled")
     func deadline() async throws {
         let never = TestClock()
         let server = try await server(waitingFor: never)
@@ -67,7 +67,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("a group that is cancelled ends calls at once", arguments: [false, true])
+    @Test("a cancelled service group ends its calls at once", arguments: [false, true])
     func cancelled(_ hasBegunShutdown: Bool) async throws {
         let never = TestClock()
         let server = try await server(waitingFor: never)
@@ -87,7 +87,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("shutting down twice, and two services of one session, end")
+    @Test("repeated shutdown, and shutdown of two services of one session, ends")
     func twice() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let api = try HTTPSession(baseURL: server.url())
@@ -103,7 +103,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("shutdown ends while calls wait for their turn and for a connection", arguments: [true, false])
+    @Test("shutdown ends while calls wait for a slot or for a connection", arguments: [true, false])
     func waiting(_ isCancelled: Bool) async throws {
         let never = TestClock()
         let server = try await server(waitingFor: never)
@@ -127,7 +127,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("shutdown does not wait for a call that waits to send again, and that sends no more")
+    @Test("shutdown does not wait for a call that waits for its retry, and the call is not sent again")
     func backoff() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .serviceUnavailable) }
         let clock = TestClock()
@@ -143,7 +143,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("connections are open before the first call, if the service is to open them")
+    @Test("connections are open before the first call, if the service is configured to open them")
     func warm() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let api = try HTTPSession(baseURL: server.url())
@@ -157,7 +157,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("a connection that cannot be opened fails the start only where that is asked for", arguments: [true, false])
+    @Test("a connection that cannot be opened fails the start only if configured", arguments: [true, false])
     func required(_ isRequired: Bool) async throws {
         let refused = try RefusedPort.unused()
         let api = try HTTPSession(baseURL: refused.url())
@@ -172,7 +172,7 @@ struct SessionServiceTests {
         }
     }
 
-    @Test("shutdown during the warm-up ends it, and is no failure", arguments: [true, false])
+    @Test("shutdown during the warm-up cancels it without an error", arguments: [true, false])
     func shutdownWhileWarming(_ isGraceful: Bool) async throws {
         let never = TestClock()
         let server = try await server(waitingFor: never)
@@ -193,7 +193,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("the service is named by its origin, and without the secrets of its client")
+    @Test("the name of the service is its origin, without the secrets of its client")
     func description() throws {
         let api = try HTTPSession(
             baseURL: "https://me:s3cret@example.com/v1", defaultFields: [.authorization: "Bearer s3cret"])

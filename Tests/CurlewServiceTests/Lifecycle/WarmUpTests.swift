@@ -5,7 +5,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Connections that are opened beforehand", .noLeaks)
+@Suite("Warm-up of connections", .noLeaks)
 struct WarmUpTests {
     @Test("a request after the warm-up uses the connection that it opened")
     func reuse() async throws {
@@ -30,7 +30,7 @@ struct WarmUpTests {
         await server.shutdown()
     }
 
-    @Test("an outcome comes for each URL, in their order, and a failure is one of them")
+    @Test("each URL has an outcome, in order, and a failure is an outcome")
     func outcomes() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let refused = try RefusedPort.unused()
@@ -44,7 +44,7 @@ struct WarmUpTests {
         await server.shutdown()
     }
 
-    @Test("no more requests than allowed are under way at a time")
+    @Test("the number of concurrent requests is limited")
     func bounded() async throws {
         let gate = TestClock()
         let server = try await MockServer.start { _ in
@@ -65,7 +65,7 @@ struct WarmUpTests {
         await server.shutdown()
     }
 
-    @Test("what has no answer when the time is over has failed", arguments: [1, 4])
+    @Test("a request without an answer at the time limit has failed", arguments: [1, 4])
     func time(_ count: Int) async throws {
         let never = TestClock()
         let server = try await MockServer.start { _ in
@@ -81,7 +81,7 @@ struct WarmUpTests {
         await server.shutdown()
     }
 
-    @Test("cancelling the warm-up ends it")
+    @Test("cancelling the task ends the warm-up")
     func cancelled() async throws {
         let never = TestClock()
         let server = try await MockServer.start { _ in
@@ -98,7 +98,7 @@ struct WarmUpTests {
         await server.shutdown()
     }
 
-    @Test("a transport that is no session is asked as well")
+    @Test("a transport that is not a session is warmed up too")
     func stub() async throws {
         struct Failing: Transport {
             struct Failure: Error {}

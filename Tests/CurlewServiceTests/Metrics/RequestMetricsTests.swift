@@ -10,7 +10,7 @@ import Testing
 
 @testable import CurlewService
 
-/// A client with metrics before a server.
+/// A client with metrics, and its server.
 private struct MetricsScene {
     let backend = TestMetrics()
     let server: MockServer
@@ -30,7 +30,7 @@ private struct MetricsScene {
         api = try HTTPSession(configuration: configuration, chain: chain) { metrics }
     }
 
-    /// Reads a response, waits for the end of its exchange, and brings the figures up to date.
+    /// Reads a response, waits for the end of its exchange, and updates the gauges.
     func fetch(_ path: String = "/", _ method: HTTPRequest.Method = .get) async throws {
         let response = try await api.send(method, .raw(server.url(path)))
         _ = try await response.body.collect(upTo: .mebibytes(1))
@@ -78,7 +78,7 @@ struct RequestMetricsTests {
         #expect(scene.counter("connections.opened", scene.serverLabels()) == 1)
     }
 
-    @Test("redirects and retries are counted, with the reasons of the latter")
+    @Test("redirects and retries are counted, and retries have their reasons as labels")
     func repetitions() async throws {
         let scene = try await MetricsScene { request in
             if request.path == "/" { return MockResponse(status: .found, fields: [.location: "/end"]) }
@@ -128,7 +128,7 @@ struct RequestMetricsTests {
         #expect(scene.counter("hedges", labels) == 1)
     }
 
-    @Test("a failure is labelled with its code, a cancellation too")
+    @Test("a failure has its code as a label, and so has a cancellation")
     func failures() async throws {
         let scene = try await MetricsScene(chain: .quick(1)) { _ in
             try await Gate().wait()
@@ -160,7 +160,7 @@ struct RequestMetricsTests {
         #expect(scene.backend.timers(label: "curlew.client.exchange.duration").flatMap(\.values).count == 1)
     }
 
-    @Test("gauges show what is under way, what waits and the connections")
+    @Test("gauges show running calls, waiting calls and connections")
     func gauges() async throws {
         let gate = Gate()
         let scene = try await MetricsScene { configuration in
@@ -193,7 +193,7 @@ struct RequestMetricsTests {
         await scene.close()
     }
 
-    @Test("the changes of a circuit are counted, and its state is a gauge")
+    @Test("circuit changes are counted, and the state is a gauge")
     func circuit() async throws {
         let backend = TestMetrics()
         let metrics = RequestMetrics(factory: backend)
@@ -221,7 +221,7 @@ struct RequestMetricsTests {
         }
     }
 
-    @Test("a circuit of more than one origin is no server's metric")
+    @Test("a circuit over several origins has no label of a server")
     func circuitOfATag() async throws {
         let backend = TestMetrics()
         let metrics = RequestMetrics(factory: backend)
@@ -238,7 +238,7 @@ struct RequestMetricsTests {
         #expect(!backend.counters.contains { $0.label == "curlew.client.circuit.transitions" })
     }
 
-    @Test("the level of a budget for retries is a gauge")
+    @Test("the level of a retry budget is a gauge")
     func budget() async throws {
         let budget = Retry.Budget(extraLoad: 0, reserve: 2, clock: TestClock())
         let backend = TestMetrics()
@@ -254,7 +254,7 @@ struct RequestMetricsTests {
         #expect(try backend.expectGauge("curlew.client.retry.budget").lastValue == 1)
     }
 
-    @Test("a hundred thousand host names leave as many labels as are allowed")
+    @Test("a hundred thousand host names produce only the allowed number of labels")
     func manyHosts() async throws {
         let backend = TestMetrics()
         let metrics = RequestMetrics(factory: backend, hostLimit: 10)
@@ -272,7 +272,7 @@ struct RequestMetricsTests {
         #expect(Int64(recorded) + backend.counterTotal(label: "curlew.client.metrics.dropped") == 100_000)
     }
 
-    @Test("methods that the registry does not have share a label")
+    @Test("unregistered methods share a label")
     func methods() async throws {
         let scene = try await MetricsScene(chain: .bare) { _ in MockResponse(body: "x") }
         for name in ["BREW", "PROPFIND", "GET"] { try await scene.fetch("/", HTTPRequest.Method(name)!) }
@@ -281,7 +281,7 @@ struct RequestMetricsTests {
         #expect(Set(timers.map { $0.dimensions[0].1 }) == ["_OTHER", "GET"])
     }
 
-    @Test("a backend that blocks holds up no call, and what it misses is counted")
+    @Test("a backend that blocks delays no call, and its missed events are counted")
     func blockingBackend() async throws {
         let backend = BlockingMetrics()
         let metrics = RequestMetrics(factory: backend)
@@ -298,7 +298,7 @@ struct RequestMetricsTests {
         #expect(backend.metrics.counterTotal(label: "curlew.client.metrics.dropped") == 10_000 - 8192)
     }
 
-    @Test("every metric that is recorded is described, with its labels, and every one that is described is recorded")
+    @Test("each recorded metric is described with its labels, and each described metric is recorded")
     func descriptions() async throws {
         let budget = Retry.Budget(extraLoad: 0, reserve: 2)
         let backend = TestMetrics()
@@ -324,7 +324,7 @@ struct RequestMetricsTests {
             #expect(Set(labels.map(\.0)).isSubset(of: description?.labels ?? []), "\(name) \(labels)")
         }
         let names = Set(recorded.map(\.0))
-        // Nothing was hedged, nothing dropped, and there was no circuit: tests of their own see those.
+        // Hedges, drops and circuits do not occur here; they have their own tests.
         let others: Set = [
             "curlew.client.hedges", "curlew.client.metrics.dropped", "curlew.client.circuit.state",
             "curlew.client.circuit.transitions",
@@ -333,7 +333,7 @@ struct RequestMetricsTests {
         #expect(Set(RequestMetrics.all.map(\.name)).count == RequestMetrics.all.count)
     }
 
-    @Test("the gauges are read no longer than the session lives")
+    @Test("the gauges are released with the session")
     func lifetime() async throws {
         let backend = TestMetrics()
         let metrics = RequestMetrics(factory: backend, gaugeInterval: .milliseconds(10))
@@ -350,7 +350,7 @@ struct RequestMetricsTests {
     }
 }
 
-/// A port on which nobody listens.
+/// A port without a listener.
 private func closedPort() async throws -> Int {
     let server = try await MockServer.start { _ in MockResponse() }
     let port = server.port
@@ -358,7 +358,7 @@ private func closedPort() async throws -> Int {
     return port
 }
 
-/// Metrics whose timers block until they are let go.
+/// Metrics whose timers block until they are released.
 private final class BlockingMetrics: MetricsFactory {
     let metrics = TestMetrics()
     private let blocked = Guarded(false)

@@ -20,7 +20,7 @@ struct Article {
             .filter { $0.hasPrefix("| `") }
     }
 
-    /// Expects that the code of the article is among the snippets, which are compiled.
+    /// Expects the code of the article among the compiled snippets.
     func expectCompiled(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let lines = { (text: String) in
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }

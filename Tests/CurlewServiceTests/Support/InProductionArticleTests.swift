@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The article on production")
 struct InProductionArticleTests {
-    @Test("its table of metrics is the list of the code")
+    @Test("the metrics table of the article equals the list of the code")
     func metrics() throws {
         let rows = RequestMetrics.all.map { metric in
             let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
@@ -15,7 +15,7 @@ struct InProductionArticleTests {
         #expect(found == rows, "the table should be:\n\(rows.joined(separator: "\n"))\n")
     }
 
-    @Test("it shows code that compiles")
+    @Test("the article shows code that compiles")
     func snippets() throws { try Article("InProduction").expectCompiled() }
 }
 #endif

@@ -8,7 +8,7 @@ import Testing
 /// The scope of a client's keys in these tests.
 let scope: ConfigKey = "http.client"
 
-/// A reader of values in memory, scoped to a client's keys.
+/// A reader of values in memory, scoped to the keys of a client.
 func reader(_ values: [String: ConfigContent], reporter: (any AccessReporter)? = nil) -> ConfigReader {
     let pairs = values.map {
         (AbsoluteConfigKey(scope.components + $0.key.split(separator: ".").map(String.init)), $0.value)
@@ -18,18 +18,18 @@ func reader(_ values: [String: ConfigContent], reporter: (any AccessReporter)? =
     return ConfigReader(provider: provider, accessReporter: reporter).scoped(to: scope)
 }
 
-/// Settings as they are read from values in memory.
+/// Settings read from values in memory.
 func settings(_ values: [String: ConfigContent]) async throws -> HTTPSession.Settings {
     try await HTTPSession.Settings(reader: reader(values))
 }
 
-/// The error of reading values in memory; nil, and an issue, if there is none.
+/// The error of reading values in memory; nil and an issue if there is none.
 func failure(_ values: [String: ConfigContent], sourceLocation: SourceLocation = #_sourceLocation) async -> CurlewError?
 {
     await #expect(throws: CurlewError.self, sourceLocation: sourceLocation) { _ = try await settings(values) }
 }
 
-/// A folder for one test, removed with what is in it.
+/// A folder for one test, removed with its contents.
 final class ScratchFolder: Sendable {
     let path: String
 

@@ -5,11 +5,11 @@ import CurlewService
 import HTTPTypes
 import Testing
 
-/// A value for a key, other than its default, and what has to have become of it.
+/// A non-default value for a key, and the check of its effect.
 struct Sample: Sendable, CustomTestStringConvertible {
     let key: String
     let value: ConfigContent
-    /// What the value needs beside it.
+    /// The other values that the value requires.
     let others: [String: ConfigContent]
     let holds: @Sendable (HTTPSession.Settings) -> Bool
 
@@ -128,7 +128,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
 }
 
 extension HTTPSession.Settings {
-    /// User, password and scheme of the proxy for a host that no exception has.
+    /// User, password and scheme of the proxy for a host without an exception.
     var proxy: String {
         guard let proxy = try? session.proxy.proxy(for: CurlewURI("http://other.example/")) else { return "" }
         return "\(proxy.user ?? "-") \(proxy.password ?? "-") \(proxy.authentication)"

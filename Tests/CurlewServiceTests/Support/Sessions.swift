@@ -2,7 +2,7 @@
 import Curlew
 import CurlewTesting
 
-/// A configuration with limits short enough for tests of failure and long enough for slow machines.
+/// A configuration with limits that are short enough for tests of failures and long enough for slow machines.
 func testConfiguration() -> SessionConfiguration {
     var configuration = SessionConfiguration()
     configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
@@ -10,7 +10,7 @@ func testConfiguration() -> SessionConfiguration {
     return configuration
 }
 
-/// A link whose waits are all over at once.
+/// A retrying link without waits.
 func quickRetry(_ attempts: Int = 3, budget: Retry.Budget? = nil) -> Retry {
     var retry = Retry(attempts: attempts, budget: budget)
     retry.policy.backoff = Retry.Backoff(base: .zero)
@@ -26,7 +26,7 @@ extension StandardChain.Options {
     }
 }
 
-/// What waits until a test opens it, once and for all.
+/// A gate that a test opens once and permanently.
 struct Gate: Sendable {
     private let clock: TestClock
     private let moment: TestClock.Instant

@@ -6,7 +6,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The code of the articles Configuration and InProduction; tests compare the two.
+/// The code of the articles Configuration and InProduction; tests compare them.
 enum ConfigurationSnippets {
     private func client() async throws -> HTTPSession {
         let environment = ConfigReader(provider: EnvironmentVariablesProvider())

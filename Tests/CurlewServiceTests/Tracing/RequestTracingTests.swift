@@ -10,7 +10,7 @@ import Logging
 import Testing
 import Tracing
 
-/// A client with traces before a server.
+/// A client with traces, and its server.
 private struct TracingScene {
     let tracer = InMemoryTracer()
     let server: MockServer
@@ -28,7 +28,7 @@ private struct TracingScene {
         api = try HTTPSession(configuration: testConfiguration(), chain: chain) { [tracing] in tracing }
     }
 
-    /// The spans, the inner ones before the outer ones, after the end of all exchanges.
+    /// The spans after the end of all exchanges, inner ones first.
     func spans() async -> [FinishedInMemorySpan] {
         await api.shutdown()
         await tracing.flush()
@@ -51,7 +51,7 @@ extension FinishedInMemorySpan {
 
 @Suite("Traces of calls", .noLeaks, .timeLimit(.minutes(5)))
 struct RequestTracingTests {
-    @Test("a call has a span, and its request one within it with OpenTelemetry's attributes")
+    @Test("a call has a span, with a span of its request in it that has OpenTelemetry's attributes")
     func call() async throws {
         let scene = try await TracingScene { _ in MockResponse(body: "0123456789") }
         let url = scene.server.url("/birds?token=secret")
@@ -82,7 +82,7 @@ struct RequestTracingTests {
         #expect(request.endInstant.nanosecondsSinceEpoch <= call.endInstant.nanosecondsSinceEpoch)
     }
 
-    @Test("the context of its span goes with each request, in the place of one that the caller has set")
+    @Test("each request carries the context of its span, instead of one that the caller has set")
     func propagation() async throws {
         let scene = try await TracingScene { _ in MockResponse(body: "x") }
         let name = HTTPField.Name(InMemoryTracer.spanIDKey)!
@@ -93,7 +93,7 @@ struct RequestTracingTests {
         #expect(received.fields[HTTPField.Name(InMemoryTracer.traceIDKey)!] == spans.first?.traceID)
     }
 
-    @Test("a server that is not to know has no context")
+    @Test("a server that is excluded from propagation receives no context")
     func noPropagation() async throws {
         let scene = try await TracingScene {
             $0.propagates = { uri in uri.path != "/foreign" }
@@ -136,7 +136,7 @@ struct RequestTracingTests {
         }
     }
 
-    @Test("an error has its code, and nothing of what the server said")
+    @Test("an error is recorded as its code, without text of the server")
     func failure() async throws {
         let scene = try await TracingScene { _ in MockResponse(status: .notFound, body: "secret") }
         await #expect(throws: CurlewError.self) { try await scene.api.get(.raw(scene.server.url()), as: String.self) }
@@ -153,7 +153,7 @@ struct RequestTracingTests {
         #expect(!"\(spans)".contains("secret"))
     }
 
-    @Test("a request that cannot be sent and one that is cancelled end their spans")
+    @Test("a refused request and a cancelled request end their spans")
     func ends() async throws {
         let scene = try await TracingScene(chain: .quick(1)) { _ in
             try await Gate().wait()
@@ -172,7 +172,7 @@ struct RequestTracingTests {
         #expect(scene.tracer.activeSpans.isEmpty)
     }
 
-    @Test("the span of a call ends when the body has ended")
+    @Test("a call's span ends with the body")
     func body() async throws {
         let gate = Gate()
         let scene = try await TracingScene { _ in
@@ -191,7 +191,7 @@ struct RequestTracingTests {
         #expect(await scene.spans().count == 2)
     }
 
-    @Test("a body that breaks off is the error of the request, not of the call, which had its response")
+    @Test("a body that breaks off is an error of the request's span, not of the call's span")
     func brokenBody() async throws {
         let scene = try await TracingScene { _ in
             MockResponse(
@@ -207,25 +207,25 @@ struct RequestTracingTests {
         #expect(spans.map { $0.text("error.type") != nil } == [true, false])
     }
 
-    @Test("a response from a cache has the span of the call alone")
+    @Test("a response from a cache has only the span of the call")
     func cache() async throws {
         let scene = try await TracingScene(chain: .caching()) { _ in
             MockResponse(fields: [.cacheControl: "max-age=60"], body: "x")
         }
         for _ in 0..<2 { _ = try await scene.api.get(.raw(scene.server.url())).body.collect(upTo: 10) }
         let spans = await scene.spans()
-        // The hit may come before the loop has reported the end of the exchange that brought the miss.
+        // The hit may precede the loop's report of the end of the miss.
         let results = spans.map { $0.text("curlew.cache.result") ?? "\($0.kind)" }.sorted()
         #expect(results == ["\(SpanKind.client)", "hit", "miss"].sorted())
     }
 
-    @Test("spans are named after a template, if there is one, and never after a method that nobody knows")
+    @Test("spans are named after a template, if present, and never after an unregistered method")
     func names() async throws {
         let scene = try await TracingScene(chain: .bare) { _ in MockResponse(body: "x") }
         var options = RequestOptions()
         options.urlTemplate = "/birds/{id}"
         _ = try await scene.api.get(.raw(scene.server.url("/birds/7")), options: options).body.collect(upTo: 10)
-        // The server's parser has a list of methods, too, on which this one is.
+        // The server's parser has a list of methods, which includes this one.
         let response = try await scene.api.send(HTTPRequest.Method("PURGE")!, .raw(scene.server.url()))
         #expect(response.status == .ok)
         _ = try await response.body.collect(upTo: 10)
@@ -234,7 +234,7 @@ struct RequestTracingTests {
         #expect(spans.contains { $0.text("http.request.method_original") == "PURGE" })
     }
 
-    @Test("the tracer of the task is used where none was given, and its context is the task's behind the link")
+    @Test("the task's tracer is the default, and its context is set for the links after the tracing link")
     func taskLocal() async throws {
         let tracer = InMemoryTracer()
         let tracing = RequestTracing()
@@ -260,7 +260,7 @@ struct RequestTracingTests {
         #expect(seen.withLock { $0 } == call.spanID)
     }
 
-    @Test("what is logged on the way carries the metadata of the task's logger")
+    @Test("log lines within the call carry the metadata of the task's logger")
     func logs() async throws {
         let lines = Guarded<[Logger.Metadata]>([])
         let server = try await MockServer.start { _ in MockResponse(body: "x") }
@@ -275,7 +275,7 @@ struct RequestTracingTests {
     }
 
     @Test(
-        "spans end over a transport that hands a request on to a session, or one that makes another of it",
+        "spans end over a transport that forwards a request, or a copy of it, to a session",
         arguments: [true, false])
     func wrappedTransport(_ isSame: Bool) async throws {
         let tracer = InMemoryTracer()
@@ -291,7 +291,7 @@ struct RequestTracingTests {
         #expect(hasPeer == isSame)
     }
 
-    @Test("a tracer that blocks where spans end holds up no call, and misses no end")
+    @Test("a tracer that blocks at the end of spans delays no call, and receives every end")
     func blockingTracer() async throws {
         let tracer = BlockingTracer()
         let tracing = RequestTracing(tracer: tracer)
@@ -310,7 +310,7 @@ struct RequestTracingTests {
         #expect(kinds.count { $0 == .internal } == 101)
     }
 
-    @Test("a tracer that writes what may not stand in a field costs the request nothing")
+    @Test("a request is sent without trace fields if the tracer writes an invalid value")
     func badInjection() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "x") }
         let tracing = RequestTracing(tracer: GarbageTracer())
@@ -323,7 +323,7 @@ struct RequestTracingTests {
     }
 }
 
-/// A link that sees the context of the task.
+/// A link that records the context of the task.
 private struct SeeingContext: CurlewMiddleware {
     let see: @Sendable (ServiceContext?) -> Void
 
@@ -359,7 +359,7 @@ private struct Forwarding: Transport {
     }
 }
 
-/// A tracer whose spans block in their ends until they are let go.
+/// A tracer whose spans block at their ends until they are released.
 private final class BlockingTracer: Tracer {
     struct Ends {
         var isBlocked = false
@@ -414,7 +414,7 @@ private final class BlockingTracer: Tracer {
     ) where Inject.Carrier == Carrier {}
 }
 
-/// A tracer whose context has what no field may have.
+/// A tracer whose context contains invalid field values.
 private struct GarbageTracer: Tracer {
     func startSpan<Instant: TracerInstant>(
         _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,

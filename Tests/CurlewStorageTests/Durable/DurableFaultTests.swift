@@ -10,7 +10,7 @@ import Testing
 
 @testable import CurlewStorage
 
-@Suite("What befalls a queue of durable transfers", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Faults around a queue of durable transfers", .noLeaks, .timeLimit(.minutes(1)))
 struct DurableFaultTests {
     private let folder: ScratchFolder
 
@@ -26,7 +26,7 @@ struct DurableFaultTests {
     }
 
     @Test(
-        "a disk that is full refuses a transfer, and takes it when there is room again",
+        "a full disk refuses a transfer, and accepts it when there is room again",
         .enabled(if: TemporaryDisk.isPermitted))
     func fullDisk() async throws {
         let disk = try TemporaryDisk(size: 1 << 20)
@@ -48,7 +48,7 @@ struct DurableFaultTests {
         await http.shutdown()
     }
 
-    @Test("a queue on a disk that is read-only cannot be opened", .enabled(if: TemporaryDisk.isPermitted))
+    @Test("a queue on a read-only disk cannot be opened", .enabled(if: TemporaryDisk.isPermitted))
     func readOnlyDisk() async throws {
         let disk = try TemporaryDisk(size: 4 << 20)
         let (session, http) = try await session(in: disk.folder.file("queue"))
@@ -61,7 +61,7 @@ struct DurableFaultTests {
         await http.shutdown()
     }
 
-    @Test("a queue that is locked for long fails a worker after a lease, and loses nothing")
+    @Test("a queue that stays locked fails its worker after a lease, and loses no transfer")
     func locked() async throws {
         var options = quickOptions()
         options.lease = .seconds(1)
@@ -83,7 +83,7 @@ struct DurableFaultTests {
         await http.shutdown()
     }
 
-    @Test("a queue that was cut off is moved aside, and its files stay", arguments: [0, 100, 4096, 5000])
+    @Test("a truncated queue is moved aside, and its files stay", arguments: [0, 100, 4096, 5000])
     func truncated(size: Int) async throws {
         var (session, http) = try await session()
         for number in 0..<50 {
@@ -94,7 +94,7 @@ struct DurableFaultTests {
         try folder.write("other", Array("stays".utf8))
         #expect(truncate(folder.file("queue/q.queue"), size) == 0)
         (session, http) = try await self.session()
-        // An empty file is a queue that was never begun.
+        // An empty file is an unused queue.
         #expect((session.damagedQueue != nil) == (size > 0))
         #expect(try await session.counts().isEmpty)
         try await session.enqueue(.download("http://a.test/", to: .file(folder.file("file"))))
@@ -104,7 +104,7 @@ struct DurableFaultTests {
         await http.shutdown()
     }
 
-    @Test("a clock that is set back by a day stops nothing")
+    @Test("a clock that is set back by a day delays no transfer")
     func clock() async throws {
         let count = RequestCount()
         let server = try await MockServer.start { _ in
@@ -123,7 +123,7 @@ struct DurableFaultTests {
                 try await session.transfer(id).map { $0.failures == failures && $0.state == .waiting } ?? false
             }
             time.advance(wall: -86_400_000)
-            // Whatever changes wakes the worker, which looks at the clock.
+            // Any change wakes the worker, which then reads the clock.
             try await session.suspend([DurableTransfer.ID()])
             try await session.enqueue(later(time))
         }
@@ -142,7 +142,7 @@ struct DurableFaultTests {
         return request
     }
 
-    @Test("a destination whose folder has gone fails, and so does a source that has gone or was cut off")
+    @Test("a transfer fails if its destination folder or its source is missing, or its source was truncated")
     func goneFiles() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "good") }
         try FileManager.default.createDirectory(atPath: folder.file("there"), withIntermediateDirectories: false)
@@ -165,7 +165,7 @@ struct DurableFaultTests {
         await server.shutdown()
     }
 
-    @Test("a provider of secrets that fails for ever uses up the attempts, and nothing is sent")
+    @Test("a secret provider that always fails uses up the attempts, and no request is sent")
     func provider() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "good") }
         struct Vault: Error {}
@@ -184,7 +184,7 @@ struct DurableFaultTests {
         await server.shutdown()
     }
 
-    @Test("a token of another file is not believed, and the right file is brought")
+    @Test("a token of another file is rejected, and the right file is downloaded")
     func foreignToken() async throws {
         let bytes = pattern("a", count: 300_000)
         let content = RangedContent(bytes, entityTag: "\"a\"")
@@ -217,7 +217,7 @@ struct DurableFaultTests {
         await server.shutdown()
     }
 
-    @Test("two sessions of two identifiers in one folder run their own transfers, and no other")
+    @Test("two sessions with different identifiers in one folder run only their own transfers")
     func twoIdentifiers() async throws {
         let server = try await MockServer.start { MockResponse(body: .bytes(Array($0.path.utf8))) }
         let http = try HTTPSession(chain: .bare)
@@ -237,7 +237,7 @@ struct DurableFaultTests {
         await server.shutdown()
     }
 
-    @Test("what runs when a window ends is stopped, and resumes in the next")
+    @Test("a running transfer is stopped at the end of its time window, and resumes in the next window")
     func windows() async throws {
         var content = RangedContent(pattern("w", count: 1 << 20), entityTag: "\"w\"")
         let quick = content
@@ -249,7 +249,7 @@ struct DurableFaultTests {
         var options = quickOptions()
         options.lease = .seconds(3)
         options.now = { time.withLock { $0 } }
-        // Noon in whatever zone: the part of the day is taken from the machine's own clock.
+        // The time is noon in any time zone: the time of day comes from the machine's own clock.
         var seconds = 12 * 3600
         var local = tm()
         localtime_r(&seconds, &local)
@@ -271,7 +271,7 @@ struct DurableFaultTests {
         await server.shutdown()
     }
 
-    @Test("a listener goes on after a cursor, and updates tell a transfer from its start to its end")
+    @Test("a listener continues after a cursor, and the updates describe a transfer from start to end")
     func cursor() async throws {
         var content = RangedContent(pattern("c", count: 400_000), entityTag: "\"c\"")
         content.throttle = .init(bytes: 64 << 10, every: .milliseconds(20))

@@ -26,7 +26,7 @@ struct DurableSessionTests {
 
     private func parts() -> [String] { folder.names().filter { $0.hasSuffix(".part") } }
 
-    @Test("a download and an upload end, are delivered until they are acknowledged, and leave nothing behind")
+    @Test("the ends of a download and an upload are delivered until acknowledged, and leave no trace")
     func wholeWay() async throws {
         let bytes = pattern("a", count: 300_000)
         let content = RangedContent(bytes, entityTag: "\"one\"")
@@ -65,7 +65,7 @@ struct DurableSessionTests {
         await server.shutdown()
     }
 
-    @Test("a download that was stopped resumes in the next session from what is on the disk")
+    @Test("a stopped download resumes in the next session from the part on the disk")
     func adopted() async throws {
         let bytes = pattern("b", count: 1 << 20)
         var content = RangedContent(bytes, entityTag: "\"one\"")
@@ -98,13 +98,13 @@ struct DurableSessionTests {
     }
 
     @Test(
-        "a file that was whole when its process was killed is named by the next, once",
+        "a complete file whose process was killed is renamed once by the next process",
         arguments: ["before", "after", "gone"])
     func naming(moment: String) async throws {
         let bytes = pattern("c", count: 100_000)
         let content = RangedContent(bytes, entityTag: "\"one\"")
         let server = try await MockServer.start { content.response(to: $0) }
-        // What a process leaves that is killed around the naming.
+        // The state after a process was killed around the renaming.
         let http = try HTTPSession(chain: .bare)
         let store = try await SQLiteTransferStore.open(folder: folder.file("queue"), identifier: "q")
         let session = DurableSession(store: store, http: http, options: quickOptions())
@@ -142,7 +142,7 @@ struct DurableSessionTests {
         await server.shutdown()
     }
 
-    @Test("a worker that was stopped and has lost its claim names nothing, and leaves no part behind")
+    @Test("a stopped worker without a claim renames no file and leaves no part")
     func zombie() async throws {
         let bytes = pattern("d", count: 200_000)
         let content = RangedContent(bytes, entityTag: "\"one\"")
@@ -176,7 +176,7 @@ struct DurableSessionTests {
         await server.shutdown()
     }
 
-    @Test("attempts that fail are repeated so often at most, and what does not pass is not")
+    @Test("a temporary failure is retried up to the limit, and a permanent one is not retried")
     func failures() async throws {
         let count = RequestCount()
         let server = try await MockServer.start { request in
@@ -206,7 +206,7 @@ struct DurableSessionTests {
         await server.shutdown()
     }
 
-    @Test("one that runs is suspended, resumed and cancelled, and a cancelled download leaves nothing")
+    @Test("a running transfer is suspended, resumed and cancelled, and a cancelled download leaves no file")
     func commands() async throws {
         var content = RangedContent(pattern("e", count: 1 << 20), entityTag: "\"one\"")
         content.throttle = .init(bytes: 32 << 10, every: .milliseconds(100))
@@ -235,7 +235,7 @@ struct DurableSessionTests {
         await server.shutdown()
     }
 
-    @Test("secrets are not kept unless that is asked for, and come from a provider that may fail")
+    @Test("secrets are stored only on request, and otherwise come from a provider, which may fail")
     func secrets() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .bytes(Array((request.fields[.authorization] ?? "none").utf8)))
@@ -272,7 +272,7 @@ struct DurableSessionTests {
         await server.shutdown()
     }
 
-    @Test("a file that was changed since is not sent, and a POST that may have arrived is not repeated")
+    @Test("a file that has changed is not sent, and a POST that may have arrived is not repeated")
     func uploads() async throws {
         let server = try await MockServer.start { request in
             request.path == "/lost" ? MockResponse(status: .ok, body: .none).closing() : MockResponse(body: "good")
@@ -296,7 +296,7 @@ struct DurableSessionTests {
         await server.shutdown()
     }
 
-    @Test("without a network a transfer waits for it, and without room for that")
+    @Test("a transfer waits for the network, and a download waits for disk space")
     func resources() async throws {
         var options = quickOptions()
         options.network = { .notReachable }
@@ -322,7 +322,7 @@ struct DurableSessionTests {
         await http.shutdown()
     }
 
-    @Test("two workers share a queue, and each transfer is run once")
+    @Test("two workers share a queue, and each transfer runs once")
     func sharing() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .bytes(Array(request.path.utf8)))

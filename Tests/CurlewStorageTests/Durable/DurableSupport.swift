@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewStorage
 
-/// A clock of a store, which a test turns.
+/// A store's clock, which a test sets.
 final class StoreTime: Sendable {
     private let moment = Guarded(TransferClock.Moment(wall: 1_700_000_000_000, uptime: 1_000_000, boot: "one"))
 
@@ -19,7 +19,8 @@ final class StoreTime: Sendable {
         }
     }
 
-    /// Time goes by, while a worker looks at the queue again and again: a store of a server tells the silence of one worker from that of all.
+    /// Advances the time while a worker queries the queue repeatedly: a server's store distinguishes the silence of one
+    /// worker from that of all.
     func pass(_ uptime: Int64, at store: any TransferStore) async throws {
         for start in stride(from: 0, to: uptime, by: 5_000) {
             advance(uptime: min(5_000, uptime - start))
@@ -30,7 +31,7 @@ final class StoreTime: Sendable {
     func reboot() { moment.withLock { $0.boot += "+" } }
 }
 
-/// Counts requests.
+/// A counter of requests.
 final class RequestCount: Sendable {
     private let count = Guarded(0)
 
@@ -54,12 +55,12 @@ func newTransfer(
         mayBeRepeated: mayBeRepeated, request: Array("{}".utf8))
 }
 
-/// What a worker takes, with a lease of 30 seconds.
+/// The limits of a worker, with a lease of 30 seconds.
 func claimPolicy(total: Int = 100, perHost: Int = 100, perTag: [String: Int] = [:]) -> ClaimPolicy {
     ClaimPolicy(lease: .seconds(30), total: total, perHost: perHost, perTag: perTag)
 }
 
-/// Options that do not wait.
+/// Options without waits.
 func quickOptions() -> DurableSession.Options {
     var options = DurableSession.Options()
     options.retries.backoff = Retry.Backoff(base: .zero)
@@ -69,7 +70,7 @@ func quickOptions() -> DurableSession.Options {
 }
 
 extension DurableSession {
-    /// Runs the queue until nothing is left, and returns what has ended.
+    /// Runs the queue until it is empty, and returns the ended transfers.
     func drain() async throws -> [DurableTransfer] {
         try await run(untilDrained: true)
         var ended: [DurableTransfer] = []

@@ -9,7 +9,7 @@ import Testing
 
 @testable import CurlewStorage
 
-@Suite("Durable downloads on a full disk and under clocks that jump", .noLeaks, .serialized, .timeLimit(.minutes(2)))
+@Suite("Durable downloads on a full disk and with jumping clocks", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct DurableSurroundingsTests {
     private let place: StorePlace
     private var folder: ScratchFolder { place.folder }
@@ -19,7 +19,7 @@ struct DurableSurroundingsTests {
     private static let year: Int64 = 365 * 86_400_000
 
     @Test(
-        "a clock that jumps by a year in the middle of a download neither ends it nor runs it twice",
+        "a clock that jumps by a year during a download neither ends nor repeats it",
         arguments: StoreKind.available, [year, -year])
     func jump(kind: StoreKind, by milliseconds: Int64) async throws {
         let bytes = pattern("j", count: 400_000)
@@ -82,7 +82,7 @@ struct DurableSurroundingsTests {
     }
 
     @Test(
-        "a body without end that fills the disk and cannot be resumed uses up the attempts",
+        "an endless body that fills the disk and cannot be resumed uses up the attempts",
         .enabled(if: TemporaryDisk.isPermitted), arguments: StoreKind.available)
     func endlessBody(kind: StoreKind) async throws {
         let disk = try TemporaryDisk(size: 1 << 20)

@@ -10,7 +10,7 @@ import Testing
 @testable import CurlewStorage
 
 @Suite(
-    "The trust in a queue's rows: folders, names, tokens and secrets", .noLeaks, .serialized, .timeLimit(.minutes(2)))
+    "Trust in the rows of a queue: folders, names, tokens and secrets", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct DurableTrustTests {
     private let place: StorePlace
     private var folder: ScratchFolder { place.folder }
@@ -24,7 +24,7 @@ struct DurableTrustTests {
 
     // MARK: Folders
 
-    @Test("a worker reads and writes in the folders of its session alone", arguments: StoreKind.available)
+    @Test("a worker reads and writes only in the folders of its session", arguments: StoreKind.available)
     func folders(kind: StoreKind) async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "content") }
         let http = try HTTPSession(chain: .bare)
@@ -87,7 +87,7 @@ struct DurableTrustTests {
 
     // MARK: Names
 
-    /// A file that is about to get its name, as a row has it.
+    /// The stored renaming of a file, as in a row.
     private func naming(_ part: String, _ target: String, replaces: Bool = false) throws -> [UInt8] {
         let identity = try FileSnapshot(statusOf: part, for: .keeping)
         func text(_ value: String) -> String { "\"\(value)\"" }
@@ -98,7 +98,7 @@ struct DurableTrustTests {
     }
 
     @Test(
-        "a name that is not one of its transfer is not given", arguments: StoreKind.available,
+        "a rename that does not match its transfer is refused", arguments: StoreKind.available,
         ["target", "folder", "part", "part's folder", "replaces"])
     func foreignName(kind: StoreKind, wrong: String) async throws {
         let http = try HTTPSession(chain: .bare)
@@ -129,13 +129,13 @@ struct DurableTrustTests {
     }
 
     @Test(
-        "a name that its transfer has chosen is given by the next worker", arguments: StoreKind.available,
+        "a rename that its transfer has recorded is done by the next worker", arguments: StoreKind.available,
         ["file", "folder", "unique"])
     func ownName(kind: StoreKind, destination: String) async throws {
         let http = try HTTPSession(chain: .bare)
         let store = try await place.open(kind)
         let session = DurableSession(store: store, http: http, options: quickOptions())
-        // The folder is known by another path.
+        // The symbolic link is another path of the folder.
         #expect(symlink(folder.file("allowed"), folder.file("link")) == 0)
         var path =
             destination == "folder" ? Destination.folder(folder.file("link")) : .file(folder.file("link/file"))
@@ -158,7 +158,7 @@ struct DurableTrustTests {
     // MARK: Tokens
 
     @Test(
-        "a token whose part lies in another folder, or whose URL is of another origin, is not believed",
+        "a token with a part in another folder, or with a URL of another origin, is rejected",
         arguments: StoreKind.available, [true, false])
     func foreignToken(kind: StoreKind, isFolder: Bool) async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "content") }
@@ -199,7 +199,7 @@ struct DurableTrustTests {
 
     // MARK: Secrets
 
-    @Test("secrets of the authorization do not follow a redirect to another origin")
+    @Test("secret fields do not follow a redirect to another origin")
     func secrets() async throws {
         let other = try await MockServer.start { request in
             _ = try await request.body.collect()

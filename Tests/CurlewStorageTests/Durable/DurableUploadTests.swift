@@ -30,7 +30,7 @@ struct DurableUploadTests {
     }
 
     @Test(
-        "an upload that breaks off in one run goes on in the next, by another session", arguments: StoreKind.available,
+        "an upload that breaks off is resumed by another session", arguments: StoreKind.available,
         [UploadServer.Dialect.tus, .draft(6)])
     func goesOn(kind: StoreKind, dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
@@ -58,7 +58,7 @@ struct DurableUploadTests {
     }
 
     @Test(
-        "a worker that was killed after the server had told the place leaves an upload that goes on",
+        "an upload is resumed after its worker was killed, once the server has announced its location",
         arguments: StoreKind.available, [UploadServer.Dialect.tus, .draft(6)])
     func killed(kind: StoreKind, dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
@@ -70,7 +70,7 @@ struct DurableUploadTests {
         let id = try await session.enqueue(request(server, dialect))
         let worker = TransferWorkerID("w")
         let claim = try #require(try await store.claim(worker, policy: claimPolicy(), atMost: 1).first)
-        // What a process has written down that ends then.
+        // The state that the killed process has recorded.
         #expect(try await store.record(.sending, of: claim.key))
         let token = Guarded<[UInt8]?>(nil)
         var options = ResumableUpload.Options()
@@ -94,7 +94,7 @@ struct DurableUploadTests {
         await server.shutdown()
     }
 
-    @Test("where the place was never told, a POST ends unknown, and one that may be repeated goes again")
+    @Test("an upload without an announced location ends as unknown for a POST, and is repeated if idempotent")
     func unannounced() async throws {
         for isIdempotent in [nil, true] as [Bool?] {
             var faults = UploadServer.Faults()
@@ -117,7 +117,7 @@ struct DurableUploadTests {
         }
     }
 
-    @Test("a file that was changed between two runs is not sent any more")
+    @Test("a file that was changed between two runs is not sent again")
     func changed() async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [200_000]

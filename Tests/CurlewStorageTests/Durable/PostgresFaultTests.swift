@@ -12,7 +12,7 @@ import Testing
 @testable import CurlewStorage
 
 @Suite(
-    "What befalls a queue of durable transfers in PostgreSQL", .noLeaks, .serialized, .timeLimit(.minutes(5)),
+    "Faults around a queue of durable transfers in PostgreSQL", .noLeaks, .serialized, .timeLimit(.minutes(5)),
     .enabled(if: PostgresServer.isReady, "there is no PostgreSQL server; Debian's package is postgresql"))
 struct PostgresFaultTests {
     private let folder: ScratchFolder
@@ -34,7 +34,7 @@ struct PostgresFaultTests {
         try await DurableSession(identifier: "q", postgres: settings(server), http: http, options: options)
     }
 
-    @Test("downloads and uploads of two sessions on one queue end, each once, and are told to both")
+    @Test("transfers of two sessions on one queue end once each, and both sessions are notified")
     func wholeWay() async throws {
         let postgres = try PostgresServer.shared.get()
         let server = try await MockServer.start { request in
@@ -66,7 +66,7 @@ struct PostgresFaultTests {
         await server.shutdown()
     }
 
-    @Test("a server that is killed or stands still in the middle of a transfer ends none", arguments: [true, false])
+    @Test("a server that is killed or frozen during a transfer ends no transfer", arguments: [true, false])
     func outage(isKilled: Bool) async throws {
         let postgres = try PostgresServer()
         let bytes = pattern("b", count: 2 << 20)
@@ -100,7 +100,7 @@ struct PostgresFaultTests {
         postgres.stop()
     }
 
-    @Test("a server that is killed in the middle of a transaction has all of it afterwards, or nothing")
+    @Test("a transaction is complete or absent after its server was killed")
     func transaction() async throws {
         let postgres = try PostgresServer()
         let http = try HTTPSession(chain: .bare)
@@ -109,7 +109,7 @@ struct PostgresFaultTests {
             DurableTransfer.Request.download("http://a.test/\($0)", to: .file("/nowhere/\($0)"))
         }
         let adding = Task { try await session.enqueue(requests) }
-        // Its second batch waits for this one's lock.
+        // The second batch waits for the lock of this connection.
         let blocker = try await PostgresConnection.connect(settings(postgres))
         try await PostgresMigration.setUp(blocker, settings(postgres))
         await #expect(throws: (any Error).self) {
@@ -130,7 +130,7 @@ struct PostgresFaultTests {
         postgres.stop()
     }
 
-    @Test("a role without rights, a newer schema and a server that is not there are refused clearly")
+    @Test("a role without rights, a newer schema and an absent server are refused with a clear message")
     func refusals() async throws {
         let postgres = try PostgresServer.shared.get()
         let http = try HTTPSession(chain: .bare)
@@ -174,7 +174,7 @@ struct PostgresFaultTests {
         await http.shutdown()
     }
 
-    @Test("a database that is full refuses a transfer, and loses none", .enabled(if: TemporaryDisk.isPermitted))
+    @Test("a full database refuses a transfer, and loses none", .enabled(if: TemporaryDisk.isPermitted))
     func fullDatabase() async throws {
         let postgres = try PostgresServer()
         let disk = try TemporaryDisk(size: 4 << 20)
@@ -186,7 +186,7 @@ struct PostgresFaultTests {
         let http = try HTTPSession(chain: .bare)
         let session = try await session(postgres, http)
         var request = DurableTransfer.Request.download("http://a.test/", to: .file("/nowhere/file"))
-        // Nothing that compresses.
+        // The random text cannot be compressed.
         request.fields[.userAgent] = String((0..<30_000).map { _ in "0123456789abcdef".randomElement() ?? "0" })
         var count = 0
         var error: CurlewError?
@@ -203,7 +203,7 @@ struct PostgresFaultTests {
         postgres.stop()
     }
 
-    @Test("a queue is its schema's, and a worker takes only what it can reach")
+    @Test("a queue belongs to its schema, and a worker only claims transfers within its reach")
     func places() async throws {
         let postgres = try PostgresServer.shared.get()
         let server = try await MockServer.start { _ in MockResponse(body: "good") }
@@ -228,7 +228,7 @@ struct PostgresFaultTests {
         await server.shutdown()
     }
 
-    @Test("a transfer that ends its workers, on a machine that is gone, keeps none of another machine's from running")
+    @Test("a transfer that crashed workers of a lost machine does not block transfers of another machine")
     func suspects() async throws {
         let postgres = try PostgresServer.shared.get()
         var stores: [PostgresTransferStore] = []
@@ -249,7 +249,7 @@ struct PostgresFaultTests {
         for store in stores { try await store.close() }
     }
 
-    @Test("what is added again, because the answer was lost, is not run again, even if it was acknowledged meanwhile")
+    @Test("a transfer that is enqueued again after a lost answer runs once, even if it was acknowledged meanwhile")
     func repetition() async throws {
         let postgres = try PostgresServer.shared.get()
         let store = try await PostgresTransferStore.open(settings(postgres), identifier: "q")
@@ -266,7 +266,7 @@ struct PostgresFaultTests {
         try postgres.run("DELETE FROM \"\(schema)\".transfer")
         #expect(try add("one") == "f\n")
         #expect(try await store.counts().isEmpty)
-        // A day later nobody repeats it any more, and it takes no room.
+        // A repetition is not expected after a day, so the row is deleted.
         try postgres.run("UPDATE \"\(schema)\".enqueuing SET moment = 0")
         #expect(try add("two") == "t\n")
         #expect(try postgres.run("SELECT call FROM \"\(schema)\".enqueuing") == "two\n")
@@ -274,7 +274,7 @@ struct PostgresFaultTests {
     }
 
     @Test(
-        "a connection that libpq would misread is refused, and no part of its password is shown",
+        "a connection string that libpq would misread is refused, without any part of its password in the message",
         arguments: [
             "postgres://me:hunter2/x@127.0.0.1:1/db", "postgres://me:1/hunter2@127.0.0.1:1/db",
             "postgres://me:hunter2%zz@127.0.0.1:1/db", "postgres://me:x@hunter2@127.0.0.1:1/db",
@@ -294,7 +294,7 @@ struct PostgresFaultTests {
         await http.shutdown()
     }
 
-    @Test("timeouts that no clock can count are refused")
+    @Test("a timeout beyond the range of the clock is refused")
     func timeouts() async throws {
         let http = try HTTPSession(chain: .bare)
         for change in [
@@ -311,7 +311,7 @@ struct PostgresFaultTests {
     }
 
     @Test(
-        "a promise survives the server's machine where the rest of its database need not, and is not made by a reader")
+        "a commit of the queue is durable although the database's default is not, and a read-only role is refused")
     func durability() async throws {
         let postgres = try PostgresServer.shared.get()
         for (level, expected) in [("off", "on"), ("remote_write", "remote_write")] {
@@ -329,7 +329,7 @@ struct PostgresFaultTests {
         await #expect(throws: PostgresFailure.self) { _ = try await PostgresConnection.connect(reader) }
     }
 
-    @Test("a worker that sleeps through its lease names nothing, whatever its clock says")
+    @Test("a worker that sleeps through its lease renames no file, whatever its clock shows")
     func sleeper() async throws {
         let bytes = pattern("s", count: 200_000)
         let content = RangedContent(bytes, entityTag: "\"s\"")
@@ -363,7 +363,7 @@ struct PostgresFaultTests {
         await server.shutdown()
     }
 
-    @Test("a caller that is cancelled leaves the connection to the others")
+    @Test("a cancelled caller leaves the connection usable for the others")
     func cancelled() async throws {
         let postgres = try PostgresServer()
         let http = try HTTPSession(chain: .bare)
@@ -386,13 +386,13 @@ struct PostgresFaultTests {
         postgres.stop()
     }
 
-    @Test("workers hear of each other's changes by notifications")
+    @Test("workers receive each other's changes as notifications")
     func notifications() async throws {
         let postgres = try PostgresServer.shared.get()
         let http = try HTTPSession(chain: .bare)
         let (one, two) = (try await session(postgres, http), try await session(postgres, http))
         var changes = two.store.changes().makeAsyncIterator()
-        // The first tells that the connection listens.
+        // The first element reports that the connection listens.
         #expect(await changes.next() != nil)
         try await one.enqueue(.download("http://a.test/", to: .file("/nowhere/file")))
         #expect(await changes.next() != nil)

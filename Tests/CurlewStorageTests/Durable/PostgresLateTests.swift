@@ -11,7 +11,7 @@ import Testing
 @testable import CurlewStorage
 
 @Suite(
-    "A queue in PostgreSQL: silences, late calls, and ends of connections", .noLeaks, .serialized,
+    "A queue in PostgreSQL: silences, late calls, and lost connections", .noLeaks, .serialized,
     .timeLimit(.minutes(5)),
     .enabled(if: PostgresServer.isReady, "there is no PostgreSQL server; Debian's package is postgresql"))
 struct PostgresLateTests {
@@ -34,7 +34,7 @@ struct PostgresLateTests {
         try PostgresServer.shared.get().run("SET search_path = \"\(schema)\"; \(sql)")
     }
 
-    @Test("after a silence longer than a lease, who comes back first takes nothing from the others")
+    @Test("a worker that returns first after a silence longer than a lease takes no claim of the others")
     func silence() async throws {
         let store = try await place.open(.postgres)
         try await store.enqueue([newTransfer(mayBeRepeated: false), newTransfer(), newTransfer()])
@@ -49,12 +49,12 @@ struct PostgresLateTests {
             #expect(taken.allSatisfy { claim in !claims.contains { $0.key.id == claim.key.id } })
             for claim in taken { #expect(try await store.record(.finished([]), of: claim.key)) }
             #expect(try await store.counts()[.running] == 2)
-            // One who renews first takes nothing, either.
+            // A worker that renews first takes no claim either.
             place.time.advance(uptime: silence)
             #expect(try await store.renew(second, lease: .seconds(30), progress: [:]).isEmpty)
             #expect(try await store.renew(first, lease: .seconds(30), progress: progress).count == 2)
         }
-        // Whoever does not come back loses them after a grace.
+        // A worker that does not return loses its claims after a grace period.
         place.time.advance(uptime: 60_000)
         #expect(try await store.claim(second, policy: claimPolicy(), atMost: 10).isEmpty)
         try await place.time.pass(40_000, at: store)
@@ -66,7 +66,7 @@ struct PostgresLateTests {
         try await store.close()
     }
 
-    @Test("silences one after the other keep what a worker that is gone had for a while, and not for ever")
+    @Test("repeated silences prolong the claim of a lost worker for a limited time")
     func graces() async throws {
         let store = try await place.open(.postgres)
         try await store.enqueue([newTransfer()])
@@ -80,7 +80,7 @@ struct PostgresLateTests {
         try await store.close()
     }
 
-    @Test("a call that its worker gave up, and that the server does later, undoes nothing newer")
+    @Test("a late execution of an abandoned call undoes no newer change")
     func late() async throws {
         let store = try await PostgresTransferStore.open(settings(PostgresServer.shared.get()), identifier: "q")
         try await store.enqueue([newTransfer()])
@@ -102,7 +102,7 @@ struct PostgresLateTests {
         try await store.close()
     }
 
-    @Test("what a role, a database or a server has set otherwise changes nothing")
+    @Test("defaults of a role, a database or a server do not change the queue's behaviour")
     func servers() async throws {
         var settings = try settings(PostgresServer.shared.get())
         settings.connection +=
@@ -119,14 +119,14 @@ struct PostgresLateTests {
         try await PostgresMigration.setUp(connection, settings)
         #expect(try await connection.run("SHOW transaction_isolation").first?.text(0) == "read committed")
         await #expect(throws: CurlewError.self) {
-            // A row that another program has written.
+            // The row simulates a change by another program.
             _ = try run("UPDATE transfer SET id = ''")
             _ = try await store.list(nil, after: 0, limit: 10)
         }
         try await store.close()
     }
 
-    @Test("a command over all does a part at a time, and workers hear of the first before the last is done")
+    @Test("a command over all transfers runs in parts, and workers receive the first part before the last is done")
     func parts() async throws {
         var settings = try settings(PostgresServer.shared.get())
         settings.statementTimeout = .seconds(60)
@@ -150,7 +150,7 @@ struct PostgresLateTests {
         try await store.close()
     }
 
-    @Test("a connection that the server has ended costs no call, whatever it is")
+    @Test("a connection that the server has closed fails no call")
     func ended() async throws {
         let postgres = try PostgresServer()
         let store = try await PostgresTransferStore.open(settings(postgres), identifier: "q")
@@ -168,7 +168,7 @@ struct PostgresLateTests {
         postgres.stop()
     }
 
-    @Test("a worker that ends while the database is away ends soon, and the next one goes on")
+    @Test("a worker that is shut down while the database is unreachable ends soon, and the next one continues")
     func shutdown() async throws {
         let folder = try ScratchFolder()
         let postgres = try PostgresServer()
@@ -202,7 +202,7 @@ struct PostgresLateTests {
         postgres.stop()
     }
 
-    @Test("a listener whose connection is not answered keeps nobody from closing, and none comes after it")
+    @Test("a listener on a frozen connection does not delay the close of the store, and later listeners end at once")
     func closing() async throws {
         let postgres = try PostgresServer()
         var settings = settings(postgres)

@@ -10,7 +10,7 @@ import Testing
 @testable import CurlewStorage
 
 @Suite(
-    "The trust in a PostgreSQL database: owners of the schema", .noLeaks, .serialized, .timeLimit(.minutes(2)),
+    "Trust in a PostgreSQL database: owners of the schema", .noLeaks, .serialized, .timeLimit(.minutes(2)),
     .enabled(if: PostgresServer.isReady, "there is no PostgreSQL server; Debian's package is postgresql"))
 struct PostgresTrustTests {
     private let schema = "trust-\(UInt64.random(in: 0...UInt64.max))"
@@ -34,7 +34,7 @@ struct PostgresTrustTests {
         await curlewError { try await open(role).close() }
     }
 
-    @Test("a schema that another role has made is refused, with all that it holds")
+    @Test("a schema that another role has created is refused")
     func foreignSchema() async throws {
         try await open(stranger).close()
         try postgres.run("GRANT ALL ON SCHEMA \"\(schema)\" TO \(worker)", role: stranger)
@@ -74,7 +74,7 @@ struct PostgresTrustTests {
         }
     }
 
-    @Test("a schema in which another role, or everybody, may create something is refused")
+    @Test("a schema in which another role, or PUBLIC, may create objects is refused")
     func rightToCreate() async throws {
         try await open(worker).close()
         for grantee in [stranger, "PUBLIC"] {
@@ -85,7 +85,7 @@ struct PostgresTrustTests {
         }
     }
 
-    @Test("a schema of a superuser is used, and so is one that an administrator made for the role")
+    @Test("a schema of a superuser, or one that an administrator created for the role, is used")
     func administrators() async throws {
         try await open("curlew").close()
         try postgres.run("GRANT USAGE ON SCHEMA \"\(schema)\" TO \(worker)")
@@ -95,7 +95,7 @@ struct PostgresTrustTests {
         #expect(await refusal(worker) == nil)
     }
 
-    @Test("a schema that changes hands is refused by the next connection")
+    @Test("a schema whose owner changes is refused by the next connection")
     func changedHands() async throws {
         let store = try await open(worker)
         _ = try await store.counts()
@@ -118,7 +118,7 @@ struct PostgresProtectionTests {
     }
 
     @Test(
-        "a socket and the loopback need no protection",
+        "a socket and the loopback interface need no protection",
         arguments: [
             "", "/run/postgresql", "@abstract", "localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1",
             "/one,127.0.0.1",
@@ -129,7 +129,7 @@ struct PostgresProtectionTests {
     }
 
     @Test(
-        "a server that is reached over a network needs the protection of the settings",
+        "a connection over a network needs the protection that the settings require",
         arguments: [
             "db.example", "127.0.0.1.example", "10.0.0.1", "::2", "localhost.example", "/run/postgresql,db.example",
         ])
@@ -145,10 +145,10 @@ struct PostgresProtectionTests {
     }
 
     @Test(
-        "a connection without protection is refused before anything is sent, with a message that says what is missing")
+        "a connection without protection is refused before data is sent, and the message names the missing setting")
     func refused() async throws {
         let http = try HTTPSession(chain: .bare)
-        // An address that is nobody's (RFC 5737).
+        // The address is reserved for documentation (RFC 5737).
         var settings = PostgresSettings("postgres://me:hunter2@192.0.2.1/app?sslmode=require")
         settings.connectTimeout = .seconds(1)
         let verified = settings

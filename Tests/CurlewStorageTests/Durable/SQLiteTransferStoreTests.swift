@@ -8,7 +8,7 @@ import Testing
 
 @testable import CurlewStorage
 
-@Suite("The store of durable transfers in SQLite", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The SQLite store of durable transfers", .noLeaks, .timeLimit(.minutes(1)))
 struct SQLiteTransferStoreTests {
     private let folder: ScratchFolder
     private let time = StoreTime()
@@ -22,13 +22,13 @@ struct SQLiteTransferStoreTests {
     private let first = TransferWorkerID("first")
 
     @Test(
-        "two stores of one process and a process that comes and goes see one queue",
+        "two stores of one process, and a second process, see one queue",
         .enabled(if: access("/usr/bin/python3", X_OK) == 0))
     func oneProcess() async throws {
         let store = try await open()
         let other = try await open()
         try await store.enqueue([newTransfer()])
-        // SQLite in another process: whether it takes itself for the last one is asked of the locks of this one.
+        // SQLite in another process checks the locks of this process before it considers itself the last user.
         let path = folder.file("queue/q.queue")
         let command = """
             import sqlite3
@@ -45,7 +45,7 @@ struct SQLiteTransferStoreTests {
         try await store.close()
     }
 
-    @Test("a queue of an older version is taken over, with all that it holds")
+    @Test("a queue of an older version is migrated with all its transfers")
     func migration() async throws {
         try await open().close()
         let path = folder.file("queue/q.queue")
@@ -71,7 +71,7 @@ struct SQLiteTransferStoreTests {
         _ = try await open().close()
     }
 
-    @Test("a queue that is damaged is moved aside, and one of a newer version or another program is refused")
+    @Test("a damaged queue is moved aside, and one of a newer version or another program is refused")
     func unusable() async throws {
         try await open().close()
         let path = folder.file("queue/q.queue")
@@ -96,7 +96,7 @@ struct SQLiteTransferStoreTests {
         try await store.close()
     }
 
-    @Test("two queues in one folder know nothing of each other")
+    @Test("two queues in one folder are independent")
     func twoQueues() async throws {
         let store = try await open()
         let other = try await SQLiteTransferStore.open(
@@ -114,7 +114,7 @@ struct SQLiteTransferStoreTests {
     }
 }
 
-/// What a program writes to its output.
+/// The output of a program.
 private func output(of arguments: [String]) async throws -> String {
     let folder = try ScratchFolder()
     let command = arguments.map {

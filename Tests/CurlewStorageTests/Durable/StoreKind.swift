@@ -12,14 +12,14 @@ import PostgresServer
 @testable import CurlewPostgres
 #endif
 
-/// The stores that keep the same promises.
+/// The stores with equal guarantees.
 enum StoreKind: String, Sendable, CaseIterable, CustomTestStringConvertible {
     case sqlite = "SQLite"
     case postgres = "PostgreSQL"
 
     var testDescription: String { rawValue }
 
-    /// Those that this machine can have.
+    /// The stores that are available on this machine.
     static var available: [StoreKind] {
         #if Postgres
         if PostgresServer.isReady { return allCases }
@@ -28,7 +28,7 @@ enum StoreKind: String, Sendable, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// Where a test's queues are, in either kind of store, and the clock of both.
+/// The place of a test's queues, in either kind of store, and their clock.
 final class StorePlace: Sendable {
     let folder: ScratchFolder
     let time = StoreTime()
@@ -60,7 +60,7 @@ final class StorePlace: Sendable {
     }
 
     #if Postgres
-    /// The clocks of the schema are those of the test from now on.
+    /// Replaces the clocks of the schema by the clock of the test.
     private static func turnClock(_ settings: PostgresSettings) async throws {
         try await PostgresTransferStore.open(settings, identifier: "clock").close()
         let connection = try await PostgresConnection.connect(settings)

@@ -6,7 +6,7 @@ import Testing
 struct TransferMachineTests {
     private typealias State = DurableTransfer.State
 
-    @Test("every state that has not ended changes by what the table says, and by nothing else")
+    @Test("each state of a transfer changes only as the table of transitions allows")
     func table() {
         let table: [State: [TransferTrigger: State]] = [
             .waiting: [.claim: .running, .suspend: .suspended, .cancel: .cancelled, .miss: .failed],
@@ -29,7 +29,7 @@ struct TransferMachineTests {
         }
     }
 
-    @Test("a window is open from its start to its end, over midnight too, on its days")
+    @Test("a time window is open from its start to its end on its days, also across midnight")
     func windows() {
         let day = DurableSession.Window(start: 60, end: 120, weekdays: [1])
         #expect(day.contains(minute: 60, weekday: 1) && day.contains(minute: 119, weekday: 1))

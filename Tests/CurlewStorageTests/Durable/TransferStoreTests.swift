@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewStorage
 
-/// What every store of durable transfers promises.
+/// The guarantees of every store of durable transfers.
 @Suite("The stores of durable transfers", .noLeaks, .timeLimit(.minutes(5)))
 struct TransferStoreTests {
     private let place: StorePlace
@@ -18,7 +18,7 @@ struct TransferStoreTests {
     private let first = TransferWorkerID("first")
     private let second = TransferWorkerID("second")
 
-    @Test("what is enqueued is there for the next store, and is claimed once", arguments: StoreKind.available)
+    @Test("an enqueued transfer is visible to the next store, and is claimed once", arguments: StoreKind.available)
     func claimedOnce(kind: StoreKind) async throws {
         var store = try await open(kind)
         let transfers = (0..<5).map { _ in newTransfer() }
@@ -36,7 +36,7 @@ struct TransferStoreTests {
         try await other.close()
     }
 
-    @Test("who has lost a claim writes nothing", arguments: StoreKind.available)
+    @Test("a worker without its claim cannot write", arguments: StoreKind.available)
     func fencing(kind: StoreKind) async throws {
         let store = try await open(kind)
         try await store.enqueue([newTransfer()])
@@ -64,7 +64,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "a lease holds while it is renewed, whatever the clock on the wall says, and not over a reboot",
+        "a renewed lease holds whatever the wall clock shows, and ends with a reboot",
         arguments: StoreKind.available)
     func leases(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -87,7 +87,7 @@ struct TransferStoreTests {
         if kind == .sqlite {
             time.reboot()
         } else {
-            // A server has no workers of its own, whose processes a reboot would have ended.
+            // A server has no local workers whose processes a reboot would have ended.
             try await time.pass(30_000, at: store)
             _ = try await store.claim(second, policy: claimPolicy(), atMost: 0)
         }
@@ -96,7 +96,7 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("the limits in all, of a host and of a tag hold over all workers", arguments: StoreKind.available)
+    @Test("the limits in total, per host and per tag hold across all workers", arguments: StoreKind.available)
     func limits(kind: StoreKind) async throws {
         let store = try await open(kind)
         try await store.enqueue([
@@ -115,7 +115,9 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("a priority goes first, and ten minutes of waiting are worth a step of it", arguments: StoreKind.available)
+    @Test(
+        "a higher priority is claimed first, and ten minutes of waiting are worth one step",
+        arguments: StoreKind.available)
     func priorities(kind: StoreKind) async throws {
         let store = try await open(kind)
         try await store.enqueue([newTransfer(priority: .low), newTransfer(priority: .high)])
@@ -129,7 +131,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "a date and a backoff are waited for, and a clock that is set back prolongs no backoff",
+        "dates and backoffs are observed, and a clock that is set back does not prolong a backoff",
         arguments: StoreKind.available)
     func waits(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -150,7 +152,7 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("a deadline that is over fails what waits, once", arguments: StoreKind.available)
+    @Test("a passed deadline fails a waiting transfer, once", arguments: StoreKind.available)
     func deadlines(kind: StoreKind) async throws {
         let store = try await open(kind)
         try await store.enqueue([newTransfer(deadline: time.clock.now().wall + 1_000)])
@@ -163,7 +165,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "one that runs is suspended by its worker, or when that is gone; one that waits at once",
+        "a running transfer is suspended by its worker or after its loss, and a waiting one at once",
         arguments: StoreKind.available)
     func suspension(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -189,7 +191,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "what is suspended or resumed at the last moment is, whatever its worker says", arguments: StoreKind.available)
+        "a late suspend or resume command overrides the end that the worker reports", arguments: StoreKind.available)
     func lateCommands(kind: StoreKind) async throws {
         let store = try await open(kind)
         try await store.enqueue([newTransfer(), newTransfer(), newTransfer()])
@@ -208,7 +210,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "a claim that its worker has forgotten is given back, and one of a moment ago is not",
+        "a claim that its worker no longer renews is released, except a very recent one",
         arguments: StoreKind.available)
     func forgotten(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -222,7 +224,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "one whose file is about to be named is not cancelled, and each other one is, once",
+        "a transfer whose file is being renamed is not cancelled, and each other is cancelled once",
         arguments: StoreKind.available)
     func cancelling(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -239,7 +241,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "an upload that must not be sent twice fails when its worker was killed while it was sent",
+        "an upload that must not be sent twice fails if its worker is killed while sending",
         arguments: StoreKind.available)
     func unknownOutcome(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -254,7 +256,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "a transfer that each of its workers ends with runs beside no other such one, and fails at last",
+        "a transfer that crashes each worker runs without other suspects, and finally fails",
         arguments: StoreKind.available)
     func poison(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -283,7 +285,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "what has come of a claim, and a worker that gives it back, show that a transfer ends no worker",
+        "progress of a claim, or its release, clears the suspicion that a transfer crashes workers",
         arguments: StoreKind.available)
     func losses(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -309,7 +311,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "what comes after very many of a host or a tag at its limit is found",
+        "a transfer behind very many of a full host or tag is found",
         arguments: StoreKind.available, [1, 1200])
     func fullLanes(kind: StoreKind, hosts: Int) async throws {
         let store = try await open(kind)
@@ -325,7 +327,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "each of very many hosts has its turn, however many of a host at its limit wait in front of them",
+        "each of very many hosts gets its turn, however many transfers of a full host wait before it",
         arguments: StoreKind.available)
     func manyLanes(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -342,7 +344,9 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("very many whose time comes at once are all woken, and so are deadlines seen", arguments: StoreKind.available)
+    @Test(
+        "very many transfers that are due at once are all woken, and passed deadlines are noticed",
+        arguments: StoreKind.available)
     func manyDue(kind: StoreKind) async throws {
         let store = try await open(kind)
         let now = time.clock.now().wall
@@ -360,7 +364,7 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("a command reaches all of very many, and those of them that are named", arguments: StoreKind.available)
+    @Test("a command reaches all of very many transfers, or those that it names", arguments: StoreKind.available)
     func manyCommanded(kind: StoreKind) async throws {
         let store = try await open(kind)
         let transfers = (0..<2500).map { _ in newTransfer() }
@@ -375,7 +379,9 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("a quota counts what all downloads hold, and what is larger than it fails", arguments: StoreKind.available)
+    @Test(
+        "a quota counts the bytes of all downloads, and a download that exceeds it fails",
+        arguments: StoreKind.available)
     func quota(kind: StoreKind) async throws {
         let store = try await open(kind)
         try await store.enqueue([newTransfer(), newTransfer()])
@@ -395,7 +401,7 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("a change of one store is seen by the other", arguments: StoreKind.available)
+    @Test("a change by one store is seen by the other", arguments: StoreKind.available)
     func changes(kind: StoreKind) async throws {
         let store = try await open(kind)
         let other = try await open(kind)

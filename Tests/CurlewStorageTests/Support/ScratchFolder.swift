@@ -3,7 +3,7 @@ import Curlew
 import FoundationEssentials
 import Glibc
 
-/// A folder for one test, removed with what is in it.
+/// A folder for one test, removed with its contents.
 final class ScratchFolder: Sendable {
     let path: String
 
@@ -30,7 +30,7 @@ final class ScratchFolder: Sendable {
     }
 }
 
-/// A file system of a few bytes in memory, mounted on a folder until it goes.
+/// A file system of a few bytes in memory, mounted on a folder as long as this object lives.
 final class TemporaryDisk: Sendable {
     let folder: ScratchFolder
 
@@ -44,15 +44,15 @@ final class TemporaryDisk: Sendable {
         }
     }
 
-    /// From now on nothing can be written.
+    /// Makes the disk read-only.
     func makeReadOnly() {
-        // MS_REMOUNT and MS_RDONLY.
+        // The flags are MS_REMOUNT and MS_RDONLY.
         _ = mount("tmpfs", folder.path, "tmpfs", 32 | 1, "")
     }
 
     func resize(to size: Int) { _ = mount("tmpfs", folder.path, "tmpfs", 32, "size=\(size)") }
 
-    // MNT_DETACH: a descriptor that is still open does not keep it in its place.
+    // The flag is MNT_DETACH: an open descriptor does not prevent the unmount.
     deinit { umount2(folder.path, 2) }
 }
 #endif

@@ -2,7 +2,7 @@
 import Curlew
 import CurlewStorage
 
-/// The code of the article Caching that needs a disk; the tests of the documentation compare the two.
+/// The code of the article Caching that needs a disk; the documentation tests compare the two.
 enum CacheSnippets {
     private func singleUser() async throws -> HTTPSession {
         let store = try await DiskCacheStore(folder: "/home/me/.cache/birds")

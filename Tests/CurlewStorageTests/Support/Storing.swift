@@ -5,7 +5,7 @@ import HTTPTypes
 import SeededNumbers
 import Synchronization
 
-/// An entry under `http://example.com/NAME` with a name of its own.
+/// An entry under `http://example.com/NAME` with a unique name.
 func makeEntry(
     _ name: String = "a", partition: String? = nil, size: Int = -1, responseTime: Int64 = 1_000,
     fields: HTTPFields = [:]
@@ -21,7 +21,7 @@ func makeEntry(
         bodySize: Int64(size))
 }
 
-/// Bytes that are the same for the same text, and others for others.
+/// Bytes that depend only on the text.
 func pattern(_ text: String, count: Int) -> [UInt8] {
     var seed: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in text.utf8 { seed = (seed ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -56,7 +56,7 @@ extension HTTPCache.Store {
         return entry
     }
 
-    /// The whole body of an entry; nil if it is not there.
+    /// The complete body of an entry; nil if it is missing.
     func bytes(of entry: HTTPCache.Entry, range: Range<Int64>? = nil) async throws -> [UInt8]? {
         try await body(of: entry, range: range ?? 0..<entry.bodySize)?.collect(upTo: .mebibytes(64))
     }
@@ -66,7 +66,7 @@ extension HTTPCache.Store {
     }
 }
 
-/// What a store has reported.
+/// The reports of a store.
 final class Reports: Sendable {
     private let all = Guarded<[DiskCacheStore.Event]>([])
 
@@ -85,7 +85,7 @@ final class Reports: Sendable {
     }
 }
 
-/// A clock that stands until it is moved; each look moves it by a microsecond.
+/// A clock that a test sets; each reading advances it by a microsecond.
 final class SteppingClock: Sendable {
     private let time = Atomic<Int64>(1_000_000_000)
 

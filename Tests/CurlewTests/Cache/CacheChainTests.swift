@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A cache in the standard chain", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheChainTests {
-    @Test("a body is stored as it is coded, and decoded for each who reads it")
+    @Test("a body is stored encoded, and decoded for each reader")
     func coded() async throws {
         let scene = try await CacheScene(chain: StandardChain.Options()) { request, number in
             var response = try MockResponse.numbered(number, [.cacheControl: "max-age=60", .vary: "Accept-Encoding"])
@@ -17,7 +17,7 @@ struct CacheChainTests {
         }
         #expect(try await scene.get() == "200 1 miss")
         #expect(try await scene.get() == "200 1 hit")
-        // Who wants no coding has another response.
+        // A request without content codings selects another response.
         var options = RequestOptions()
         options.decodesContent = false
         let plain = try await scene.api.get(.raw(scene.server.url()), options: options)
@@ -27,7 +27,7 @@ struct CacheChainTests {
         #expect(entry.head.headerFields[.contentEncoding] == "gzip")
     }
 
-    @Test("a 401 is not stored, and the answer to its challenge is the user's own")
+    @Test("a 401 is not stored, and the answer after its challenge is private to the user")
     func challenge() async throws {
         var options = StandardChain.Options()
         options.authentication = ChallengeAuthentication([]) { _ in .use(.password(user: "u", password: "p")) }
@@ -41,7 +41,7 @@ struct CacheChainTests {
         #expect(try await scene.cache.store.contents.entries == 0)
     }
 
-    @Test("a 503 that is stored does not answer the attempts that it is repeated for")
+    @Test("a stored 503 does not answer the retries of its request")
     func retried() async throws {
         var options = StandardChain.Options()
         options.retry = quickRetry()
@@ -52,7 +52,7 @@ struct CacheChainTests {
         #expect(try await scene.get() == "200 3 hit")
     }
 
-    @Test("a cookie that came with a stored response is not set again")
+    @Test("a cookie of a stored response is not set again")
     func cookies() async throws {
         var options = StandardChain.Options()
         let jar = CookieJar()
@@ -67,7 +67,7 @@ struct CacheChainTests {
         #expect(jar.cookies.isEmpty)
     }
 
-    @Test("each hop of a redirect has an entry of its own")
+    @Test("each hop of a redirect has its own entry")
     func redirects() async throws {
         let scene = try await CacheScene(chain: StandardChain.Options()) { request, number in
             request.path == "/a"
@@ -82,7 +82,7 @@ struct CacheChainTests {
         #expect(scene.server.requestCount == 3)
     }
 
-    @Test("without the option there is no cache, and nothing is said of one")
+    @Test("a session without the option has no cache and reports no cache result")
     func without() async throws {
         let server = try await MockServer.start { _ in .numbered(1, [.cacheControl: "max-age=60"]) }
         let api = try HTTPSession(baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")])

@@ -13,7 +13,7 @@ struct CacheCredentialTests {
         [.proxyAuthorization: "Basic 1"],
     ]
 
-    @Test("by default requests with credentials bypass the cache, both ways", arguments: credentials)
+    @Test("requests with credentials bypass the cache by default, in both directions", arguments: credentials)
     func bypass(_ fields: HTTPFields) async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         #expect(try await scene.get("/", fields) == "200 1 bypass")
@@ -23,7 +23,7 @@ struct CacheCredentialTests {
     }
 
     @Test(
-        "fields whose names say that they tell users apart are credentials",
+        "fields whose names suggest a user's identity are credentials",
         arguments: [
             "X-Functions-Key", "X-Master-Key", "Cf-Access-Jwt-Assertion", "X-Goog-IAP-JWT-Assertion", "X-Remote-User",
             "X-User-Id",
@@ -38,7 +38,7 @@ struct CacheCredentialTests {
     }
 
     @Test(
-        "fields that say no user are no credentials",
+        "fields that identify no user are not credentials",
         arguments: [
             "User-Agent", "X-User-Agent", "Idempotency-Key", "X-Request-Id", "Accept-Language", "X-Author",
             "Sec-Fetch-User",
@@ -50,7 +50,7 @@ struct CacheCredentialTests {
         #expect(try await scene.get("/", fields) == "200 1 hit")
     }
 
-    @Test("user information in the URI, and fields that the caller marks as secret, are credentials")
+    @Test("user information in the URI, and fields marked as secret, are credentials")
     func others() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         let url = scene.server.url().replacing("http://", with: "http://user:secret@")
@@ -74,14 +74,14 @@ struct CacheCredentialTests {
         #expect(try await scene.get("/", fields) == "200 4 bypass")
     }
 
-    @Test("a program that acts as one user has its responses stored", arguments: credentials)
+    @Test("a program that acts as a single user has its responses stored", arguments: credentials)
     func singleUser(_ fields: HTTPFields) async throws {
         let scene = try await CacheScene(.singleUser) { .numbered($1, [.cacheControl: "max-age=60"]) }
         #expect(try await scene.get("/", fields) == "200 1 miss")
         #expect(try await scene.get("/", fields) == "200 1 hit")
     }
 
-    @Test("§3.5: a shared cache answers requests with Authorization as the response allows")
+    @Test("§3.5: a shared cache answers requests with Authorization if the response allows it")
     func shared() async throws {
         let scene = try await CacheScene(.shared) { request, number in
             .numbered(number, [.cacheControl: request.path == "/public" ? "max-age=60, public" : "max-age=60"])
@@ -93,11 +93,11 @@ struct CacheCredentialTests {
         #expect(try await scene.get("/own", fields) == "200 3 miss")
         #expect(try await scene.get("/own") == "200 4 miss")
         #expect(try await scene.get("/own") == "200 4 hit")
-        // What was stored without credentials is not for those who have some.
+        // A response stored without credentials is not for requests with credentials.
         #expect(try await scene.get("/own", fields) == "200 5 miss")
     }
 
-    @Test("credentials that a link behind the cache adds are noticed: nothing is stored")
+    @Test("credentials that a link behind the cache adds are noticed, and the response is not stored")
     func addedBehind() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.cacheControl: "max-age=60"], body: "secret")
@@ -122,7 +122,7 @@ struct CacheCredentialTests {
         #expect(try await cache.store.contents.entries == 0)
     }
 
-    @Test("credentials that a link behind the cache adds are noticed over a transport of one's own, too")
+    @Test("credentials that a link behind the cache adds are noticed over a custom transport too")
     func addedBehindForeignTransport() async throws {
         let transport = StubTransport { _ in .response(fields: [.cacheControl: "max-age=60"], body: "secret") }
         let cache = HTTPCache()
@@ -140,7 +140,7 @@ struct CacheCredentialTests {
         #expect(transport.received.count == 2)
     }
 
-    @Test("Vary: Cookie tells the users of one cache apart")
+    @Test("Vary: Cookie separates the users of one cache")
     func varyCookie() async throws {
         let scene = try await CacheScene(.singleUser) {
             .numbered($1, [.cacheControl: "max-age=60", .vary: "Cookie"])
@@ -151,8 +151,8 @@ struct CacheCredentialTests {
         #expect(try await scene.get("/", [.cookie: "a=1"]) == "200 1 hit")
     }
 
-    /// Every response names the user that it was made for. Whatever the server says, nobody gets another's.
-    @Test("one user's response never reaches another, whatever a server says", arguments: 0..<8)
+    /// Every response names its user. Whatever the server's fields are, no user gets the response of another.
+    @Test("a user's response never reaches another user, whatever the server's fields are", arguments: 0..<8)
     func fuzzed(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)
         let directives = [

@@ -18,13 +18,13 @@ struct CacheEntryTests {
             responseTime: 7, range: range, bodySize: range.map { $0.upperBound - $0.lowerBound } ?? 12)
     }
 
-    @Test("an entry that was written as bytes is read as it was", arguments: [nil, Int64(3)..<9])
+    @Test("an entry survives encoding and decoding unchanged", arguments: [nil, Int64(3)..<9])
     func roundTrip(_ range: Range<Int64>?) throws {
         let entry = entry(range: range)
         #expect(try HTTPCache.Entry(encoded: entry.encoded) == entry)
     }
 
-    @Test("an entry of which a byte is changed, missing or too many is not read")
+    @Test("an entry with a changed, missing or additional byte is rejected")
     func damage() {
         let encoded = entry().encoded
         for index in encoded.indices {
@@ -38,7 +38,7 @@ struct CacheEntryTests {
         #expect(throws: CurlewError.self) { try HTTPCache.Entry(encoded: encoded + [0]) }
     }
 
-    @Test("values with bytes beyond ASCII keep them")
+    @Test("values keep their bytes beyond ASCII")
     func bytes() throws {
         let fields = HTTPFields([HTTPField(name: .server, lenientValue: [0xE4, 0x09, 0xFF])])
         let entry = entry().updating(head: HTTPResponse(status: .ok, headerFields: fields))
@@ -46,7 +46,7 @@ struct CacheEntryTests {
         #expect(read.head.headerFields.map { $0.withUnsafeBytesOfValue { Array($0) } } == [[0xE4, 0x09, 0xFF]])
     }
 
-    @Test("names of entries are 32 hexadecimal digits, and no two are the same")
+    @Test("names of entries are 32 hexadecimal digits, and are unique")
     func names() {
         let names = (0..<1000).map { _ in HTTPCache.Entry.ID() }
         #expect(Set(names).count == 1000)
@@ -57,7 +57,7 @@ struct CacheEntryTests {
     }
 
     @Test(
-        "requests that a server may tell apart have keys of their own; those that it cannot have the same",
+        "requests that a server can distinguish have different keys, and equivalent requests have equal keys",
         arguments: [
             ("http://example.com/", "http://EXAMPLE.com:80/#f", true),
             ("http://user:secret@example.com/", "http://example.com/", true),
@@ -75,7 +75,7 @@ struct CacheEntryTests {
         #expect(!keys[0].uri.contains("secret"))
     }
 
-    @Test("a Host field, a route and a partition of the request's own make a key of its own")
+    @Test("a Host field, a route and a partition of the request each change the key")
     func otherKeys() throws {
         let plain = try CurlewRequest(.get, "http://example.com/")
         var host = plain

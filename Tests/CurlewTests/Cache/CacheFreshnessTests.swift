@@ -28,7 +28,7 @@ struct CacheFreshnessTests {
         return Freshness(of: entry, at: Self.now + came + after, mode: .private, heuristicLimit: 86_400).age
     }
 
-    @Test("§4.2.1: s-maxage in a shared cache goes before max-age, and max-age before Expires")
+    @Test("§4.2.1: s-maxage precedes max-age in a shared cache, and max-age precedes Expires")
     func order() {
         let fields: HTTPFields = [
             .cacheControl: "max-age=60, s-maxage=120", .expires: httpDate(Self.now + 30), .date: httpDate(Self.now),
@@ -40,7 +40,7 @@ struct CacheFreshnessTests {
     }
 
     @Test(
-        "§4.2.1: a max-age that cannot be read, or two that differ, make a response stale",
+        "§4.2.1: an invalid max-age, or two different ones, make a response stale",
         arguments: [
             ("max-age=60", 60), ("MAX-AGE=60", 60), ("max-age=\"60\"", 60), ("max-age=60, max-age=60", 60),
             ("max-age=60, max-age=90", 0), ("max-age=-1", 0), ("max-age=1.5", 0), ("max-age=", 0), ("max-age", 0),
@@ -52,13 +52,13 @@ struct CacheFreshnessTests {
     }
 
     @Test(
-        "§5.3: an Expires that is no date is in the past",
+        "§5.3: an Expires that is not a date lies in the past",
         arguments: ["0", "-1", "", "now", "Thu, 01 Jan 1970 00:00:00", "Thu, 31 Feb 2026 00:00:00 GMT", "2026-11-22"])
     func wrongExpires(_ text: String) {
         #expect(lifetime([.expires: text, .lastModified: httpDate(Self.now - 1000)]) == 0)
     }
 
-    @Test("§5.3: dates at both ends of the calendar neither trap nor last for ever")
+    @Test("§5.3: dates at both ends of the calendar neither trap nor last forever")
     func ends() {
         #expect(lifetime([.expires: "Fri, 31 Dec 9999 23:59:59 GMT"]) == 1 << 31)
         #expect(lifetime([.expires: "Mon, 01 Jan 0001 00:00:00 GMT"]) == 0)
@@ -66,7 +66,7 @@ struct CacheFreshnessTests {
         #expect(age([.date: "Mon, 01 Jan 0001 00:00:00 GMT"]) == 1 << 31)
     }
 
-    @Test("§4.2.2: without explicit freshness a tenth of the time since the last change counts, within a bound")
+    @Test("§4.2.2: the default lifetime is a tenth of the time since the last change, within a limit")
     func heuristic() {
         #expect(lifetime([.date: httpDate(Self.now), .lastModified: httpDate(Self.now - 1000)]) == 100)
         #expect(lifetime([.date: httpDate(Self.now), .lastModified: httpDate(Self.now - 100_000_000)]) == 86_400)
@@ -76,7 +76,7 @@ struct CacheFreshnessTests {
         #expect(lifetime([.lastModified: httpDate(Self.now - 1000), .cacheControl: "public"], code: 302) == 100)
     }
 
-    @Test("RFC 9213: CDN-Cache-Control counts in a shared cache, in the place of Cache-Control and Expires")
+    @Test("RFC 9213: CDN-Cache-Control replaces Cache-Control and Expires in a shared cache")
     func targeted() {
         let fields: HTTPFields = [
             .cdnCacheControl: "max-age=300", .cacheControl: "max-age=60", .expires: httpDate(Self.now + 10),
@@ -84,13 +84,13 @@ struct CacheFreshnessTests {
         #expect(lifetime(fields, .shared) == 300)
         #expect(lifetime(fields) == 60)
         #expect(lifetime([.cdnCacheControl: "must-revalidate", .expires: httpDate(Self.now + 10)], .shared) == 0)
-        // What is no structured field counts as absent, and so does a value of the wrong type.
+        // A malformed structured field counts as absent, and so does a value of the wrong type.
         #expect(lifetime([.cdnCacheControl: "max-age=300, =", .cacheControl: "max-age=60"], .shared) == 60)
         #expect(lifetime([.cdnCacheControl: "", .cacheControl: "max-age=60"], .shared) == 60)
         #expect(lifetime([.cdnCacheControl: "max-age=\"300\", x", .cacheControl: "max-age=60"], .shared) == 0)
     }
 
-    @Test("§4.2.3: the age is the largest of what Age, Date and the delay say, and the time since then")
+    @Test("§4.2.3: the age is the maximum from Age, Date and the delay, plus the time since then")
     func ages() {
         #expect(age([.date: httpDate(Self.now - 20)]) == 20)
         #expect(age([.date: httpDate(Self.now), .age: "30"]) == 30)
@@ -101,7 +101,7 @@ struct CacheFreshnessTests {
     }
 
     @Test(
-        "§5.1: an Age that is no number is ignored, and one beyond all bounds is as large as can be counted",
+        "§5.1: an Age that is not a number is ignored, and an excessive one is limited to the largest value",
         arguments: [
             ("abc", 0), ("-1", 0), ("", 0), ("9223372036854775808", 1 << 31), ("99999999999999999999", 1 << 31),
             ("10, 20", 10), (" 10", 10), ("7200.0", 0), ("7200.", 0), ("7200s", 0), ("7200 s", 0), ("+7200", 0),
@@ -112,7 +112,7 @@ struct CacheFreshnessTests {
         #expect(age([.age: text, .date: httpDate(Self.now)]) == expected)
     }
 
-    @Test("dates in another case are dates for caches (RFC 9111 §4.2)")
+    @Test("dates in another letter case are valid in a cache (RFC 9111 §4.2)")
     func lowerCaseDates() {
         let (date, expires) = (httpDate(Self.now), httpDate(Self.now + 60))
         #expect(lifetime([.date: date.lowercased(), .expires: expires.uppercased()]) == 60)
@@ -120,14 +120,14 @@ struct CacheFreshnessTests {
     }
 
     @Test(
-        "a quoted string that does not end hides no directive behind it",
+        "an unterminated quoted string hides no later directive",
         arguments: [
             "no-cache=\"set-cookie, no-store", "private=\"x, no-store", "x=\"a\\\", no-store",
             "no-cache=\", no-store, x",
         ])
     func unendedQuotes(_ text: String) { #expect(CacheDirectives([.cacheControl: text]).noStore) }
 
-    @Test("directives are read in time that grows with their length, whatever their quotes")
+    @Test("directives are parsed in linear time, whatever their quotes")
     func manyQuotes() {
         for pattern in ["\"\\", "=\"", "a=\"\\\"", "a=\"b,"] {
             let text = String(repeating: pattern, count: 1 << 16)
@@ -136,14 +136,14 @@ struct CacheFreshnessTests {
     }
 
     @Test(
-        "a min-fresh that cannot be read is met by no stored response",
+        "an invalid min-fresh matches no stored response",
         arguments: ["min-fresh", "min-fresh=", "min-fresh=x", "min-fresh=1.5", "min-fresh=-1"])
     func minFresh(_ text: String) {
         #expect(CacheDirectives([.cacheControl: text]).minFresh == CacheDirectives.longest)
         #expect(CacheDirectives([.cacheControl: "min-fresh=5"]).minFresh == 5)
     }
 
-    @Test("a response whose time lies in the future, as the clock was set back, is not fresh")
+    @Test("a response from the future, after the clock was set back, is not fresh")
     func clockSetBack() {
         let entry = entry([.cacheControl: "max-age=100000"])
         let judge = { Freshness(of: entry, at: $0, mode: .private, heuristicLimit: 0).isFresh }

@@ -6,10 +6,10 @@ import Testing
 @testable import Curlew
 
 /// RFC 9111 §4.4.
-@Suite("Invalidating stored responses", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Invalidation of stored responses", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheInvalidationTests {
     @Test(
-        "a successful unsafe request removes what is stored for its URI",
+        "a successful unsafe request removes the stored responses of its URI",
         arguments: [HTTPRequest.Method.post, .put, .delete, .patch])
     func unsafe(_ method: HTTPRequest.Method) async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
@@ -20,7 +20,7 @@ struct CacheInvalidationTests {
         #expect(try await scene.get("/b") == "200 2 hit")
     }
 
-    @Test("a method that nobody knows counts as unsafe, and so does a safe one that a field overrides")
+    @Test("an unknown method counts as unsafe, and so does a safe method with an override field")
     func unknown() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         _ = try await scene.get()
@@ -31,7 +31,7 @@ struct CacheInvalidationTests {
         #expect(try await scene.get() == "200 5 miss")
     }
 
-    @Test("safe methods, and unsafe ones that fail, remove nothing", arguments: [400, 404, 500, 503])
+    @Test("safe methods, and unsafe methods that fail, remove no response", arguments: [400, 404, 500, 503])
     func failures(_ code: Int) async throws {
         let scene = try await CacheScene { request, number in
             .numbered(number, [.cacheControl: "max-age=60"], request.method == .post ? code : 200)
@@ -42,7 +42,7 @@ struct CacheInvalidationTests {
         #expect(try await scene.get() == "200 1 hit")
     }
 
-    @Test("Location and Content-Location are invalidated as well, if they are of the same origin")
+    @Test("Location and Content-Location are invalidated too, if they have the same origin")
     func locations() async throws {
         let scene = try await CacheScene { request, number in
             guard request.method == .post else { return .numbered(number, [.cacheControl: "max-age=60"]) }
@@ -55,7 +55,7 @@ struct CacheInvalidationTests {
         #expect(try await scene.get("/c") == "200 3 hit")
     }
 
-    @Test("another origin's responses cannot be removed by a Location")
+    @Test("a Location cannot remove responses of another origin")
     func otherOrigin() async throws {
         let store = HTTPCache.MemoryStore()
         let victim = try await CacheScene(store: store) { .numbered($1, [.cacheControl: "max-age=60"]) }
@@ -66,7 +66,7 @@ struct CacheInvalidationTests {
         #expect(try await victim.get("/a") == "200 1 hit")
     }
 
-    @Test("every partition's and every variant's response of the URI goes")
+    @Test("responses of every partition and variant of the URI are removed")
     func partitions() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60", .vary: "accept"]) }
         _ = try await scene.get("/", [.accept: "a"], partition: "1")
@@ -76,7 +76,7 @@ struct CacheInvalidationTests {
         #expect(try await scene.get("/", [.accept: "b"], partition: "2").hasSuffix("miss"))
     }
 
-    @Test("what was asked for before the invalidation, and comes after it, is not stored")
+    @Test("a response that was requested before the invalidation, and arrives after it, is not stored")
     func overtaken() async throws {
         let gate = Gate()
         let scene = try await CacheScene { request, number in

@@ -28,7 +28,7 @@ struct CacheQueryTests {
         #expect(await scene.server.takeRequest()?.text == "SELECT 1")
     }
 
-    /// Requests that differ in one thing alone.
+    /// Requests that differ in a single property.
     private func variations() -> [(CurlewRequest.Body, HTTPFields, String)] {
         let sql = Self.sql
         func fields(_ value: String, _ others: HTTPFields = [:]) -> HTTPFields {
@@ -45,13 +45,13 @@ struct CacheQueryTests {
             (.string("SELECT 1"), fields("application/sql", [.contentEncoding: "x"]), "/"),
             (.string("SELECT 1"), fields("application/sql", [.contentLanguage: "de"]), "/"),
             (.string("SELECT 1"), fields("application/sql", [.contentLanguage: "en"]), "/"),
-            // A character in two forms, which Swift's `==` takes for the same.
+            // The character has two forms, which are equal for Swift's `==`.
             (.string("caf\u{E9}"), sql, "/"), (.string("cafe\u{301}"), sql, "/"),
             (.string("SELECT 1"), fields("text/\u{E9}"), "/"), (.string("SELECT 1"), fields("text/e\u{301}"), "/"),
         ]
     }
 
-    @Test("a difference of one byte of the content, its metadata or the URI is another key")
+    @Test("a difference of one byte in the content, its metadata or the URI changes the key")
     func apart() async throws {
         let scene = try await scene()
         for (number, (body, fields, path)) in variations().enumerated() {
@@ -62,7 +62,7 @@ struct CacheQueryTests {
         }
     }
 
-    @Test("a field that says nothing of the content makes no difference, unless Vary names it")
+    @Test("a field that does not describe the content does not change the key, unless Vary names it")
     func otherFields() async throws {
         var fields = Self.sql
         fields[.accept] = "text/csv"
@@ -75,7 +75,7 @@ struct CacheQueryTests {
         #expect(try await query(varied) == "200 1 hit")
     }
 
-    @Test("a QUERY and a GET of one URI never answer each other, and a QUERY invalidates nothing")
+    @Test("a QUERY and a GET of the same URI never answer each other, and a QUERY invalidates no response")
     func besideGET() async throws {
         let scene = try await scene()
         #expect(try await scene.get() == "200 1 miss")
@@ -89,7 +89,7 @@ struct CacheQueryTests {
     }
 
     @Test(
-        "an unsafe request removes what is stored for queries of its URI",
+        "an unsafe request removes the stored responses to queries of its URI",
         arguments: [HTTPRequest.Method.post, .put, .delete])
     func invalidated(_ method: HTTPRequest.Method) async throws {
         let scene = try await scene()
@@ -108,7 +108,7 @@ struct CacheQueryTests {
         #expect(try await query(scene) == "200 1 hit")
     }
 
-    /// A body that says how often it was read.
+    /// A body that counts its reads.
     private func counted(_ text: String, _ count: Guarded<Int>, length: Int64? = nil) -> CurlewRequest.Body {
         .stream(length: length) {
             count.withLock { $0 += 1 }
@@ -119,7 +119,7 @@ struct CacheQueryTests {
         }
     }
 
-    @Test("a body in a file, and one that is made anew, have the key of their bytes, and are read once")
+    @Test("a body from a file or a producer has the key of its bytes, and is read once")
     func bodies() async throws {
         let scene = try await scene()
         let folder = try ScratchFolder()
@@ -135,7 +135,7 @@ struct CacheQueryTests {
         #expect(await scene.server.takeRequest()?.text == "SELECT 2")
     }
 
-    @Test("content that cannot be read again, or is too long, bypasses the cache and arrives")
+    @Test("content that is too long, or can be read once only, bypasses the cache and is sent")
     func bypassed() async throws {
         let scene = try await scene()
         let long = String(repeating: "x", count: QueryContent.limit + 1)
@@ -171,7 +171,7 @@ struct CacheQueryTests {
         #expect(try await query(scene, .string("x"), policy: .onlyIfCached).hasPrefix("504"))
     }
 
-    @Test("a field that makes another method of a QUERY bypasses the cache, and invalidates")
+    @Test("a method override field on a QUERY bypasses the cache, and invalidates")
     func overridden() async throws {
         let scene = try await scene()
         #expect(try await scene.get() == "200 1 miss")
@@ -181,7 +181,7 @@ struct CacheQueryTests {
         #expect(try await scene.get() == "200 3 miss")
     }
 
-    @Test("a link behind the cache that changes the content keeps the response from being stored")
+    @Test("a link behind the cache that changes the content prevents storing")
     func changedBehind() async throws {
         struct Changing: CurlewMiddleware {
             func intercept(
@@ -205,7 +205,7 @@ struct CacheQueryTests {
         try await server.waitForRequests(2)
     }
 
-    @Test("queries under way at a time are not joined")
+    @Test("concurrent queries are not coalesced")
     func notJoined() throws {
         let request = try CurlewRequest(.query, "http://a.test/", body: .string("x"))
         #expect(FlightKey(request, over: nil) == nil)

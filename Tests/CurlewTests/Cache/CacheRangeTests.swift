@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// RFC 9111 §3.3, §3.4; RFC 9110 §14.
-@Suite("Parts of representations in a cache", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Ranges of representations in a cache", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheRangeTests {
     private static let text = "0123456789abcdefghij"
 
@@ -24,7 +24,7 @@ struct CacheRangeTests {
     }
 
     @Test(
-        "a range of what is stored whole is answered from it",
+        "a range of a complete stored response is answered from the cache",
         arguments: [
             ("bytes=0-4", "01234", "bytes 0-4/20"), ("bytes=15-", "fghij", "bytes 15-19/20"),
             ("bytes=-3", "hij", "bytes 17-19/20"), ("bytes=18-99", "ij", "bytes 18-19/20"),
@@ -41,7 +41,7 @@ struct CacheRangeTests {
     }
 
     @Test(
-        "ranges that are several, cannot be satisfied or cannot be read are the server's",
+        "multiple, unsatisfiable and invalid ranges go to the server",
         arguments: ["bytes=0-1,4-5", "bytes=20-", "bytes=5-4", "items=0-4", "bytes=-0", "bytes=-"])
     func forServer(_ range: String) async throws {
         let scene = try await CacheScene {
@@ -53,7 +53,7 @@ struct CacheRangeTests {
         #expect(scene.server.requestCount == 2 || answer.text == "1")
     }
 
-    @Test("§13.1.5: If-Range with another validator gets the whole")
+    @Test("§13.1.5: If-Range with another validator returns the full representation")
     func ifRange() async throws {
         let scene = try await CacheScene { Self.ranged($0, $1) }
         _ = try await scene.get()
@@ -61,7 +61,7 @@ struct CacheRangeTests {
         #expect(try await scene.get("/", [.range: "bytes=0-1", .ifRange: "\"b\""]) == "200 \(Self.text) hit")
     }
 
-    @Test("§3.3: a stored part answers for the ranges within it, and for no others")
+    @Test("§3.3: a stored part answers only for ranges within it")
     func ofPart() async throws {
         let scene = try await CacheScene { Self.ranged($0, $1) }
         #expect(try await scene.get("/", [.range: "bytes=5-9"]) == "206 56789 miss")
@@ -71,7 +71,7 @@ struct CacheRangeTests {
         #expect(try await scene.send(.head).status == "miss")
     }
 
-    @Test("§3.4: parts that touch are put together, and to a whole if nothing is missing")
+    @Test("§3.4: adjacent parts are combined, and become a complete response if none is missing")
     func joined() async throws {
         let scene = try await CacheScene { Self.ranged($0, $1) }
         _ = try await scene.get("/", [.range: "bytes=0-9"])
@@ -86,7 +86,7 @@ struct CacheRangeTests {
         #expect(scene.server.requestCount == 3)
     }
 
-    @Test("§3.4: what is missing behind a stored beginning is asked for, and the whole is given and stored")
+    @Test("§3.4: a missing rest is requested, and the complete response is returned and stored")
     func completed() async throws {
         let scene = try await CacheScene { Self.ranged($0, $1) }
         _ = try await scene.get("/", [.range: "bytes=0-9"])
@@ -101,7 +101,7 @@ struct CacheRangeTests {
         #expect(try await scene.get() == "200 \(Self.text) hit")
     }
 
-    @Test("a representation that has changed since its part was stored replaces it")
+    @Test("a representation that has changed replaces its stored part")
     func changed() async throws {
         let scene = try await CacheScene { Self.ranged($0, $1, tag: $1 == 1 ? "\"a\"" : "\"b\"") }
         _ = try await scene.get("/", [.range: "bytes=0-9"])
@@ -110,7 +110,7 @@ struct CacheRangeTests {
         #expect(try await scene.cache.store.contents.entries == 1)
     }
 
-    @Test("a rest that is not what was asked for is not put to the beginning: the whole is asked for")
+    @Test("a rest that does not match the request is not combined, and the full representation is requested")
     func wrongRest() async throws {
         let scene = try await CacheScene { request, number in
             guard number == 2 else { return Self.ranged(request, number) }
@@ -124,7 +124,7 @@ struct CacheRangeTests {
         #expect(scene.server.requestCount == 3)
     }
 
-    @Test("parts of different representations are never put together")
+    @Test("parts of different representations are never combined")
     func notJoined() async throws {
         let scene = try await CacheScene { Self.ranged($0, $1, tag: "\"\($1)\"") }
         _ = try await scene.get("/", [.range: "bytes=0-9"])

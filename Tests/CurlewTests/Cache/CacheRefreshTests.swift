@@ -10,7 +10,7 @@ import Testing
 struct CacheRefreshTests {
     private static let user = HTTPField.Name("X-U")!
 
-    /// A server whose content depends on `X-U`. Each user's content has a tag of its own.
+    /// A server whose content depends on `X-U`. Each user's content has its own tag.
     /// - Parameters:
     ///   - first: The fields of 200.
     ///   - later: The fields of 304, and of 200 to HEAD.
@@ -30,7 +30,7 @@ struct CacheRefreshTests {
         }
     }
 
-    @Test("a 304 that adds Vary leaves the entry to requests like the one that was validated")
+    @Test("a 304 that adds Vary restricts the entry to requests like the validated one")
     func addedVary() async throws {
         let scene = try await Self.scene(later: [.vary: "X-U", .cacheControl: "max-age=600"])
         #expect(try await scene.get("/", [Self.user: "u1"]) == "200 u1 miss")
@@ -41,7 +41,7 @@ struct CacheRefreshTests {
         #expect(try await scene.get("/") == "200 nobody miss")
     }
 
-    @Test("a 304 with more names in Vary keeps the response of each user apart")
+    @Test("a 304 with more names in Vary keeps the responses of users apart")
     func otherVary() async throws {
         let scene = try await Self.scene(
             first: [.cacheControl: "max-age=0", .vary: "Accept"],
@@ -52,7 +52,7 @@ struct CacheRefreshTests {
         #expect(try await scene.get("/", [Self.user: "u2"]) == "200 u2 miss")
     }
 
-    @Test("a 304 after which a response may not be stored is used once", arguments: ["*", "X-U, *"])
+    @Test("a response that a 304 makes unstorable is used once", arguments: ["*", "X-U, *"])
     func unlimitedVary(_ vary: String) async throws {
         let scene = try await Self.scene(later: [.vary: vary, .cacheControl: "max-age=600"])
         _ = try await scene.get("/", [Self.user: "u1"])
@@ -70,7 +70,7 @@ struct CacheRefreshTests {
         #expect(try await scene.get("/", [Self.user: "u2"]) == "200 u2 miss")
     }
 
-    @Test("a response to HEAD that adds Vary, or private in a shared cache, counts as a 304 does")
+    @Test("a response to HEAD that adds Vary, or private in a shared cache, has the effect of a 304")
     func head() async throws {
         let varied = try await Self.scene(
             first: [.cacheControl: "max-age=10"], later: [.vary: "X-U", .cacheControl: "max-age=600"])
@@ -85,7 +85,7 @@ struct CacheRefreshTests {
         #expect(try await shared.get("/", [Self.user: "u2"]) == "200 u2 miss")
     }
 
-    @Test("a 304 to the caller's own condition that adds Vary counts as well")
+    @Test("a 304 to the caller's own condition that adds Vary has the same effect")
     func ownCondition() async throws {
         let scene = try await Self.scene(later: [.vary: "X-U", .cacheControl: "max-age=600"])
         _ = try await scene.get("/", [Self.user: "u1"])
@@ -95,7 +95,7 @@ struct CacheRefreshTests {
         #expect(try await scene.get("/", [Self.user: "u2"]) == "200 u2 miss")
     }
 
-    @Test("a validation in the background that adds Vary counts as well")
+    @Test("a background validation that adds Vary has the same effect")
     func background() async throws {
         let scene = try await Self.scene(
             first: [.cacheControl: "max-age=0, stale-while-revalidate=60"],
@@ -110,7 +110,7 @@ struct CacheRefreshTests {
         #expect(try await scene.get("/", [Self.user: "u2"]) == "200 u2 miss")
     }
 
-    @Test("a field that a 304 restricts by no-cache is no longer stored")
+    @Test("a field that a 304 restricts with no-cache is no longer stored")
     func restrictedField() async throws {
         let name = HTTPField.Name("X-Own")!
         let scene = try await Self.scene(
@@ -122,7 +122,7 @@ struct CacheRefreshTests {
         #expect(hit.fields[name] == nil)
     }
 
-    @Test("requests that wait for a validation together do not share what a 304 makes private")
+    @Test("requests that wait for one validation do not share a response that the 304 makes private")
     func joined() async throws {
         let gate = Gate()
         let scene = try await CacheScene(.shared) { request, number in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// A clock of whole seconds that a test turns.
+/// A clock of whole seconds that a test sets.
 final class TurnableClock: Sendable {
     private let seconds: Guarded<Int64>
 
@@ -15,11 +15,11 @@ final class TurnableClock: Sendable {
 
     func advance(_ count: Int64) { seconds.withLock { $0 += count } }
 
-    /// A moment as HTTP writes it.
+    /// A moment in the format of HTTP.
     func date(_ offset: Int64 = 0) -> String { httpDate(now + offset) }
 }
 
-/// What waits until a test opens it, once and for all.
+/// A gate that a test opens once and permanently.
 struct Gate: Sendable {
     private let clock: TestClock
     private let moment: TestClock.Instant
@@ -34,12 +34,12 @@ struct Gate: Sendable {
     func open() { clock.advance(by: .seconds(1)) }
 }
 
-/// A moment as HTTP writes it (RFC 9110 §5.6.7).
+/// A moment in the format of HTTP (RFC 9110 §5.6.7).
 func httpDate(_ seconds: Int64) -> String {
     let days = (seconds / 86_400, seconds % 86_400)
     let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    // The civil calendar, counted from 1 March of the year 0.
+    // The days of the civil calendar are counted from 1 March of the year 0.
     let shifted = days.0 + 719_468
     let era = shifted / 146_097
     let dayOfEra = shifted % 146_097
@@ -54,7 +54,7 @@ func httpDate(_ seconds: Int64) -> String {
     return "\(names[Int(days.0 % 7)]), \(two(day)) \(months[Int(month) - 1]) \(year) \(time) GMT"
 }
 
-/// A cache before a server that numbers the requests that it gets.
+/// A cache before a server that numbers its requests.
 struct CacheScene: Sendable {
     typealias Answer = @Sendable (InboundRequest, Int) async throws -> MockResponse
 
@@ -62,7 +62,7 @@ struct CacheScene: Sendable {
     let server: MockServer
     let cache: HTTPCache
     let api: HTTPSession
-    /// How many requests the answers were asked for.
+    /// The number of requested answers.
     private let count = Guarded(0)
 
     init(
@@ -71,7 +71,7 @@ struct CacheScene: Sendable {
         chain: StandardChain.Options? = nil, answer: @escaping Answer
     ) async throws {
         let server = try await MockServer.start { [count] request in
-            // A client that has its answer may stop sending, and the record is to be whole.
+            // A client may stop sending once it has its answer, so the body is read first to complete the record.
             if request.method.rawValue == "QUERY" { for try await _ in request.body {} }
             let number = count.withLock { count -> Int in
                 count += 1
@@ -101,13 +101,13 @@ struct CacheScene: Sendable {
         self.cache = cache
     }
 
-    /// Returns when so many requests have come and have their numbers: a request is recorded before it is answered.
+    /// Returns when this number of requests has arrived and been numbered: a request is recorded before it is answered.
     func waitForRequests(_ count: Int) async throws {
         try await server.waitForRequests(count)
         try await eventually("\(count) requests are being answered") { self.count.withLock { $0 } >= count }
     }
 
-    /// What a caller sees.
+    /// The result that a caller sees.
     struct Seen: Sendable, Hashable, CustomStringConvertible {
         var code: Int
         var text: String
@@ -132,7 +132,7 @@ struct CacheScene: Sendable {
             status: response.cacheStatus?.rawValue, fields: response.fields, trailers: response.body.trailers)
     }
 
-    /// Sends a GET, and says what came: status, text, and the part that the cache had.
+    /// Sends a GET, and returns a summary: status, text, and the part of the cache.
     func get(
         _ path: String = "/", _ fields: HTTPFields = [:], policy: HTTPCache.Policy? = nil, partition: String? = nil
     ) async throws -> String {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Options that choose the source of a response", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheSourceTests {
-    /// Sends a GET with options, and says what came.
+    /// Sends a GET with options, and returns a summary.
     private func get(
         _ scene: CacheScene, _ options: RequestOptions = RequestOptions(), _ path: String = "/",
         _ fields: HTTPFields = [:]
@@ -29,7 +29,7 @@ struct CacheSourceTests {
         return options
     }
 
-    /// Options that lead to the server of a scene by another way.
+    /// Options that use another route to the server of a scene.
     private func sources(_ scene: CacheScene, _ proxy: MockProxy) throws -> [String: RequestOptions] {
         let port = scene.server.port
         var security = SecurityPolicy.system
@@ -56,7 +56,7 @@ struct CacheSourceTests {
         ]
     }
 
-    @Test("each source has entries of its own, and finds them again")
+    @Test("each source has its own entries, and finds them again")
     func apart() async throws {
         let scene = try await scene()
         let proxy = try await MockProxy.start()
@@ -75,7 +75,7 @@ struct CacheSourceTests {
         await proxy.shutdown()
     }
 
-    @Test("a change of a resource removes its entries of every source, for Location and by hand as well")
+    @Test("a change of a resource removes its entries of every source, also for Location and manual removal")
     func invalidation() async throws {
         let scene = try await CacheScene { request, number in
             guard request.method == .post else { return .numbered(number, [.cacheControl: "max-age=60"]) }
@@ -104,7 +104,7 @@ struct CacheSourceTests {
         await proxy.shutdown()
     }
 
-    @Test("the response of a request's own proxy does not answer requests without it")
+    @Test("a response through a request's proxy does not answer requests without the proxy")
     func proxy() async throws {
         let scene = try await scene()
         let proxy = try await rawAnswer(
@@ -113,12 +113,12 @@ struct CacheSourceTests {
         #expect(try await get(scene, options) == "200 evil miss")
         #expect(try await get(scene) == "200 1 miss")
         #expect(try await get(scene, options) == "200 evil hit")
-        // The same as no option at all.
+        // The option equals no option.
         #expect(try await get(scene, changed { $0.proxy = Proxy.Configuration.none }) == "200 1 hit")
         await proxy.shutdown()
     }
 
-    @Test("a stored response of a forbidden address does not answer a request whose policy forbids it")
+    @Test("a stored response from a forbidden address does not answer a request whose policy forbids it")
     func addressPolicy() async throws {
         let scene = try await scene()
         #expect(try await get(scene) == "200 1 miss")
@@ -136,7 +136,7 @@ struct CacheSourceTests {
         #expect(try await get(scene, changed { $0.addressPolicy = .any }) == "200 1 hit")
     }
 
-    @Test("a stored response of a pinned request does not answer one without pins, and the other way round")
+    @Test("a stored response to a pinned request does not answer an unpinned one, or the reverse")
     func pins() async throws {
         let chain = try TestChain.selfSigned.get()
         let server = try await MockServer.start(.init(tls: ServerTLS([chain]))) { _ in
@@ -159,7 +159,7 @@ struct CacheSourceTests {
         await server.shutdown()
     }
 
-    @Test("a policy with code of the caller's bypasses the cache")
+    @Test("a policy with custom code bypasses the cache")
     func evaluator() async throws {
         let scene = try await scene()
         var policy = SecurityPolicy.system
@@ -169,7 +169,7 @@ struct CacheSourceTests {
         #expect(try await get(scene, options) == "200 2 bypass")
     }
 
-    @Test("sessions that share a cache share responses only if they are connected alike")
+    @Test("sessions with a common cache share responses only if their connection settings are equal")
     func sessions() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.cacheControl: "max-age=60"], body: "ok")
@@ -199,7 +199,7 @@ struct CacheSourceTests {
         await server.shutdown()
     }
 
-    @Test("an option of a link behind the cache keeps its responses apart, unless the caller names a partition")
+    @Test("an option set by a link behind the cache separates responses, unless the caller names a partition")
     func keyed() async throws {
         let server = try await MockServer.start { request in
             .init(
@@ -242,14 +242,14 @@ struct CacheSourceTests {
                 if depth < 3 { collect(child.value, depth: depth + 1) }
             }
         }
-        // The storage, its optional, the object, the values.
+        // The nested values are the storage, its optional, the object and the values.
         collect(options, depth: 0)
         #expect(names.count > 15)
         let notes: Set = ["keyed", "isResponseAffected", "sourceKeys", "hasForeignKeys"]
         for name in names where !notes.contains(name) { #expect(table.contains("`\(name)`"), "\(name)") }
     }
 
-    @Test("options that only carry a request find what is stored")
+    @Test("options without influence on the response find the stored entry")
     func carriage() async throws {
         let scene = try await scene()
         #expect(try await get(scene) == "200 1 miss")
@@ -267,7 +267,7 @@ struct CacheSourceTests {
         #expect(try await get(scene, options) == "200 1 hit")
     }
 
-    @Test("a Host field makes another source, whatever its case")
+    @Test("a Host field is a separate source, in any letter case")
     func host() async throws {
         let scene = try await scene()
         let host = HTTPField.Name("Host")!

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// RFC 9111 §3, as functions of a request and a response.
-@Suite("Which responses may be stored")
+@Suite("Responses that may be stored")
 struct CacheStorageRuleTests {
     private func entry(
         _ code: Int = 200, _ fields: HTTPFields = [:], asked: HTTPFields = [:], _ mode: HTTPCache.Mode = .private,
@@ -22,7 +22,7 @@ struct CacheStorageRuleTests {
     }
 
     @Test(
-        "§3, RFC 9110 §15.1: statuses that are cacheable by default are stored without a word on freshness",
+        "§3, RFC 9110 §15.1: statuses that are cacheable by default are stored without explicit freshness",
         arguments: [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501])
     func heuristicStatuses(_ code: Int) throws {
         #expect(try entry(code) != nil)
@@ -30,7 +30,7 @@ struct CacheStorageRuleTests {
     }
 
     @Test(
-        "§3: other statuses are stored with explicit freshness alone",
+        "§3: other statuses are stored only with explicit freshness",
         arguments: [201, 202, 299, 302, 303, 307, 400, 403, 418, 429, 500, 502, 503, 504, 599])
     func explicitStatuses(_ code: Int) throws {
         #expect(try entry(code) == nil)
@@ -49,20 +49,20 @@ struct CacheStorageRuleTests {
     }
 
     @Test(
-        "§3: only responses to GET are stored, and none whose request says no-store",
+        "§3: only responses to GET are stored, and only if the request has no no-store",
         arguments: [HTTPRequest.Method.head, .post, .put, .delete, .options, .patch])
     func methods(_ method: HTTPRequest.Method) throws {
         #expect(try entry(200, [.cacheControl: "max-age=60"], method: method) == nil)
         #expect(try entry(200, asked: [.cacheControl: "no-store"]) == nil)
     }
 
-    @Test("§5.2.2.3: must-understand goes before no-store, for statuses that are understood")
+    @Test("§5.2.2.3: must-understand precedes no-store, for understood statuses")
     func mustUnderstand() throws {
         #expect(try entry(200, [.cacheControl: "no-store, must-understand, max-age=60"]) != nil)
         #expect(try entry(299, [.cacheControl: "must-understand, max-age=60"]) == nil)
     }
 
-    @Test("§5.2.2.7: private keeps a response from a shared cache, and with names only those fields")
+    @Test("§5.2.2.7: private keeps a response from a shared cache, and with names only the named fields")
     func privacy() throws {
         #expect(try entry(200, [.cacheControl: "private"], .shared) == nil)
         #expect(try entry(200, [.cacheControl: "private"]) != nil)
@@ -71,11 +71,11 @@ struct CacheStorageRuleTests {
         #expect(shared.head.headerFields[.eTag] == nil)
         #expect(shared.head.headerFields[.server] == "s")
         #expect(try entry(200, named)?.head.headerFields[.eTag] == "\"a\"")
-        // What cannot be read is the strictest.
+        // A malformed directive is applied in its strictest form.
         #expect(try entry(200, [.cacheControl: "private=\"a b\""], .shared) == nil)
     }
 
-    @Test("§5.2.2.4: the fields that no-cache names are not stored")
+    @Test("§5.2.2.4: fields named by no-cache are not stored")
     func noCacheNames() throws {
         let entry = try #require(try entry(200, [.cacheControl: "no-cache=\"server\", max-age=60", .server: "s"]))
         #expect(entry.head.headerFields[.server] == nil)
@@ -94,7 +94,7 @@ struct CacheStorageRuleTests {
         #expect(try entry(200, [.cacheControl: "public"], asked: [.cookie: "a=1"], .shared) == nil)
     }
 
-    @Test("a response that sets a cookie is not stored for others unless it is public, and never with the cookie")
+    @Test("a response with a cookie is stored in a shared cache only if public, and never with the cookie")
     func setCookie() throws {
         #expect(try entry(200, [.setCookie: "a=1"]) == nil)
         #expect(try entry(200, [.setCookie: "a=1"], .shared) == nil)
@@ -108,7 +108,7 @@ struct CacheStorageRuleTests {
         }
     }
 
-    @Test("§3.1: fields of one connection are not stored, those that Connection names among them")
+    @Test("§3.1: hop-by-hop fields are not stored, nor fields that Connection names")
     func connectionFields() throws {
         let fields: HTTPFields = [
             .connection: "close, X-Hop", .proxyAuthenticate: "Basic", .upgrade: "h2c", .server: "s",
@@ -132,7 +132,7 @@ struct CacheStorageRuleTests {
             ])
     }
 
-    @Test("a secret that chooses a response is stored as its hash")
+    @Test("a secret field in Vary is stored as its hash")
     func secretSelector() throws {
         let stored = try #require(
             try entry(200, [.vary: "Cookie"], asked: [.cookie: "session=secret"], .singleUser))

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Curlew
 
-/// A store with faults that a test sets, over one in memory.
+/// A memory store with faults that a test sets.
 private final class FaultyStore: HTTPCache.Store {
     enum Fault: Sendable, CaseIterable {
         case entries, body, write, append, commit, update, remove
-        /// Calls never come back.
+        /// Calls never return.
         case hangs
-        /// There is no body for the entries that are found.
+        /// Found entries have no body.
         case forgets
-        /// Entries have keys and sizes that nobody has stored.
+        /// Entries have unexpected keys and sizes.
         case garbage
     }
 
@@ -40,7 +40,7 @@ private final class FaultyStore: HTTPCache.Store {
         }
     }
 
-    /// What happens before a body is handed out, once.
+    /// An action before a body is returned, once.
     let beforeBody = Guarded<(@Sendable () async throws -> Void)?>(nil)
 
     func body(of entry: HTTPCache.Entry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
@@ -92,10 +92,10 @@ private final class FaultyStore: HTTPCache.Store {
     }
 }
 
-@Suite("Stores that fail", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Failing stores", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheStoreFailureTests {
     @Test(
-        "requests go on without a store that fails, and listeners are notified once",
+        "requests succeed without a failing store, and listeners are notified once",
         arguments: FaultyStore.Fault.allCases
     )
     fileprivate func goesOn(_ fault: FaultyStore.Fault) async throws {
@@ -131,11 +131,11 @@ struct CacheStoreFailureTests {
             if case .storeFailed = event { failures += 1 }
             if case .invalidated = event { break }
         }
-        // A store that hangs fails whatever is called first.
+        // A store that hangs fails with its first call, whichever it is.
         #expect(isSilent ? failures == 0 : fault == .hangs ? failures >= 1 : failures == 1, "\(failures)")
     }
 
-    @Test("an entry that is replaced while it is looked up answers by what has replaced it")
+    @Test("an entry that is replaced during its look-up is answered from its replacement")
     func replacedMeanwhile() async throws {
         let store = FaultyStore()
         let scene = try await CacheScene(store: store) { .numbered($1, [.cacheControl: "max-age=600"]) }
@@ -156,7 +156,7 @@ struct CacheStoreFailureTests {
         #expect(scene.server.requestCount == 1)
     }
 
-    @Test("what could not be removed is not served as long as it may be there")
+    @Test("a response that could not be removed is not served while it may still be stored")
     func unforgotten() async throws {
         let store = FaultyStore()
         let scene = try await CacheScene(store: store) { .numbered($1, [.cacheControl: "max-age=600"]) }
@@ -171,7 +171,7 @@ struct CacheStoreFailureTests {
         #expect(try await scene.get() == "200 3 hit")
     }
 
-    @Test("a body is stored by a task of its own: whoever reads does not wait for a store that is slow")
+    @Test("a body is stored by a separate task, so that a slow store does not delay the reader")
     func slowStore() async throws {
         let store = FaultyStore([.hangs])
         let scene = try await CacheScene(store: store) { cache in
@@ -187,7 +187,7 @@ struct CacheStoreFailureTests {
     }
 }
 
-@Suite("A store in memory", .noLeaks)
+@Suite("The memory store", .noLeaks)
 struct MemoryCacheStoreTests {
     private func entry(_ uri: String, size: Int = 0, time: Int64 = 0, partition: String? = nil) -> HTTPCache.Entry {
         HTTPCache.Entry(
@@ -207,7 +207,7 @@ struct MemoryCacheStoreTests {
         return entry
     }
 
-    @Test("the entry that was not used for longest is evicted first")
+    @Test("the least recently used entry is evicted first")
     func order() async throws {
         let store = HTTPCache.MemoryStore(capacity: 20_000)
         let first = try await put(store, "a", 5000)
@@ -222,7 +222,7 @@ struct MemoryCacheStoreTests {
         #expect(store.contents.size <= 20_000)
     }
 
-    @Test("fields and keys are counted, and what is being written too")
+    @Test("fields, keys and unfinished writes count towards the size")
     func cost() async throws {
         let store = HTTPCache.MemoryStore(capacity: 10_000)
         for number in 0..<100 { try await put(store, "\(number)", 0) }
@@ -236,7 +236,7 @@ struct MemoryCacheStoreTests {
         #expect(store.contents.size <= 10_000)
     }
 
-    @Test("a writer that is dropped leaves nothing, and one that has written another number of bytes is refused")
+    @Test("a dropped writer leaves no entry, and a writer with another number of bytes is refused")
     func writers() async throws {
         let store = HTTPCache.MemoryStore()
         do {
@@ -249,7 +249,7 @@ struct MemoryCacheStoreTests {
         #expect(store.contents == HTTPCache.Contents(entries: 0, size: 0, capacity: .mebibytes(32)))
     }
 
-    @Test("what is read goes on to be read after it was removed, and a range is that of the body")
+    @Test("a body stays readable after its removal, and a range has the bytes of its body")
     func readers() async throws {
         let store = HTTPCache.MemoryStore()
         let entry = try await put(store, "a", 100)
@@ -259,7 +259,7 @@ struct MemoryCacheStoreTests {
         #expect(try await store.body(of: entry, range: 0..<100) == nil)
     }
 
-    @Test("entries are removed by name, by URI in every partition, and by time; lists go on behind a name")
+    @Test("entries are removed by name, by URI in every partition, and by time; lists continue after a name")
     func removing() async throws {
         let store = HTTPCache.MemoryStore()
         let first = try await put(store, "a", 1, time: 1)
@@ -279,7 +279,7 @@ struct MemoryCacheStoreTests {
         #expect(store.contents.size == 0)
     }
 
-    @Test("an update keeps the body, and one of an entry that is gone is refused")
+    @Test("an update keeps the body, and an update of a removed entry is refused")
     func updating() async throws {
         let store = HTTPCache.MemoryStore()
         let entry = try await put(store, "a", 10)
@@ -293,7 +293,7 @@ struct MemoryCacheStoreTests {
         #expect(try await store.entries(for: entry.key).map(\.bodySize) == [11])
     }
 
-    /// Every body is made of its key and generation, so that a wrong byte shows.
+    /// Every body is derived from its key and generation, so that a wrong byte is visible.
     @Test("64 tasks over a small store, with constant eviction, see no wrong byte")
     func stress() async throws {
         let store = HTTPCache.MemoryStore(capacity: 200_000, entryLimit: 50_000)

@@ -6,9 +6,9 @@ import Testing
 @testable import Curlew
 
 /// RFC 9111 §4.3, RFC 5861, RFC 8246.
-@Suite("Validating stored responses", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Validation of stored responses", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheValidationTests {
-    /// Answers 304 to a condition that holds.
+    /// Answers 304 to a matching condition.
     private static func validating(
         _ number: Int, _ request: InboundRequest, _ fields: HTTPFields, fresh: HTTPFields = [:]
     ) -> MockResponse {
@@ -36,14 +36,14 @@ struct CacheValidationTests {
         #expect(validated.description == "200 1 revalidated")
         #expect(validated.fields[.server] == "2")
         #expect(validated.fields[.age] == "0")
-        // Fresh again, with the new fields.
+        // The response is fresh again, with the new fields.
         scene.clock.advance(9)
         let hit = try await scene.send()
         #expect(hit.description == "200 1 hit")
         #expect(hit.fields[.server] == "2")
     }
 
-    @Test("§3.2: a 304 replaces fields, but not those of the body that is stored, nor those that are not stored")
+    @Test("§3.2: a 304 replaces stored fields, except those of the stored body and unstorable ones")
     func update() async throws {
         let scene = try await CacheScene { request, number in
             if number == 1 {
@@ -62,7 +62,7 @@ struct CacheValidationTests {
         scene.clock.advance(2)
         let validated = try await scene.send()
         #expect(validated.description == "200 1 revalidated")
-        // Cookies are for the jar: once, with the response that brought them.
+        // The cookie is set once, with the response that contained it.
         #expect(validated.fields[.setCookie] == "a=1")
         let hit = try await scene.send()
         #expect(hit.status == "hit")
@@ -75,7 +75,7 @@ struct CacheValidationTests {
         }
     }
 
-    @Test("§4.3.3: another response replaces what was stored, and so does one of another variant")
+    @Test("§4.3.3: a full response replaces the stored one, also if it is another variant")
     func replaced() async throws {
         let scene = try await CacheScene {
             .numbered($1, [.eTag: "\"\($1)\"", .cacheControl: "max-age=10"])
@@ -87,7 +87,7 @@ struct CacheValidationTests {
         #expect(try await scene.cache.store.contents.entries == 1)
     }
 
-    @Test("a 304 that is about something else than what is stored is not believed: the request is sent again, plainly")
+    @Test("a 304 that does not match the stored response is rejected, and the request is repeated unconditionally")
     func wrongValidation() async throws {
         let scene = try await CacheScene { request, number in
             if request.fields.contains(.ifNoneMatch) {
@@ -101,7 +101,7 @@ struct CacheValidationTests {
         #expect(scene.server.requestCount == 3)
     }
 
-    @Test("a 304 for nothing that is stored, or to a request without conditions, goes to the caller and is not stored")
+    @Test("a 304 without a stored response, or without a condition, is returned to the caller and not stored")
     func strayNotModified() async throws {
         let scene = try await CacheScene { _, _ in MockResponse(status: .notModified, fields: [.eTag: "\"a\""]) }
         #expect(try await scene.get() == "304  miss")
@@ -109,7 +109,7 @@ struct CacheValidationTests {
         #expect(try await scene.cache.store.contents.entries == 0)
     }
 
-    @Test("an entry that goes while it is validated is asked for anew")
+    @Test("an entry that is removed during its validation is requested again")
     func goneMeanwhile() async throws {
         let store = HTTPCache.MemoryStore()
         let scene = try await CacheScene(store: store) { request, number in
@@ -124,7 +124,7 @@ struct CacheValidationTests {
         #expect(try await scene.get() == "200 3 miss")
     }
 
-    @Test("§4.3.2: the caller's own conditions are answered from what is fresh, and left alone otherwise")
+    @Test("§4.3.2: the caller's conditions are answered from a fresh response, and otherwise sent unchanged")
     func ownConditions() async throws {
         let scene = try await CacheScene { request, number in
             Self.validating(
@@ -150,11 +150,11 @@ struct CacheValidationTests {
             }())
         #expect(sent.fields[values: .ifNoneMatch] == ["\"a\""])
         #expect(!sent.fields.contains(.ifModifiedSince))
-        // It has brought what is stored up to date.
+        // The 304 has refreshed the stored response.
         #expect(try await scene.get() == "200 1 hit")
     }
 
-    @Test("§4.3.2: conditions that only the origin can judge go there")
+    @Test("§4.3.2: conditions that only the origin can evaluate are sent to it")
     func originConditions() async throws {
         let scene = try await CacheScene { .numbered($1, [.eTag: "\"a\"", .cacheControl: "max-age=10"]) }
         _ = try await scene.get()
@@ -163,7 +163,7 @@ struct CacheValidationTests {
     }
 
     @Test(
-        "§5.2.1: what a request asks of the cache",
+        "§5.2.1: the directives of a request are obeyed",
         arguments: [
             ("no-cache", 0, "revalidated"), ("max-age=0", 1, "revalidated"), ("max-age=5", 4, "hit"),
             ("max-age=5", 6, "revalidated"), ("min-fresh=5", 5, "hit"), ("min-fresh=5", 6, "revalidated"),
@@ -180,7 +180,7 @@ struct CacheValidationTests {
         #expect(try await scene.get("/", [.cacheControl: text]) == "200 1 \(expected)")
     }
 
-    @Test("§5.2.1.7: only-if-cached is 504 where nothing stored serves, and the server is not asked")
+    @Test("§5.2.1.7: only-if-cached without a usable stored response is 504, without a request to the server")
     func onlyIfCached() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10"]) }
         #expect(try await scene.get("/", [.cacheControl: "only-if-cached"]) == "504  miss")
@@ -191,7 +191,7 @@ struct CacheValidationTests {
         #expect(scene.server.requestCount == 1)
     }
 
-    @Test("§5.4: Pragma counts only without Cache-Control")
+    @Test("§5.4: Pragma applies only without Cache-Control")
     func pragma() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         _ = try await scene.get()
@@ -200,7 +200,7 @@ struct CacheValidationTests {
     }
 
     @Test(
-        "§5.2.2: responses that forbid it are not served stale, whatever the request takes",
+        "§5.2.2: responses that forbid it are not served stale, whatever the request accepts",
         arguments: ["must-revalidate", "no-cache", "proxy-revalidate", "s-maxage=5"])
     func forbidsStale(_ word: String) async throws {
         for mode in [HTTPCache.Mode.private, .shared] {
@@ -215,7 +215,7 @@ struct CacheValidationTests {
         }
     }
 
-    @Test("RFC 8246: what is immutable is not validated by a reload while it is fresh")
+    @Test("RFC 8246: an immutable response is not validated by a reload while it is fresh")
     func immutable() async throws {
         let scene = try await CacheScene { request, number in
             Self.validating(number, request, [.eTag: "\"a\"", .cacheControl: "max-age=10, immutable"])
@@ -227,7 +227,8 @@ struct CacheValidationTests {
         #expect(try await scene.get("/", [.cacheControl: "max-age=0"]) == "200 1 revalidated")
     }
 
-    @Test("RFC 5861 §4: stale-if-error answers for a server that fails, for so long", arguments: [500, 502, 503, 504])
+    @Test(
+        "RFC 5861 §4: stale-if-error replaces errors of a server for the given time", arguments: [500, 502, 503, 504])
     func staleIfError(_ code: Int) async throws {
         let scene = try await CacheScene { _, number in
             number == 1
@@ -241,7 +242,7 @@ struct CacheValidationTests {
         #expect(try await scene.get("/", [.cacheControl: "stale-if-error=60"]) == "200 1 stale")
     }
 
-    @Test("RFC 5861 §4: stale-if-error answers for a server that is not there; other errors are the caller's")
+    @Test("RFC 5861 §4: stale-if-error replaces connection failures, and other errors are thrown")
     func staleIfGone() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10, stale-if-error=30"]) }
         _ = try await scene.get()
@@ -254,7 +255,7 @@ struct CacheValidationTests {
         #expect(error?.stage == .connecting)
     }
 
-    @Test("by option what is stored answers for a server that fails, unless the response forbids it")
+    @Test("an option lets stored responses replace errors of a server, unless the response forbids it")
     func servesStale() async throws {
         let scene = try await CacheScene { cache in
             cache.servesStaleOnFailure = true
@@ -270,7 +271,7 @@ struct CacheValidationTests {
         #expect(try await scene.get("/strict").hasPrefix("503"))
     }
 
-    @Test("RFC 5861 §3: stale-while-revalidate answers at once, and validates once behind the caller's back")
+    @Test("RFC 5861 §3: stale-while-revalidate answers at once, and validates once in the background")
     func staleWhileRevalidate() async throws {
         let gate = Gate()
         let scene = try await CacheScene { request, number in
@@ -289,7 +290,7 @@ struct CacheValidationTests {
         #expect(try await scene.get() == "200 1 revalidated")
     }
 
-    @Test("a validation behind the caller's back that brings another response stores that one")
+    @Test("a background validation that returns a full response stores it")
     func replacedBehind() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10, stale-while-revalidate=30"]) }
         _ = try await scene.get()
@@ -299,7 +300,7 @@ struct CacheValidationTests {
         #expect(scene.server.requestCount == 2)
     }
 
-    @Test("a failed validation behind the caller's back leaves what is stored, and another may follow")
+    @Test("a failed background validation keeps the stored response, and another may follow")
     func failedBehind() async throws {
         let scene = try await CacheScene { _, number in
             number == 2
@@ -311,7 +312,7 @@ struct CacheValidationTests {
         try await eventually("the new response is stored") { try await scene.get() == "200 3 hit" }
     }
 
-    @Test("a session that is shut down ends what is validated behind callers' backs")
+    @Test("a session that is shut down ends its background validations")
     func shutdown() async throws {
         let scene = try await CacheScene { _, number in
             if number > 1 { try await untilCancelled() }
@@ -326,7 +327,7 @@ struct CacheValidationTests {
     }
 
     @Test(
-        "the policies of a request, in the Fetch standard's words",
+        "the cache modes of the Fetch standard as policies of a request",
         arguments: [
             (.standard, "200 1 hit", "200 1 revalidated"), (.noStore, "200 2 bypass", "200 2 bypass"),
             (.reload, "200 2 miss", "200 2 miss"), (.noCache, "200 1 revalidated", "200 1 revalidated"),
@@ -340,7 +341,7 @@ struct CacheValidationTests {
             _ = try await scene.get()
             scene.clock.advance(age)
             #expect(try await scene.get(policy: policy) == expected)
-            // What was stored, and whether the policy has stored anything.
+            // This request shows the stored response, and so if the policy has replaced it.
             let after = try await scene.get(policy: .onlyIfCached)
             #expect(after.hasPrefix(policy == .reload ? "200 2" : "200 1"))
             if policy == .reload {

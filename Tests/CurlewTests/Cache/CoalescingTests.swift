@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests that are joined", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Coalesced requests", .noLeaks, .timeLimit(.minutes(2)))
 struct CoalescingTests {
-    /// A server that answers when a test opens the gate, and a session whose equal requests are joined.
+    /// A server that answers when a test opens the gate, and a session that coalesces equal requests.
     private struct Scene: Sendable {
         let gate = Gate()
         let server: MockServer
@@ -39,7 +39,7 @@ struct CoalescingTests {
             ) { link }
         }
 
-        /// Begins a request, and returns once it waits with the others.
+        /// Starts a request, and returns once it has joined the others.
         func begin(
             _ path: String = "/", _ fields: HTTPFields = [:], options: RequestOptions = RequestOptions()
         ) -> Task<String, any Error> {
@@ -56,12 +56,12 @@ struct CoalescingTests {
         func open() { gate.open() }
     }
 
-    /// Returns once so many requests stand in one flight.
+    /// Returns once this number of requests has joined one exchange.
     private func joined(_ scene: Scene, _ count: Int) async throws {
         try await eventually("they wait") { scene.link.memberCount == count }
     }
 
-    @Test("a request joins no other that has had no answer for 30 seconds")
+    @Test("a request without an answer for 30 seconds is not joined")
     func silentServer() async throws {
         let stub = StubTransport { request in request.index == 0 ? .stall : .response(.ok, body: "quick") }
         let clock = TestClock()
@@ -81,7 +81,7 @@ struct CoalescingTests {
         }
     }
 
-    @Test("equal requests under way are sent once, and each gets the response")
+    @Test("concurrent equal requests are sent once, and each gets the response")
     func once() async throws {
         let scene = try await Scene()
         let tasks = (0..<20).map { _ in scene.begin() }
@@ -93,7 +93,7 @@ struct CoalescingTests {
         #expect(scene.server.requestCount == 1)
     }
 
-    @Test("a request behind the end of an exchange is sent anew")
+    @Test("a request after the end of an exchange is sent again")
     func behind() async throws {
         let scene = try await Scene()
         scene.open()
@@ -101,7 +101,7 @@ struct CoalescingTests {
         #expect(try await scene.begin().value == "200 2 -")
     }
 
-    @Test("requests that differ in their URI, fields, credentials or partition are not joined")
+    @Test("requests with different URI, fields, credentials or partition are not coalesced")
     func different() async throws {
         let scene = try await Scene()
         var partition = RequestOptions()
@@ -119,7 +119,7 @@ struct CoalescingTests {
         for task in tasks { #expect(try await task.value.hasSuffix("-")) }
     }
 
-    @Test("cancelling one ends its part alone, the first as well as any other", arguments: [0, 1])
+    @Test("cancelling one of the joined requests, the first included, does not affect the others", arguments: [0, 1])
     func cancellation(_ cancelled: Int) async throws {
         let scene = try await Scene()
         let tasks = (0..<3).map { _ in scene.begin() }
@@ -135,7 +135,7 @@ struct CoalescingTests {
         #expect(scene.server.requestCount == 1)
     }
 
-    @Test("the exchange ends with the last of them")
+    @Test("the exchange ends when the last joined request is cancelled")
     func last() async throws {
         let scene = try await Scene()
         let tasks = (0..<3).map { _ in scene.begin() }
@@ -146,7 +146,7 @@ struct CoalescingTests {
         try await scene.server.waitForConnections(open: 0)
     }
 
-    @Test("a body beyond the limit is the first one's; the others send their requests", arguments: [false, true])
+    @Test("a body beyond the limit belongs to the first request, and the others are sent", arguments: [false, true])
     func tooLarge(_ knowsLength: Bool) async throws {
         let body: MockResponse.Body =
             knowsLength
@@ -162,7 +162,7 @@ struct CoalescingTests {
         #expect(scene.server.requestCount == 4)
     }
 
-    @Test("a stream of events is not shared")
+    @Test("an event stream is not shared")
     func events() async throws {
         let scene = try await Scene(
             body: .stream { try await $0.write("data: 1\n\n") }, fields: [.contentType: "text/event-stream"])
@@ -173,7 +173,7 @@ struct CoalescingTests {
         #expect(scene.server.requestCount == 3)
     }
 
-    @Test("a body that does not end in time is not waited for by the others")
+    @Test("a body that does not end in time is not awaited by the other requests")
     func patience() async throws {
         let end = Gate()
         let isFirst = Guarded(true)
@@ -197,7 +197,7 @@ struct CoalescingTests {
         for task in tasks { #expect(try await task.value == "200 slow body -") }
     }
 
-    @Test("an error before the head goes to all of them")
+    @Test("an error before the head is thrown by all joined requests")
     func failure() async throws {
         let scene = try await Scene()
         try scene.server.inject(Fault(.atResponseStart, .reset), at: .every)
@@ -209,7 +209,7 @@ struct CoalescingTests {
         }
     }
 
-    @Test("a body that breaks off does so for the first alone; the others send their requests")
+    @Test("a body that breaks off fails only the first request, and the others are sent")
     func breaksOff() async throws {
         let isFirst = Guarded(true)
         let scene = try await Scene(
@@ -232,7 +232,7 @@ struct CoalescingTests {
         #expect(answers == ["error": 1, "200 halfhalf -": 2])
     }
 
-    @Test("a first reader that leaves a large body, and has nobody beside it, ends the exchange")
+    @Test("a first reader that leaves a large body without other readers ends the exchange")
     func largeBodyLeft() async throws {
         let scene = try await Scene(
             limit: .kibibytes(1),
@@ -252,7 +252,7 @@ struct CoalescingTests {
     }
 
     @Test(
-        "a response that sets a cookie or is no-store is not shared",
+        "a response with a cookie or no-store is not shared",
         arguments: [
             [.setCookie: "session=1"], [.cacheControl: "no-store"], [.cacheControl: "max-age=60, No-Store"],
         ] as [HTTPFields])
@@ -265,7 +265,7 @@ struct CoalescingTests {
         #expect(scene.server.requestCount == 3)
     }
 
-    @Test("a first reader that leaves its body leaves the others theirs")
+    @Test("a first reader that leaves its body does not affect the others")
     func readerLeaves() async throws {
         let rest = Gate()
         let scene = try await Scene(
@@ -290,7 +290,7 @@ struct CoalescingTests {
     }
 
     @Test(
-        "a cache joins equal requests for what was fresh once, and shares what is fresh again",
+        "a cache coalesces requests for expired responses, and shares the fresh result",
         arguments: ["max-age=60", "no-store", "max-age=0"])
     func inCache(_ directive: String) async throws {
         let gate = Gate()
@@ -317,7 +317,7 @@ struct CoalescingTests {
         }
     }
 
-    @Test("a validation that several wait for is made once")
+    @Test("several requests share one validation")
     func validation() async throws {
         let gate = Gate()
         let scene = try await CacheScene { request, number in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A cache before a server", .noLeaks, .timeLimit(.minutes(2)))
 struct HTTPCacheTests {
-    @Test("§4: a fresh response answers without the server, with its age; a stale one does not")
+    @Test("§4: a fresh response is served without the server, with its age; a stale one is not")
     func fresh() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         #expect(try await scene.get() == "200 1 miss")
@@ -22,7 +22,7 @@ struct HTTPCacheTests {
         #expect(scene.cache.figures.misses == 2)
     }
 
-    @Test("§5.1: the age that a cache on the way has named counts")
+    @Test("§5.1: the Age of an intermediate cache is counted")
     func ageOnTheWay() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60", .age: "50"]) }
         _ = try await scene.get()
@@ -33,7 +33,7 @@ struct HTTPCacheTests {
     }
 
     @Test(
-        "§3: statuses with explicit freshness answer again",
+        "§3: statuses with explicit freshness are served again",
         arguments: [200, 203, 299, 301, 302, 307, 400, 404, 410, 500, 503])
     func statuses(_ code: Int) async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"], code) }
@@ -41,7 +41,8 @@ struct HTTPCacheTests {
         #expect(try await scene.get() == "\(code) 1 hit")
     }
 
-    @Test("a response with neither freshness nor validator is asked for anew, and kept for who takes it as it is")
+    @Test(
+        "a response without freshness and validator is requested again, and stored for requests that accept stale ones")
     func plain() async throws {
         let scene = try await CacheScene { .numbered($1) }
         #expect(try await scene.get() == "200 1 miss")
@@ -49,7 +50,7 @@ struct HTTPCacheTests {
         #expect(try await scene.get(policy: .forceCache) == "200 2 stale")
     }
 
-    @Test("§4.1: Vary chooses among responses, however the fields are written; other fields choose nothing")
+    @Test("§4.1: Vary selects among responses, however the fields are written, and other fields do not")
     func vary() async throws {
         let scene = try await CacheScene {
             .numbered($1, [.cacheControl: "max-age=60", .vary: "Accept-Language, Accept"])
@@ -62,7 +63,7 @@ struct HTTPCacheTests {
         #expect(try await scene.get("/") == "200 4 miss")
     }
 
-    @Test("10,000 variants of one URL leave as many entries as one key may have")
+    @Test("10,000 variants of one URL leave only the allowed number of entries per key")
     func variants() async throws {
         let store = HTTPCache.MemoryStore(capacity: .mebibytes(64))
         let clock = TurnableClock()
@@ -78,7 +79,7 @@ struct HTTPCacheTests {
         #expect(store.contents.evictions == 9_968)
     }
 
-    @Test("equal requests at a time leave one entry")
+    @Test("concurrent equal requests leave one entry")
     func twins() async throws {
         let gate = Gate()
         let scene = try await CacheScene { _, number in
@@ -92,7 +93,7 @@ struct HTTPCacheTests {
         #expect(try await scene.cache.store.contents.entries == 1)
     }
 
-    @Test("HEAD is answered from what GET has stored, and stores nothing by itself")
+    @Test("HEAD is answered from a stored GET, and stores no response itself")
     func head() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         #expect(try await scene.send(.head).description == "200  miss")
@@ -102,7 +103,7 @@ struct HTTPCacheTests {
         #expect(head.fields[.contentLength] == "1")
     }
 
-    @Test("§4.3.5: HEAD brings the fields of what is stored up to date, or shows that it is another")
+    @Test("§4.3.5: a HEAD updates the fields of a stored response, or invalidates it")
     func headUpdates() async throws {
         let isChanged = Guarded(false)
         let scene = try await CacheScene { request, number in
@@ -137,7 +138,7 @@ struct HTTPCacheTests {
         #expect(hit.fields[.contentLocation] == nil)
     }
 
-    @Test("a body that its reader leaves is not stored; by option the rest of it is")
+    @Test("a body that its reader leaves is not stored, unless an option completes it")
     func abandoned() async throws {
         for finishes in [false, true] {
             let scene = try await CacheScene { cache in
@@ -164,7 +165,7 @@ struct HTTPCacheTests {
         }
     }
 
-    @Test("a transfer that is cut short is never a hit", arguments: [false, true])
+    @Test("a truncated transfer is never a hit", arguments: [false, true])
     func cutShort(_ knowsLength: Bool) async throws {
         let scene = try await CacheScene { _, number in
             MockResponse(
@@ -181,7 +182,7 @@ struct HTTPCacheTests {
         #expect(try await scene.get() == "200 1234567890 hit")
     }
 
-    @Test("the hook changes what is stored, or refuses it")
+    @Test("the hook changes or rejects a response before it is stored")
     func hook() async throws {
         let scene = try await CacheScene { cache in
             cache.willStore = { entry, request in
@@ -201,7 +202,7 @@ struct HTTPCacheTests {
     }
 
     @Test(
-        "a body beyond the entry's limit is not stored, whether its length is known or not", arguments: [false, true])
+        "a body beyond the entry limit is not stored, with or without a known length", arguments: [false, true])
     func entryLimit(_ knowsLength: Bool) async throws {
         let scene = try await CacheScene(store: HTTPCache.MemoryStore(capacity: 20_000)) { _, _ in
             var response = MockResponse(
@@ -209,13 +210,13 @@ struct HTTPCacheTests {
             if !knowsLength { response.framing = .chunked }
             return response
         }
-        // A twentieth of the capacity, as NSURLCache has it.
+        // The limit is a twentieth of the capacity, as in NSURLCache.
         #expect(scene.cache.store.entryLimit == 1000)
         #expect(try await scene.send().status == "miss")
         #expect(try await scene.send().status == "miss")
     }
 
-    @Test("what is removed is not found: a URI, what came since a time, everything")
+    @Test("removal covers a URI, a time range or all entries")
     func removing() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=600"]) }
         for path in ["/a", "/b", "/c"] {
@@ -231,7 +232,7 @@ struct HTTPCacheTests {
         #expect(try await scene.get("/b") == "200 6 miss")
     }
 
-    @Test("RFC 9211: a cache with a name says what it has done")
+    @Test("RFC 9211: a named cache reports its result in Cache-Status")
     func statusField() async throws {
         let scene = try await CacheScene { cache in
             cache.statusName = "Curlew cache"
@@ -246,7 +247,7 @@ struct HTTPCacheTests {
         #expect(try await scene.send(.post).fields[values: .cacheStatus].last == "\"Curlew cache\"; fwd=method")
     }
 
-    @Test("No-Vary-Search: by option queries that differ in what it names have one response")
+    @Test("No-Vary-Search: an option lets queries that differ in irrelevant parameters share a response")
     func noVarySearch() async throws {
         for honors in [false, true] {
             let scene = try await CacheScene { cache in
@@ -258,7 +259,7 @@ struct HTTPCacheTests {
             #expect(try await scene.get("/?b=2&a=1") == (honors ? "200 1 hit" : "200 2 miss"))
             #expect(try await scene.get("/?a=2&b=2").hasSuffix("miss"))
             if honors {
-                // Under one path there are responses to several queries.
+                // Responses to several queries are stored under one path.
                 #expect(try await scene.get("/?a=1&b=2&utm=y") == "200 1 hit")
                 #expect(try await scene.get("/?b=2&a=2") == "200 2 hit")
             }
@@ -269,7 +270,7 @@ struct HTTPCacheTests {
         }
     }
 
-    @Test("events and figures say what happened")
+    @Test("events and statistics report the results")
     func events() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         let events = scene.cache.events

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Curlew
 
-/// Bodies in codings, for the tests of what undoes them.
+/// Encoded bodies, for the tests of the decoders.
 enum CodedBodies {
     static let codings: [ContentCoding] = [.gzip, .deflate, .rawDeflate, .brotli, .zstandard]
     static let text = Array(repeating: Array("curlews whistle. ".utf8), count: 20_000).flatMap { $0 }
     static let short = Array("curlews whistle over the marsh, over the marsh they whistle".utf8)
 
-    /// Bytes that no coding makes shorter, the same each time.
+    /// Incompressible bytes, equal in each run.
     static func noise(_ count: Int) -> [UInt8] {
         var state: UInt64 = 88_172_645_463_325_252
         return (0..<count).map { _ in
@@ -24,7 +24,7 @@ enum CodedBodies {
         }
     }
 
-    /// A gzip member with everything in its head that there can be (RFC 1952 §2.3).
+    /// A gzip member with every optional header field (RFC 1952 §2.3).
     static func gzipWithFullHead(_ bytes: [UInt8]) throws -> [UInt8] {
         let plain = try ContentCoding.gzip.encode(bytes)
         var head: [UInt8] = [0x1F, 0x8B, 8, 0x1F, 1, 2, 3, 4, 0, 255]
@@ -34,12 +34,12 @@ enum CodedBodies {
         return head + plain.dropFirst(10)
     }
 
-    /// A zstd frame of one byte that asks for a window of 2^`log` bytes (RFC 8878 §3.1.1).
+    /// A zstd frame of one byte that requires a window of 2^`log` bytes (RFC 8878 §3.1.1).
     static func zstandardWithWindow(log: UInt8) -> [UInt8] {
         [0x28, 0xB5, 0x2F, 0xFD, 0x00, (log - 10) << 3, 0x09, 0, 0, UInt8(ascii: "x")]
     }
 
-    /// The beginning of a body that is flushed and goes on.
+    /// The flushed beginning of an unfinished body.
     static func flushed(_ bytes: [UInt8], _ coding: ContentCoding) throws -> [UInt8] {
         var bytes = bytes
         let count = bytes.count
@@ -78,7 +78,7 @@ enum CodedBodies {
         }
     }
 
-    /// A body that goes through the decoders in pieces of some size.
+    /// A body that passes the decoders in chunks of the given size.
     static func decode(
         _ bytes: [UInt8], _ kinds: [ContentDecoderKind], pieces size: Int = .max,
         limits: ContentDecoding.Limits = ContentDecoding.Limits()
@@ -101,6 +101,6 @@ enum CodedBodies {
 }
 
 extension ContentCoding {
-    /// What undoes it.
+    /// The decoder of the coding.
     var kind: ContentDecoderKind { ContentDecoderKind(name: name)! }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Decoders of content codings", .timeLimit(.minutes(2)))
 struct ContentDecoderTests {
-    @Test("a body is decoded to the same bytes whatever pieces it arrives in", arguments: CodedBodies.codings)
+    @Test("a body decodes to the same bytes, however its chunks are split", arguments: CodedBodies.codings)
     func pieces(_ coding: ContentCoding) throws {
         for body in [CodedBodies.short, CodedBodies.text, CodedBodies.noise(200_000), [7]] {
             let coded = try coding.encode(body)
@@ -18,7 +18,7 @@ struct ContentDecoderTests {
         #expect(try CodedBodies.decode([], [coding.kind]) == [])
     }
 
-    @Test("a coded body that is cut short anywhere is an error", arguments: CodedBodies.codings)
+    @Test("a truncated encoded body is an error at every length", arguments: CodedBodies.codings)
     func cutShort(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.short)
         for count in 1..<coded.count {
@@ -31,7 +31,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("bytes behind the end of a coded body are an error", arguments: CodedBodies.codings)
+    @Test("bytes after the end of an encoded body are an error", arguments: CodedBodies.codings)
     func trailing(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.short)
         let zeros: [[UInt8]] = coding == .gzip ? [] : [[0], Array(repeating: 0, count: 1000)]
@@ -45,7 +45,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("zeros behind the end of gzip are padding, and nothing may follow them")
+    @Test("zeros after the end of gzip are padding, and no data may follow them")
     func padding() throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
         for count in [1, 511, 512, 300_000] {
@@ -65,7 +65,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("every byte of a gzip body that is changed is found, but for those that say nothing about it")
+    @Test("every changed byte of a gzip body is detected, except in fields without effect")
     func corruptGzip() throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
         var harmless = 0
@@ -73,10 +73,10 @@ struct ContentDecoderTests {
             for mask in [0x01, 0x80, 0xFF] as [UInt8] {
                 var broken = coded
                 broken[index] ^= mask
-                // Two bits of the head are reserved, and one calls it text.
+                // Two bits of the head are reserved, and one marks the content as text.
                 if index == 3, mask == 0x01 { continue }
                 do {
-                    // Bits that only fill the last byte mean nothing.
+                    // The padding bits of the last byte have no effect.
                     #expect(try CodedBodies.decode(broken, [.gzip]) == CodedBodies.short, "\(index)")
                     harmless += 1
                 } catch let error as CurlewError {
@@ -87,7 +87,7 @@ struct ContentDecoderTests {
         #expect(harmless <= 2)
     }
 
-    @Test("random bytes are refused as a coded body", arguments: CodedBodies.codings)
+    @Test("random bytes are refused as an encoded body", arguments: CodedBodies.codings)
     func noise(_ coding: ContentCoding) throws {
         for start in 0..<50 {
             let bytes = Array(CodedBodies.noise(2000).dropFirst(start))
@@ -95,7 +95,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("gzip has several members, with all that their heads may hold")
+    @Test("gzip may have several members, with all optional header fields")
     func members() throws {
         let first = try CodedBodies.gzipWithFullHead(CodedBodies.short)
         let whole = try first + ContentCoding.gzip.encode([]) + ContentCoding.gzip.encode(CodedBodies.text)
@@ -104,16 +104,16 @@ struct ContentDecoderTests {
                 try CodedBodies.decode(whole, [.gzip], pieces: size, limits: .unbounded)
                     == CodedBodies.short + CodedBodies.text)
         }
-        // The checksum of the head is looked at.
+        // The checksum of the head is verified.
         var broken = first
         broken[14] ^= 1
         #expect(throws: CurlewError.self) { try CodedBodies.decode(broken, [.gzip]) }
-        // A member that only begins is one that is cut short.
+        // A second member that only begins is truncated.
         let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(first + [0x1F], [.gzip]) }
         #expect(error?.code == .responseTruncated)
     }
 
-    @Test("zstd has several frames, some of which are skipped; older formats are refused")
+    @Test("zstd may have several frames, of which some are skipped; older formats are refused")
     func frames() throws {
         let skipped: [UInt8] = [0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
         let frame = try ContentCoding.zstandard.encode(CodedBodies.short)
@@ -132,7 +132,7 @@ struct ContentDecoderTests {
         #expect(error?.code == .responseTruncated)
     }
 
-    @Test("a zstd window has 8 MiB at most")
+    @Test("a zstd window has at most 8 MiB")
     func window() throws {
         #expect(try CodedBodies.decode(CodedBodies.zstandardWithWindow(log: 23), [.zstandard]) == Array("x".utf8))
         for log in [24, 31, 41] as [UInt8] {
@@ -143,7 +143,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("deflate is known by its first two bytes, in one piece or two")
+    @Test("the format of deflate is detected from its first two bytes, in one chunk or two")
     func deflateForms() throws {
         for coding in [ContentCoding.deflate, .rawDeflate] {
             for body in [[], [0], CodedBodies.short, CodedBodies.noise(70_000)] as [[UInt8]] {
@@ -152,13 +152,13 @@ struct ContentDecoderTests {
                 #expect(try CodedBodies.decode(coded, [.deflate], pieces: 1) == body)
             }
         }
-        // A stored block, as the data begins that only frames hold.
+        // A raw stored block begins with other bytes than zlib data.
         #expect(try CodedBodies.decode([1, 1, 0, 0xFE, 0xFF, 0x78], [.deflate]) == [0x78])
-        // A dictionary that nobody has.
+        // The stream requires an unknown dictionary.
         #expect(throws: CurlewError.self) { try CodedBodies.decode([0x78, 0xBB, 1, 2, 3, 4, 5], [.deflate]) }
     }
 
-    @Test("codings lie one upon the other, and each must be whole")
+    @Test("codings are nested, and each must be complete")
     func nested() throws {
         var coded = CodedBodies.short
         for coding in CodedBodies.codings { coded = try coding.encode(coded) }
@@ -169,7 +169,7 @@ struct ContentDecoderTests {
         for broken in [Array(coded.dropLast()), coded + [1]] {
             #expect(throws: CurlewError.self) { try CodedBodies.decode(broken, kinds) }
         }
-        // The coding within is cut short, or followed by something; the one around it is whole.
+        // The inner coding is truncated, or followed by other bytes, while the outer one is complete.
         let inner = try ContentCoding.brotli.encode(CodedBodies.short)
         for (bytes, code) in [
             (Array(inner.dropLast()), ErrorCode.responseTruncated), ([], .responseTruncated),
@@ -182,7 +182,7 @@ struct ContentDecoderTests {
     }
 
     @Test(
-        "a decoded body may be a hundred times its coded size, beyond the size that has no ratio, and no more",
+        "a decoded body may have at most a hundred times its encoded size, above the size without a ratio",
         arguments: CodedBodies.codings)
     func bombs(_ coding: ContentCoding) throws {
         let strict = ContentDecoding.Limits(ratioFreeSize: .mebibytes(1))
@@ -196,7 +196,7 @@ struct ContentDecoderTests {
         #expect(try CodedBodies.decode(bomb, [coding.kind], limits: .unbounded).count == 32 << 20)
         let small = try coding.encode(Array(repeating: 0, count: 1 << 20))
         #expect(try CodedBodies.decode(small, [coding.kind], limits: strict).count == 1 << 20)
-        // What lies between two codings is bounded as well, be the end ever so small.
+        // The limits apply between two codings too, however small the result is.
         var limits = ContentDecoding.Limits(ratio: 3, ratioFreeSize: 1000)
         let padded = try ContentCoding.gzip.encode(
             CodedBodies.skippableFrame(100_000) + ContentCoding.zstandard.encode([1]))
@@ -211,7 +211,7 @@ struct ContentDecoderTests {
         )
     }
 
-    @Test("a log that shrinks by more than a hundred is decoded, as the ratio counts only from 64 MiB on")
+    @Test("a log with a ratio above a hundred is decoded, because the ratio applies only from 64 MiB on")
     func repetitiveLog() throws {
         let line = Array("2026-11-22T10:00:00Z INFO GET /healthz 200 0.001 curlew/1.0\n".utf8)
         let log = Array(repeatElement(line, count: (16 << 20) / line.count).joined())
@@ -223,7 +223,7 @@ struct ContentDecoderTests {
         #expect(limits.growth(of: 1 << 20) == 100 << 20)
     }
 
-    @Test("bytes that a server has flushed are decoded before more of them arrive", arguments: CodedBodies.codings)
+    @Test("flushed bytes are decoded before more bytes arrive", arguments: CodedBodies.codings)
     func flushed(_ coding: ContentCoding) throws {
         var stack = DecoderStack(codings: [coding.kind], limits: .unbounded)
         guard case .hungry = try stack.next() else { throw CurlewError(.decodingFailed, "not hungry") }
@@ -235,7 +235,7 @@ struct ContentDecoderTests {
         #expect(throws: CurlewError.self) { try stack.next() }
     }
 
-    @Test("a ratio or size beyond all numbers, or of zero, sets no limit", arguments: [Int.max, 1 << 60, -1, 0])
+    @Test("an infinite or zero ratio or size sets no limit", arguments: [Int.max, 1 << 60, -1, 0])
     func sillyBounds(_ ratio: Int) throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
         let limits = ContentDecoding.Limits(ratio: ratio, ratioFreeSize: ByteSize(.max))
@@ -256,11 +256,11 @@ struct ContentDecoderTests {
         for _ in 0..<50 { try drop() }
         let before = try residentMemory()
         for _ in 0..<500 { try drop() }
-        // The smallest state is zlib's, with 40 KiB: what stays of a thousand would be 40 MB.
+        // The smallest decoder state is zlib's, with 40 KiB: a thousand leaked ones would be 40 MB.
         #expect(try residentMemory() < before + (8 << 20))
     }
 
-    /// The bytes of this process that are in memory.
+    /// The resident memory of this process in bytes.
     private func residentMemory() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         return try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) }) * 4096
@@ -272,7 +272,7 @@ extension ContentDecoding.Limits {
 }
 
 extension CodedBodies {
-    /// A zstd frame of zeros that is to be skipped.
+    /// A skippable zstd frame of zeros.
     static func skippableFrame(_ count: Int) -> [UInt8] {
         [0x50, 0x2A, 0x4D, 0x18] + (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
             + Array(repeating: 0, count: count)

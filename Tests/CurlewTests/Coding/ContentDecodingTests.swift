@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Bodies are decoded as they are read", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Decoding of response bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ContentDecodingTests {
     private func session(
         _ limits: ContentDecoding.Limits = ContentDecoding.Limits(),
@@ -52,7 +52,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("coding names are read in any case, in lists and in several fields; x-gzip means gzip, identity nothing")
+    @Test("coding names are read in any letter case, in lists and in several fields; x-gzip means gzip")
     func names() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
         let both = try ContentCoding.brotli.encode(gzip)
@@ -74,7 +74,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("the codings are announced, unless the caller says what to accept, asks for a range or wants it raw")
+    @Test("the supported codings are announced, unless the caller sets Accept-Encoding, a range or raw mode")
     func announcement() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let api = try session()
@@ -91,7 +91,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("a body is passed on with its fields if decoding is off or one of its codings is not known")
+    @Test("a body with an unknown coding, or with decoding off, is passed on with its fields")
     func raw() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
         let server = try await MockServer.start()
@@ -111,7 +111,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("a response without a whole body (HEAD, 204, 206, 304, empty) is passed on without decoding")
+    @Test("a response without a full body (HEAD, 204, 206, 304, empty) is passed on without decoding")
     func bodiless() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
         let api = try session()
@@ -145,7 +145,7 @@ struct ContentDecodingTests {
     }
 
     @Test(
-        "a body that is cut short at any position is an error after the bytes that could be decoded",
+        "a truncated body is an error after the bytes that could be decoded",
         arguments: ["1.1", "2"])
     func cutShort(_ version: String) async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
@@ -168,7 +168,7 @@ struct ContentDecodingTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("a transfer that breaks off keeps its own error, and so does a broken body after a good one")
+    @Test("a failed transfer keeps its own error, and so does a broken body after a good one")
     func brokenTransfer() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.text)
         let server = try await rawAnswer(
@@ -191,7 +191,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("at most five codings of one body are undone; a response with more is an error")
+    @Test("at most five codings per body are decoded, and a response with more is an error")
     func nested() async throws {
         var body = CodedBodies.short
         var responses: [String: MockResponse] = [:]
@@ -245,14 +245,14 @@ struct ContentDecodingTests {
         #expect(try await api.fetch(server.url("/small")) == CodedBodies.text)
     }
 
-    @Test("a reader that stops half-way ends the transfer, and the decoder is freed", arguments: ["1.1", "2"])
+    @Test("a reader that stops early ends the transfer, and the decoder is freed", arguments: ["1.1", "2"])
     func stopping(_ version: String) async throws {
         let server = try await MockServer.start { request in
             if request.path == "/small" { return MockResponse(body: "ok") }
             return MockResponse(
                 fields: [.contentEncoding: "gzip"],
                 body: .stream { writer in
-                    // Members without end.
+                    // The server sends endless gzip members.
                     let member = try ContentCoding.gzip.encode(CodedBodies.noise(10_000))
                     while true { try await writer.write(member) }
                 })
@@ -272,7 +272,7 @@ struct ContentDecodingTests {
         }
         #expect(decoding == nil)
         try await eventually("the task has ended") { await api.session?.tasks().isEmpty != false }
-        // Cancelled while it waits for a chunk.
+        // The task is cancelled while it waits for a chunk.
         let reading = Task {
             let answer = try await api.get(.raw(server.url()))
             for try await _ in answer.body where Task.isCancelled { break }
@@ -284,7 +284,7 @@ struct ContentDecodingTests {
         #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
     }
 
-    @Test("trailers come through, and serializers and verbs get the decoded body")
+    @Test("trailers are passed on, and serializers and verbs receive the decoded body")
     func surroundings() async throws {
         let name = try #require(HTTPField.Name("X-After"))
         var response = try MockResponse(fields: [.contentType: "application/json"], body: "{\"a\": [1, 2]}")
@@ -299,7 +299,7 @@ struct ContentDecodingTests {
         #expect(try await api.get(.raw(server.url()), as: [String: [Int]].self) == ["a": [1, 2]])
     }
 
-    @Test("a body that fails ends its transfer, though the response is kept", arguments: ["1.1", "2"])
+    @Test("a decoding error ends the transfer even if the response is still referenced", arguments: ["1.1", "2"])
     func failing(_ version: String) async throws {
         let server = try await MockServer.start { request in
             if request.path == "/small" { return MockResponse(body: "ok") }
@@ -316,7 +316,7 @@ struct ContentDecodingTests {
         #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
     }
 
-    /// Counts the chunks that were asked for.
+    /// A source that counts the requested chunks.
     private actor Source: AsyncSequence, AsyncIteratorProtocol {
         private(set) var count = 0
         let chunk: [UInt8]
@@ -332,10 +332,10 @@ struct ContentDecodingTests {
     }
 
     @Test(
-        "a decoder reads no more of a body than its reader wants, and hands out small pieces",
+        "a decoder reads only as much of a body as its reader needs, and returns small chunks",
         arguments: CodedBodies.codings)
     func backPressure(_ coding: ContentCoding) async throws {
-        // One chunk makes many pieces, and nothing beyond is asked for before they are taken.
+        // A single chunk decodes to many pieces, and the next chunk is requested only after all of them were read.
         let source = Source(chunk: try coding.encode(Array(repeating: 0, count: 1 << 20)))
         let body = CurlewResponse.Body.stream(
             DecodedChunks(
@@ -351,7 +351,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("a body can be decoded on the session's own loop")
+    @Test("a body can be decoded on the session's event loop")
     func onTheLoop() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.text)
         let server = try await server(["/": coded(gzip, "gzip")])

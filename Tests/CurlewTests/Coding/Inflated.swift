@@ -1,7 +1,7 @@
 import CZlib
 import Testing
 
-/// What gzip or zlib data was before; an error if it is not whole, or something follows it.
+/// The original of gzip or zlib data; an error if it is truncated or followed by other bytes.
 func inflated(_ bytes: [UInt8]) throws -> [UInt8] {
     var stream = z_stream()
     try #require(curlew_inflate_init(&stream, 15 + 32) == Z_OK)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Request bodies are compressed, and nothing is lost", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Compression of request bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RequestCompressionTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in
@@ -29,7 +29,8 @@ struct RequestCompressionTests {
         }
     }
 
-    @Test("bodies of every kind arrive whole in both codings", arguments: [RequestCompression.Format.gzip, .deflate])
+    @Test(
+        "bodies of every kind arrive complete in both codings", arguments: [RequestCompression.Format.gzip, .deflate])
     func kinds(_ format: RequestCompression.Format) async throws {
         let server = try await server()
         let file = try TemporaryFile(bytes: 300_000)
@@ -55,7 +56,7 @@ struct RequestCompressionTests {
         }
     }
 
-    @Test("bytes beyond the limit are streamed, with the same result each time")
+    @Test("a body beyond the buffer limit is streamed, with the same result each time")
     func streamedBytes() async throws {
         let server = try await server()
         var link = RequestCompression()
@@ -72,7 +73,7 @@ struct RequestCompressionTests {
         #expect(try inflated(bodies[0]) == text)
     }
 
-    @Test("a body that compression would not make smaller, or that must not change, is sent as it is")
+    @Test("a body that does not become smaller, or must not change, is sent uncompressed")
     func untouched() async throws {
         let server = try await server()
         var generator = SystemRandomNumberGenerator()
@@ -97,7 +98,7 @@ struct RequestCompressionTests {
         }
     }
 
-    @Test("a length that the caller gave is dropped")
+    @Test("a length that the caller set is removed")
     func givenLength() async throws {
         let server = try await server()
         let api = try session(RequestCompression())
@@ -106,7 +107,7 @@ struct RequestCompressionTests {
         #expect(request.fields[.contentLength] == "\(request.bodyLength)")
     }
 
-    @Test("a compressed body can be sent again if the original body can")
+    @Test("a compressed body can be sent again if the original can")
     func replaying() async throws {
         struct Ask: CurlewMiddleware {
             let report: @Sendable (Bool) -> Void
@@ -135,7 +136,7 @@ struct RequestCompressionTests {
         #expect(await answers.reduce(into: []) { $0.append($1) } == [true, false])
     }
 
-    @Test("a body that fails, or that differs from its announced length, fails the request")
+    @Test("a body that fails, or differs from its announced length, fails the request")
     func faults() async throws {
         struct Reason: Error {}
         let server = try await server()
@@ -156,7 +157,7 @@ struct RequestCompressionTests {
         try await api.expectUsable()
     }
 
-    /// Counts how many chunks were asked for.
+    /// A source that counts the requested chunks.
     private actor Noise: AsyncSequence, AsyncIteratorProtocol {
         private(set) var count = 0
         private var generator = SystemRandomNumberGenerator()
@@ -173,7 +174,7 @@ struct RequestCompressionTests {
     }
 
     @Test(
-        "the original body is read no faster than the compressed one, whose chunks are small",
+        "the original body is read as slowly as the compressed one, whose chunks are small",
         arguments: [1000, 1 << 20])
     func bounded(_ size: Int) async throws {
         let noise = Noise(size: size)
@@ -184,7 +185,7 @@ struct RequestCompressionTests {
             let piece = try #require(await iterator.next())
             #expect(piece.count <= CompressedChunks.partSize)
             taken += piece.count
-            // What zlib keeps to itself, and the chunk that it is working on.
+            // The difference is zlib's buffer and the current chunk.
             #expect(await noise.count * size <= taken + size + (512 << 10))
         }
     }

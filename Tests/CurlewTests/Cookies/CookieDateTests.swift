@@ -12,24 +12,24 @@ private let dates: [(String, Int64)] = [
     ("1 jan 70 0:0:0", 0), ("1 jan 99 0:0:0", 915_148_800), ("1 jan 69 0:0:0", 3_124_224_000),
     ("1 jan 00 0:0:0", 946_684_800), ("29 feb 2000 0:0:0", 951_782_400), ("1 jan 1601 0:0:0", -11_644_473_600),
     ("31 dec 9999 23:59:59", 253_402_300_799), ("1 jan 2020 3:04:05", 1_577_847_845),
-    // The first token of a kind counts, and one that is taken for a day is none for a year.
+    // The first token of a kind applies, and a token that was parsed as a day cannot be a year.
     ("10:18:14 09 Jun 2021 11:19:15 10 Jul 2022", 1_623_233_894), ("21 Jun 09 10:18:14", 1_245_579_494),
     ("009 Jun 21 10:18:14", 1_245_579_494),
-    // A second time is looked at as a day, which it begins as.
+    // A second time is parsed as a day, because it begins like one.
     ("00:00:00 1:2:3 jan 1970", 0), ("1 jan 070 0:0:0", 0), ("1 jan 002 0:0:0", 1_009_843_200),
 ]
 
 @Suite("The dates of Expires")
 struct CookieDateTests {
     @Test(
-        "a date is read in every order and punctuation that the algorithm of RFC 6265 allows",
+        "a date is parsed in every order and punctuation that RFC 6265 allows",
         arguments: dates)
     func valid(_ text: String, _ seconds: Int64) {
         #expect(CookieDate.seconds(Array(text.utf8)[...]) == seconds)
     }
 
     @Test(
-        "a text that is no date is not read",
+        "a text that is not a date is rejected",
         arguments: [
             "", "0", "-1", "never", "Wed, 09 Jun 2021", "Jun 2021 10:18:14", "09 2021 10:18:14", "09 Jun 10:18:14",
             "09 Jun 2021 10:18", "09 Jun 2021 10:18:", "09 Jun 2021 24:00:00", "09 Jun 2021 23:60:00",

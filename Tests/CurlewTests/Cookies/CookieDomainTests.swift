@@ -2,18 +2,18 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Whose cookies a host may set and gets")
+@Suite("The domains of cookies")
 struct CookieDomainTests {
     typealias Script = CookieScript
 
     @Test(
-        "a public suffix gets no cookie from the hosts below it, and its own cookie goes to itself alone",
+        "a public suffix receives no cookie from hosts below it, and its own cookie is host-only",
         arguments: [
             Script("a=b; domain=com", nil, from: "http://example.com/"),
             Script("a=b; domain=co.uk", nil, from: "http://shop.co.uk/"),
             Script("a=b; domain=shop.co.uk", "a=b", from: "http://www.shop.co.uk/", to: "http://shop.co.uk/"),
             Script("a=b; domain=github.io", nil, from: "http://me.github.io/"),
-            // Dots at the end make no other name of it.
+            // A dot at the end does not change the name.
             Script("a=b; domain=co.uk.", nil, from: "http://shop.co.uk./", to: "http://other.co.uk./"),
             Script("a=b; domain=github.io..", nil, from: "http://me.github.io../"),
             Script("a=b; domain=..", nil, from: "http://x../", to: "http://y../"),
@@ -21,10 +21,10 @@ struct CookieDomainTests {
             Script("a=b; domain=github.io", "a=b", from: "http://github.io/"),
             Script("a=b; domain=github.io", nil, from: "http://github.io/", to: "http://me.github.io/"),
             Script("a=b; domain=GitHub.IO", nil, from: "http://github.io/", to: "http://me.github.io/"),
-            // A wildcard of the list, and its exception.
+            // The list has a wildcard, with an exception.
             Script("a=b; domain=foo.ck", nil, from: "http://x.foo.ck/"),
             Script("a=b; domain=www.ck", "a=b", from: "http://x.www.ck/", to: "http://www.ck/"),
-            // What the list does not know: a single label is one.
+            // The list has no rule here, so a single label is a public suffix.
             Script("a=b; domain=corp", nil, from: "http://app.corp/"),
             Script("a=b; domain=app.corp", "a=b", from: "http://x.app.corp/", to: "http://app.corp/"),
             Script("a=b; domain=localhost", "a=b", from: "http://localhost:8080/"),
@@ -35,7 +35,7 @@ struct CookieDomainTests {
     }
 
     @Test(
-        "a cookie of an address goes to that address alone, however the address is written",
+        "a cookie of an IP address is sent only to this address, in any notation",
         arguments: [
             Script("a=b; domain=127.0.0.1", "a=b", from: "http://127.0.0.1:1/", to: "http://127.0.0.1:2/"),
             Script("a=b; domain=0.0.1", nil, from: "http://127.0.0.1/"),
@@ -53,7 +53,7 @@ struct CookieDomainTests {
     }
 
     @Test(
-        "names in other scripts are compared in their ASCII form",
+        "internationalized names are compared in their ASCII form",
         arguments: [
             Script("a=b", "a=b", from: "http://bücher.example/", to: "http://xn--bcher-kva.example/"),
             Script("a=b", "a=b", from: "http://BÜCHER.Example/", to: "http://bücher.example/"),
@@ -68,7 +68,7 @@ struct CookieDomainTests {
         #expect(try script.sent() == script.expected)
     }
 
-    @Test("a name without an ASCII form is no cookie host")
+    @Test("a name without an ASCII form can have no cookies")
     func noForm() {
         #expect(CookieHost("a\u{2100}b.example") == nil)
         #expect(CookieHost("bücher.example")?.name == "xn--bcher-kva.example")

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The file of a jar", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The file of a cookie jar", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CookieFileTests {
     private func write(_ text: String, to path: String) throws {
         try text.write(toFile: path, atomically: false, encoding: .utf8)
     }
 
-    @Test("cookies are written and read again")
+    @Test("cookies survive writing and reading")
     func roundTrip() async throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/cookies.txt"
@@ -42,14 +42,14 @@ struct CookieFileTests {
         #expect(report.stored == 6 && report.skippedLines.isEmpty)
         #expect(other.cookies.dropLast() == jar.cookies.dropLast(3))
         #expect(try other.field(for: "https://www.h.example/d") == "a=1; b=\"x y\"; c=a\tb; d=; nameless; ü=ö")
-        // Without those that end with the session; and what is there is replaced.
+        // The file without session cookies replaces the existing file.
         try await jar.save(to: path, includesSessionCookies: false)
         let fewer = CookieJar { 1_700_000_000 }
         #expect(try await fewer.load(from: path).stored == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["cookies.txt"])
     }
 
-    @Test("lines that are no cookies are skipped and reported; comments and expired cookies are not reported")
+    @Test("invalid lines are skipped and reported; comments and expired cookies are not reported")
     func brokenLines() async throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/cookies.txt"
@@ -83,7 +83,7 @@ struct CookieFileTests {
         #expect(report.stored == 4)
     }
 
-    @Test("a file with more than the jar holds leaves the last of them, at once")
+    @Test("a file with more cookies than the jar's limit leaves the last ones, without delay")
     func tooMany() async throws {
         let folder = try ScratchFolder()
         let lines = (0..<20_000).map { "h\($0 / 10).example\tFALSE\t/\tFALSE\t0\tc\($0)\t1\n" }
@@ -102,7 +102,7 @@ struct CookieFileTests {
         #expect(report.stored == 0 && report.skippedLines == Array(1...100))
     }
 
-    @Test("a file that cannot be read or written is an error, and the jar stays as it was")
+    @Test("an unreadable or unwritable file is an error, and the jar stays unchanged")
     func failures() async throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/cookies.txt"

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Cookies over the wire", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Cookies over the network", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct CookieHandlingTests {
-    /// Answers with the Cookie fields that it got, one a line, and sets what the query says.
+    /// Answers with the received Cookie fields, one per line, and sets the cookies of the query.
     private static let echo: MockServer.Handler = { request in
         var response = MockResponse(body: .string(request.fields[values: .cookie].joined(separator: "\n")))
         if let query = request.target.split(separator: "?").dropFirst().first {
@@ -36,7 +36,7 @@ struct CookieHandlingTests {
     }
 
     @Test(
-        "the cookies that a server sets are sent back in one field, over every version of HTTP",
+        "a server's cookies are sent back in one field, over every version of HTTP",
         arguments: ["1.1", "2"])
     func versions(_ version: String) async throws {
         let server = try await MockServer.start(handler: Self.echo)
@@ -49,7 +49,7 @@ struct CookieHandlingTests {
         #expect(try await text(api, server.url("/e")) == "")
     }
 
-    @Test("a response sets cookies whatever its status, and only a final one")
+    @Test("a final response sets cookies whatever its status, and an interim response sets none")
     func statuses() async throws {
         let server = try await MockServer.start()
         let jar = CookieJar()
@@ -71,14 +71,14 @@ struct CookieHandlingTests {
         for field in ["a=jar", "b=jar", "nameless"] { jar.store(field, from: uri) }
         let api = try session(jar)
         #expect(try await text(api, server.url(), fields: [.cookie: "a=mine"]) == "a=mine; b=jar; nameless")
-        // swift-http-types makes two fields of this; one is sent.
+        // swift-http-types splits this cookie into two fields; one is sent.
         #expect(
             try await text(api, server.url(), fields: [.cookie: "x=1; b=mine;c"]) == "x=1; b=mine;c; a=jar")
         jar.removeAll()
         #expect(try await text(api, server.url(), fields: [.cookie: "x=1; b=2"]) == "x=1; b=2")
     }
 
-    @Test("a request with cookies off neither sends nor stores any, and the caller's own field is sent as it is")
+    @Test("a request with cookies off neither sends nor stores cookies, and keeps the caller's own field")
     func off() async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
@@ -92,7 +92,7 @@ struct CookieHandlingTests {
         #expect(try await text(api, server.url(), options: options) == "a=1")
     }
 
-    @Test("each session has a jar of its own, unless it is given one")
+    @Test("each session has its own jar by default")
     func sharing() async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
@@ -105,7 +105,7 @@ struct CookieHandlingTests {
         #expect(try await text(other, server.url()) == "")
     }
 
-    @Test("secure cookies are set and sent over TLS alone")
+    @Test("secure cookies are set and sent only over TLS")
     func secure() async throws {
         let certificate = try HeldCertificate.localhost()
         var configuration = MockServer.Configuration()
@@ -122,9 +122,9 @@ struct CookieHandlingTests {
         #expect(try await text(api, plain.url()) == "c=4")
     }
 
-    @Test("4,900 cookies in one response are too many fields by default; with a higher limit the jar keeps its bound")
+    @Test("4,900 cookies in one response exceed the default field limit; with a higher limit the jar keeps its bound")
     func thousands() async throws {
-        // libcurl from 8.14 on takes less than 5,000 fields, whatever the limit.
+        // libcurl from 8.14 on accepts fewer than 5,000 fields, whatever the limit.
         let fields = HTTPFields((0..<4900).map { HTTPField(name: .setCookie, value: "c\($0)=1") })
         let server = try await MockServer.start { _ in MockResponse(fields: fields, body: "ok") }
         let jar = CookieJar()
@@ -138,7 +138,7 @@ struct CookieHandlingTests {
         try await api.expectUsable()
     }
 
-    @Test("a cookie of 1 MiB fails the response, one of 60 KiB is not stored, and neither hangs")
+    @Test("a cookie of 1 MiB fails the response, and one of 60 KiB is not stored")
     func hugeValues() async throws {
         let server = try await MockServer.start { request in
             let size = request.path == "/huge" ? 1 << 20 : 60 << 10
@@ -153,7 +153,7 @@ struct CookieHandlingTests {
         try await api.expectUsable()
     }
 
-    @Test("a cookie for a top-level domain, for another host or with a wrong path goes nowhere")
+    @Test("a cookie for a top-level domain, another host or a wrong path is never sent")
     func wrongPlaces() async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
@@ -170,9 +170,9 @@ struct CookieHandlingTests {
         #expect(try await text(api, "\(base)/") == "a=1")
     }
 
-    @Test("the link sees every request of a link around it")
+    @Test("the link sees every request of an outer link")
     func hops() async throws {
-        /// Asks again where Location says, as a link for redirects would.
+        /// Repeats the request at the Location, like a redirecting link.
         struct Follow: CurlewMiddleware {
             func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
                 -> CurlewResponse

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A jar of cookies", .timeLimit(.minutes(1)))
+@Suite("A cookie jar", .timeLimit(.minutes(1)))
 struct CookieJarTests {
     private let uri: CurlewURI
 
@@ -16,7 +16,7 @@ struct CookieJarTests {
         try CookieJar.Cookie(name: name, value: value, domain: "h.example", path: path, expirySeconds: expiry)
     }
 
-    @Test("cookies are set, listed, asked for and deleted by the caller")
+    @Test("the caller can set, list, look up and delete cookies")
     func access() throws {
         let jar = CookieJar { 1000 }
         #expect(try jar.set(cookie("a")) && jar.set(cookie("b", path: "/d")))
@@ -48,7 +48,7 @@ struct CookieJarTests {
         #expect(try jar.field(for: "http://www.shop.co.uk/") == "a=b")
     }
 
-    @Test("a cookie that no server could have set cannot be made")
+    @Test("a cookie that no server could set cannot be created")
     func validity() throws {
         let makers: [() throws -> CookieJar.Cookie] = [
             { try CookieJar.Cookie(name: "", value: "", domain: "h.example") },
@@ -85,7 +85,7 @@ struct CookieJarTests {
         #expect(try CookieJar.Cookie(name: "", value: "b", domain: "h.example").name.isEmpty)
     }
 
-    @Test("a cookie's value is in no description")
+    @Test("a cookie's description does not contain its value")
     func secrets() throws {
         let cookie = try cookie("name", "secret")
         let change = CookieJar.Change(.added, cookie)
@@ -96,7 +96,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("a cookie is encoded and decoded with its bytes, and invalid text is not decoded as one")
+    @Test("a cookie is encoded and decoded with its bytes, and invalid text is rejected")
     func coding() throws {
         let jar = CookieJar { 1000 }
         for field in ["a=ü; domain=example.org; path=/x; secure; httponly; samesite=none; max-age=10", "b"] {
@@ -116,7 +116,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("changes are published in the order in which they happen, and end with the jar")
+    @Test("changes are published in order, and end with the jar")
     func changes() async throws {
         var jar: CookieJar? = CookieJar(limits: CookieJar.Limits(perDomain: 2)) { 1000 }
         let changes = try #require(jar).changes
@@ -139,7 +139,7 @@ struct CookieJarTests {
         #expect(await late.next() == nil)
     }
 
-    @Test("the expiry of a cookie is published when the jar is next asked")
+    @Test("the expiry of a cookie is published at the next access to the jar")
     func expired() async throws {
         let time = SetTime()
         let jar = CookieJar { time.seconds }
@@ -151,7 +151,7 @@ struct CookieJarTests {
         #expect(await iterator.next()?.kind == .expired)
     }
 
-    @Test("a listener that is behind keeps the newest changes")
+    @Test("a slow listener keeps the newest changes")
     func slowListener() async throws {
         let jar = CookieJar(limits: CookieJar.Limits(changeBufferSize: 3))
         var iterator = jar.changes.makeAsyncIterator()
@@ -159,7 +159,7 @@ struct CookieJarTests {
         for index in 7..<10 { #expect(await iterator.next()?.cookie.name == "a\(index)") }
     }
 
-    @Test("a jar can be used from everywhere at once")
+    @Test("a jar can be used from all threads at once")
     func concurrency() async throws {
         let jar = CookieJar(limits: CookieJar.Limits(perDomain: 40, total: 100))
         await withTaskGroup(of: Void.self) { group in

@@ -2,17 +2,17 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The bounds of a jar of cookies", .timeLimit(.minutes(1)))
+@Suite("The limits of a cookie jar", .timeLimit(.minutes(1)))
 struct CookieLimitsTests {
     private func names(_ jar: CookieJar) -> [String] { jar.cookies.map(\.name) }
 
-    @Test("a domain with too many cookies loses the one that was used longest ago")
+    @Test("a full domain evicts its least recently used cookie")
     func perDomain() throws {
         let jar = CookieJar(limits: CookieJar.Limits(perDomain: 3))
         let uri = try CurlewURI("https://h.example/")
         for name in ["a", "b", "c"] { jar.store("\(name)=1; path=/\(name)", from: uri) }
         jar.store("x=1", from: try CurlewURI("https://other.example/"))
-        // Sending is use, asking is none.
+        // Sending a cookie is a use, looking it up is not.
         #expect(jar.cookiesToSend(to: try CurlewURI("https://h.example/a")).count == 1)
         _ = jar.cookies(for: try CurlewURI("https://h.example/b"))
         jar.store("d=1", from: uri)
@@ -22,7 +22,7 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["c", "x", "d", "e"])
     }
 
-    @Test("a full domain loses expired cookies first, then those that are not secure")
+    @Test("a full domain evicts expired cookies first, then insecure ones")
     func order() throws {
         let time = SetTime()
         let jar = CookieJar(limits: CookieJar.Limits(perDomain: 3)) { time.seconds }
@@ -35,14 +35,14 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["a", "b", "d"])
         jar.store("e=1; secure", from: uri)
         #expect(names(jar) == ["a", "d", "e"])
-        // Then it is the new one that has to go.
+        // The new cookie is evicted then.
         #expect(!jar.store("f=1", from: uri))
         #expect(names(jar) == ["a", "d", "e"])
         jar.store("g=1; secure", from: uri)
         #expect(names(jar) == ["d", "e", "g"])
     }
 
-    @Test("a jar that is full loses what was used longest ago, wherever it is")
+    @Test("a full jar evicts the least recently used cookies of all domains")
     func total() throws {
         let time = SetTime()
         let jar = CookieJar(limits: CookieJar.Limits(total: 3)) { time.seconds }
@@ -57,7 +57,7 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["a", "d", "e"])
     }
 
-    @Test("of cookies that were used at the same time, only as many are evicted as necessary")
+    @Test("cookies with equal times are evicted only as far as necessary")
     func sameAge() throws {
         let jar = CookieJar(limits: CookieJar.Limits(total: 4))
         let uri = try CurlewURI("https://a.example/")
@@ -77,7 +77,7 @@ struct CookieLimitsTests {
         #expect(jar.cookies.count == 1)
     }
 
-    @Test("by default a domain has 50 cookies and a jar 3,000, and a host of many names does not slow it down")
+    @Test("the default limits are 50 cookies per domain and 3,000 per jar, and many host names do not slow it down")
     func defaults() throws {
         let jar = CookieJar()
         for index in 0..<3600 {
@@ -90,7 +90,7 @@ struct CookieLimitsTests {
         #expect(jar.cookies(for: many).count == 1)
     }
 
-    @Test("the field that is sent has a bound; the cookies that come first are sent")
+    @Test("the Cookie field has a size limit, and the first cookies are sent")
     func fieldSize() throws {
         let jar = CookieJar(limits: CookieJar.Limits(fieldSize: 20))
         let uri = try CurlewURI("https://h.example/")

@@ -25,12 +25,12 @@ private let lifetimes: [(String, Int64?)] = [
     ("a=b; expires=Tue, 14 Nov 2023 22:13:30 GMT; expires=x", 10),
 ]
 
-@Suite("Which cookies are kept, how long, and where they go")
+@Suite("Rules for storing, keeping and sending cookies")
 struct CookieRuleTests {
     typealias Script = CookieScript
 
     @Test(
-        "secure cookies come and go over https alone, to localhost too",
+        "secure cookies are set and sent only over https, to localhost too",
         arguments: [
             Script("a=b; secure", "a=b", from: secure), Script("a=b; secure", nil, from: secure, to: plain),
             Script("a=b; secure", nil, from: plain, to: secure), Script("a=b", "a=b", from: secure, to: plain),
@@ -42,7 +42,7 @@ struct CookieRuleTests {
         #expect(try script.sent() == script.expected)
     }
 
-    @Test("a connection that is not secure leaves secure cookies alone")
+    @Test("an insecure connection cannot replace secure cookies")
     func overlay() throws {
         let jar = CookieJar()
         let safe = try CurlewURI("https://www.h.example/login/en")
@@ -57,19 +57,19 @@ struct CookieRuleTests {
         #expect(!jar.store("a=2; path=/login", from: try CurlewURI("http://x.www.h.example/")))
         #expect(!jar.store("a=2; domain=h.example; path=/login", from: try CurlewURI("http://other.h.example/")))
         #expect(try jar.field(for: "https://www.h.example/login") == "a=1")
-        // Another name, a path that is not beneath, and another host are free.
+        // Other names, paths outside the cookie's path, and other hosts are not protected.
         #expect(jar.store("b=2; path=/login", from: open))
         #expect(jar.store("a=2; path=/", from: open))
         #expect(jar.store("a=2; path=/logins", from: open))
         #expect(jar.store("a=2; path=/login", from: try CurlewURI("http://other.h.example/")))
-        // A secure connection may do it.
+        // A secure connection may replace the cookie.
         #expect(jar.store("a=3; path=/login", from: safe))
         #expect(jar.store("a=4; path=/login", from: open))
         #expect(try jar.field(for: "http://www.h.example/login") == "a=4; b=2; a=2")
     }
 
     @Test(
-        "prefixes are obeyed in any case of letters, and a value without a name has none",
+        "prefixes apply in any letter case, and to values without a name",
         arguments: [
             Script("__Secure-a=1; secure", "__Secure-a=1", from: secure), Script("__Secure-a=1", nil, from: secure),
             Script("__SECURE-a=1", nil, from: secure), Script("__secure-a=1; secure", nil, from: plain, to: secure),
@@ -91,7 +91,7 @@ struct CookieRuleTests {
     }
 
     @Test(
-        "SameSite is kept as the last one says, and None needs Secure",
+        "the last SameSite attribute applies, and None needs Secure",
         arguments: sameSites)
     func sameSite(_ field: String, _ expected: CookieJar.Cookie.SameSite?) throws {
         let jar = CookieJar()
@@ -101,7 +101,7 @@ struct CookieRuleTests {
     }
 
     @Test(
-        "Max-Age overrides Expires, both are cut to 400 days, and a value that cannot be read is ignored",
+        "Max-Age overrides Expires, both are limited to 400 days, and invalid values are ignored",
         arguments: lifetimes)
     func lifetime(_ field: String, _ expected: Int64?) throws {
         let jar = CookieJar { 1_700_000_000 }
@@ -110,7 +110,7 @@ struct CookieRuleTests {
     }
 
     @Test(
-        "a date in the past deletes",
+        "a date in the past deletes the cookie",
         arguments: [
             "max-age=0", "max-age=-1", "max-age=-0", "max-age=-99999999999999999999999",
             "expires=Thu, 01 Jan 1970 00:00:00 GMT", "expires=Tue, 14 Nov 2023 22:13:20 GMT",
@@ -126,7 +126,7 @@ struct CookieRuleTests {
         #expect(try jar.field(for: plain) == "c=d")
     }
 
-    @Test("a cookie goes when its time is over, to the second")
+    @Test("a cookie expires exactly to the second")
     func expiry() throws {
         let time = SetTime()
         let jar = CookieJar { time.seconds }
@@ -136,12 +136,12 @@ struct CookieRuleTests {
         time.advance(by: 1)
         #expect(try jar.field(for: plain) == nil)
         #expect(jar.cookies.isEmpty)
-        // A clock that is set back does not bring it again.
+        // A clock that is set back does not restore the cookie.
         time.advance(by: -5)
         #expect(jar.cookies.isEmpty)
     }
 
-    @Test("an expired cookie does not keep another from being stored, and does not pass on its creation time")
+    @Test("an expired cookie neither blocks a new one nor passes on its creation time")
     func afterExpiry() throws {
         let time = SetTime()
         let jar = CookieJar { time.seconds }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-/// A time that a test sets, in seconds since 1970.
+/// A clock that a test sets, in seconds since 1970.
 final class SetTime: Sendable {
     private let value: Guarded<Int64>
 
@@ -15,7 +15,7 @@ final class SetTime: Sendable {
 }
 
 extension CookieJar {
-    /// The Cookie field that a request to a URL would carry; nil if none.
+    /// The Cookie field of a request to a URL; nil if there is none.
     func field(for url: String) throws -> String? {
         var field = CookieField(HTTPFields(), limit: limits.fieldSize)
         field.append(cookies(for: try CurlewURI(url)))
@@ -25,7 +25,7 @@ extension CookieJar {
     }
 }
 
-/// What is sent after a server has set cookies.
+/// The sent cookies after a server has set some.
 struct CookieScript: Sendable, CustomTestStringConvertible {
     let fields: [String]
     let expected: String?

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What a Set-Cookie field means, by the themes of the public http-state cases")
+@Suite("Set-Cookie fields, by the topics of the public http-state cases")
 struct SetCookieTests {
     typealias Script = CookieScript
 
     @Test(
-        "the name and the value are what stands before and behind the first equals sign",
+        "the first equals sign separates the name and the value",
         arguments: [
             Script("foo=bar", "foo=bar"), Script("foo=", "foo="), Script("foo", "foo"), Script("=bar", "bar"),
             Script("=", nil), Script("", nil), Script(";", nil), Script("; bar", nil), Script("   ", nil),
@@ -26,7 +26,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "a comma joins nothing: a field is one cookie",
+        "a comma separates no cookies: a field is one cookie",
         arguments: [
             Script("foo=bar, baz=qux", "foo=bar, baz=qux"), Script("foo=\"bar, baz=qux\"", "foo=\"bar, baz=qux\""),
             Script("foo=b,a,r; path=/", "foo=b,a,r"), Script("foo=bar,", "foo=bar,"),
@@ -36,7 +36,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "attributes are read in any case, with or without values, among unknown attributes",
+        "attributes are read in any letter case, with or without values, among unknown attributes",
         arguments: [
             Script("foo=bar; Secure", nil), Script("foo=bar; SECURE", nil), Script("foo=bar; secure=x", nil),
             Script("foo=bar; secure =", nil), Script("foo=bar;secure", nil), Script("foo=bar; \t secure \t ", nil),
@@ -50,7 +50,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "bytes beyond ASCII pass as they are",
+        "bytes beyond ASCII are preserved",
         arguments: [
             Script("foo=春节回家路·春运完全手册", "foo=春节回家路·春运完全手册"),
             Script("foo=\"Frühstück\"; path=/", "foo=\"Frühstück\""), Script("naïve=1", "naïve=1"),
@@ -59,7 +59,7 @@ struct SetCookieTests {
         #expect(try script.sent() == script.expected)
     }
 
-    @Test("bytes that are no UTF-8 are kept")
+    @Test("bytes that are not UTF-8 are preserved")
     func latin1() throws {
         let cookie = try #require(SetCookie([0x61, 0x3D, 0xFC, 0x62, 0xFF]))
         #expect(cookie.name == [0x61])
@@ -67,7 +67,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "the last path counts, and an invalid path falls back to the URI's",
+        "the last path applies, and an invalid path is replaced by the URI's",
         arguments: [
             Script("a=b; path=/x", "a=b", from: "http://h.example/x"),
             Script("a=b; path=/x", "a=b", from: "http://h.example/q", to: "http://h.example/x/y"),
@@ -93,7 +93,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "the last domain counts, and it must be the host or a domain above it",
+        "the last domain applies, and must be the host or a domain above it",
         arguments: [
             Script("a=b; domain=.example.org", "a=b"), Script("a=b; domain=example.org", "a=b"),
             Script("a=b; domain=home.example.org", "a=b"), Script("a=b; domain=.HOME.Example.ORG", "a=b"),
@@ -131,14 +131,14 @@ struct SetCookieTests {
         jar.store("z=; path=/; max-age=0", from: uri)
         jar.store("z=7; path=/", from: uri)
         #expect(try jar.field(for: "http://h.example/") == "v=5; z=7")
-        // The same name on another path, and for all hosts beneath, is another cookie.
+        // The same name with another path, or with a domain, is another cookie.
         jar.store("z=8; path=/d", from: uri)
         jar.store("z=9; path=/; domain=h.example", from: try CurlewURI("http://a.h.example/"))
         #expect(try jar.field(for: "http://h.example/d") == "y=2; w=4; z=8; v=5; z=7; z=9")
     }
 
     @Test(
-        "several Set-Cookie fields are applied one after the other",
+        "several Set-Cookie fields are applied in order",
         arguments: [
             Script(["foo=bar", "foo=qux"], "foo=qux"), Script(["a=b", "=", "c=d"], "a=b; c=d"),
             Script(["a=b", "=x", "c=d"], "a=b; x; c=d"),
@@ -163,7 +163,7 @@ struct SetCookieTests {
         #expect(try script.sent() == script.expected)
     }
 
-    @Test("a cookie is refused whole beyond 4,096 bytes of name and value, an attribute is passed over beyond 1,024")
+    @Test("a cookie beyond 4,096 bytes of name and value is refused, and an attribute beyond 1,024 is ignored")
     func sizes() throws {
         let jar = CookieJar()
         let uri = try CurlewURI("http://h.example/d/e")
@@ -179,7 +179,7 @@ struct SetCookieTests {
         #expect(try jar.field(for: "http://h.example\(long)") == "a=1")
         jar.store("b=1; path=\(long)p", from: uri)
         #expect(jar.cookies.last?.path == "/d")
-        // A long path of a URI is one that is not kept.
+        // An overlong path of a URI is not stored.
         #expect(!jar.store("c=1", from: try CurlewURI("http://h.example\(long)p/q")))
         #expect(jar.store("d=1" + String(repeating: ";", count: 1 << 20), from: uri))
         #expect(jar.store("e=1; x=" + String(repeating: "x", count: 1 << 20) + "; path=/", from: uri))

@@ -3,7 +3,7 @@ import HTTPTypes
 
 @testable import Curlew
 
-/// An attempt and the events that it is given, without an engine and without a socket.
+/// An attempt with simulated events, without an engine and a socket.
 final class AttemptStage {
     var attempt: Attempt
     private(set) var lastAction = Attempt.LineAction.nothing
@@ -17,7 +17,7 @@ final class AttemptStage {
         attempt.begin()
     }
 
-    /// A request as it reaches the engine.
+    /// A request in the form that the engine receives.
     static func prepared(
         _ method: HTTPRequest.Method = .get, body: CurlewRequest.Body = .none,
         configure: (inout SessionConfiguration) -> Void = { _ in }, change: (inout CurlewRequest) -> Void = { _ in }
@@ -30,8 +30,9 @@ final class AttemptStage {
         return try PreparedRequest(request, defaults: RequestDefaults(configuration))
     }
 
-    /// libcurl has a connection. A second one without a challenge between them is for a repetition by libcurl.
-    /// - Returns: Whether the request may go over it.
+    /// Simulates a new connection of libcurl. A second one without a challenge in between belongs to a repetition by
+    /// libcurl.
+    /// - Returns: True if the request may use the connection.
     @discardableResult
     func connect(isReused: Bool = false, _ change: (inout ConnectionCandidate) -> Void = { _ in }) -> Bool {
         if attempt.isRepeatedByEngine { attempt.reject(.resend) }
@@ -42,7 +43,7 @@ final class AttemptStage {
         return attempt.mayUse(candidate)
     }
 
-    /// Lines of a head arrive, and of trailers.
+    /// Simulates lines of a head, or of trailers.
     func receive(_ lines: String...) {
         for line in lines {
             lastAction = Array("\(line)\r\n".utf8).withUnsafeBytes { attempt.take($0) }
@@ -52,22 +53,22 @@ final class AttemptStage {
 
     func receiveRaw(_ text: String) { Array(text.utf8).withUnsafeBytes { attempt.follow(raw: $0) } }
 
-    /// The engine takes as many bytes of the body as it wants.
+    /// Simulates the engine's reads of the body, of at most this number of bytes.
     func send(_ count: Int, of bytes: [UInt8]) {
         if !attempt.outgoing.hasSource { attempt.beginBody(from: .bytes(bytes)) }
         var space = [UInt8](repeating: 0, count: count)
         _ = space.withUnsafeMutableBytes { attempt.provide(into: $0) }
     }
 
-    /// How the exchange goes on.
+    /// The result of the exchange.
     enum Ending: Equatable {
         case again(Attempt.Plan)
         case success
         case failure(ErrorCode)
     }
 
-    /// The engine is done with the attempt.
-    /// - Parameter code: What it ends with; nil is success.
+    /// Simulates the end of the transfer.
+    /// - Parameter code: The result code of libcurl; nil is success.
     func end(
         _ code: CURLcode? = nil, _ change: (inout EngineFailure) -> Void = { _ in }
     ) -> Ending {

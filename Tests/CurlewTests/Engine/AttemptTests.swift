@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("An attempt, without an engine")
+@Suite("An attempt without an engine")
 struct AttemptTests {
-    /// Rejections with what brings them about, and what the next attempt is like.
+    /// Rejections with their causes, and the next attempt after each.
     enum Rejected: CaseIterable, CustomTestStringConvertible {
         case strayInput, resend, expectation, misdirected, otherConnection, fullConnection, unaskedAnswer
 
@@ -50,7 +50,7 @@ struct AttemptTests {
     }
 
     @Test(
-        "an attempt that was rejected before the server could act on it is repeated once", arguments: Rejected.allCases)
+        "an attempt that the server rejected before any processing is repeated once", arguments: Rejected.allCases)
     func rejected(_ rejected: Rejected) throws {
         let isFull = rejected == .fullConnection
         let isLost = rejected == .otherConnection
@@ -60,7 +60,7 @@ struct AttemptTests {
         #expect(try rejected.end() == .again(plan))
     }
 
-    @Test("the next attempt keeps of the one before only its plan, its challenges and the user's pause")
+    @Test("the next attempt only keeps the plan, the challenges and the user's pause of the previous one")
     func successor() throws {
         let stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
         stage.connect(isReused: true)
@@ -75,7 +75,7 @@ struct AttemptTests {
         #expect(next.isOnCourse == true)
     }
 
-    @Test("an exchange has six attempts at most")
+    @Test("an exchange has at most six attempts")
     func limit() throws {
         let stage = try AttemptStage(plan: Attempt.Plan(number: Attempt.limit))
         stage.connect(isReused: true) { $0.isOutOfStep = true }
@@ -83,7 +83,7 @@ struct AttemptTests {
         #expect(Attempt.limit == 6)
     }
 
-    @Test("kept connections that had ended do not count as attempts, up to a limit", arguments: [255, 256])
+    @Test("closed connections of the pool do not count as attempts, up to a limit", arguments: [255, 256])
     func losses(_ losses: Int) throws {
         let stage = try AttemptStage(plan: Attempt.Plan(number: 5, losses: losses))
         stage.connect(isReused: true) { $0.isChosen = false }
@@ -93,7 +93,7 @@ struct AttemptTests {
         #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == expected)
     }
 
-    @Test("a one-shot body is sent again only if nothing of it was read")
+    @Test("a single-use body is sent again only if no byte of it was read")
     func oneShot() throws {
         let body = CurlewRequest.Body.once(length: 3, AsyncStream<[UInt8]> { $0.finish() })
         try #require(!body.isReplayable)
@@ -107,7 +107,7 @@ struct AttemptTests {
         #expect(begun.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
     }
 
-    @Test("a challenge that libcurl answers is not the response; one that it does not answer is")
+    @Test("a challenge that libcurl answers is not the response, and any other challenge is")
     func challenges() throws {
         let stage = try proxied("http://127.0.0.1:1", .digest)
         for _ in 0..<2 {
@@ -119,7 +119,7 @@ struct AttemptTests {
         #expect(stage.attempt.incoming.head?.status.code == 407)
     }
 
-    @Test("challenges without end are an error of the proxy")
+    @Test("endless challenges are an error of the proxy")
     func endlessChallenges() throws {
         let stage = try proxied("http://127.0.0.1:1", .digest)
         var count = 0
@@ -131,14 +131,14 @@ struct AttemptTests {
         #expect(stage.attempt.failure?.code == .proxyFailed)
     }
 
-    @Test("a connection that another policy accepted is an error, and no further attempt is made")
+    @Test("a connection that another policy accepted is an error, without a further attempt")
     func otherPolicy() throws {
         let stage = try AttemptStage()
         #expect(stage.connect { $0.isAccepted = false } == false)
         #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.untrustedCertificate))
     }
 
-    @Test("a connection is closed after an answer that came before the body, unless the body goes out to its end")
+    @Test("a connection is closed after an answer that precedes the body, unless the body is sent to its end")
     func earlyAnswer() throws {
         let stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
         stage.connect()
@@ -177,7 +177,7 @@ struct AttemptTests {
         #expect(stage.end(code) { $0.systemError = systemError } == .failure(expected))
     }
 
-    @Test("TLS that ends without close_notify inside a body cuts it short, whether libcurl was reading or sending")
+    @Test("TLS that ends without close_notify within a body truncates it, whether libcurl was reading or sending")
     func truncatedTLS() throws {
         for code in [CURLE_RECV_ERROR, CURLE_SEND_ERROR] {
             for (lines, expected) in [([], ErrorCode.connectionLost), (["HTTP/1.1 200 OK", ""], .responseTruncated)] {
@@ -189,7 +189,7 @@ struct AttemptTests {
         }
     }
 
-    @Test("after the whole request only a failure to send leaves an answer whole, and only one that has all its bytes")
+    @Test("an error after the full request keeps the answer only if the send failed and the answer is complete")
     func wholeAnswer() throws {
         for (code, status, bytes, expected) in [
             (CURLE_SEND_ERROR, 200, 5, AttemptStage.Ending.success), (CURLE_SEND_ERROR, 204, 0, .success),
@@ -215,7 +215,7 @@ struct AttemptTests {
     }
 
     @Test(
-        "a failure of the proxy has another error code than a failure of the origin",
+        "a proxy's failure has another error code than the origin's",
         arguments: [
             (CURLE_COULDNT_RESOLVE_PROXY, 0, ErrorCode.proxyNotFound), (CURLE_COULDNT_CONNECT, 0, .proxyFailed),
             (CURLE_RECV_ERROR, 407, .proxyAuthenticationRequired), (CURLE_RECV_ERROR, 502, .proxyFailed),
@@ -224,7 +224,7 @@ struct AttemptTests {
     func proxies(_ code: CURLcode, _ status: Int, _ expected: ErrorCode) throws {
         let stage = try proxied("http://127.0.0.1:1")
         #expect(stage.end(code) { $0.tunnelStatus = status } == .failure(expected))
-        // Once the request is under way, it is the origin's.
+        // An error after the request was sent is the origin's.
         let later = try proxied("http://127.0.0.1:1")
         later.connect()
         #expect(later.end(CURLE_RECV_ERROR) == .failure(.connectionLost))

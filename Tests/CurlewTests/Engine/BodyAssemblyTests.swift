@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The chunks of a body in the making")
+@Suite("Assembly of body chunks")
 struct BodyAssemblyTests {
     private func append(_ count: Int, to assembly: inout BodyAssembly, left: Int64? = nil, keepsPrefix: Bool = false) {
         let bytes = [UInt8](repeating: 1, count: count)
@@ -15,7 +15,7 @@ struct BodyAssemblyTests {
         return sizes
     }
 
-    @Test("the pieces of one turn are one chunk")
+    @Test("the bytes of one event loop turn form one chunk")
     func oneTurn() {
         var assembly = BodyAssembly(capacity: 1 << 20)
         let channel = assembly.openChannel()
@@ -27,7 +27,7 @@ struct BodyAssemblyTests {
         #expect(chunks(channel).isEmpty)
     }
 
-    @Test("chunks grow to half the buffer at most, while they are filled")
+    @Test("chunks grow to at most half the buffer while they are filled")
     func growth() {
         var assembly = BodyAssembly(capacity: 256 << 10)
         let channel = assembly.openChannel()
@@ -39,7 +39,7 @@ struct BodyAssemblyTests {
         #expect(sizes.count < 40)
     }
 
-    @Test("the beginning of a body is kept for an error if that is wanted, up to the size that an error holds")
+    @Test("the beginning of a body is kept for an error on request, up to the limit of an error")
     func prefix() {
         var assembly = BodyAssembly(capacity: 1 << 20)
         append(100, to: &assembly)
@@ -50,7 +50,7 @@ struct BodyAssemblyTests {
         #expect(assembly.prefix.count == CurlewError.bodyPrefixLimit)
     }
 
-    @Test("bytes that wait in the assembly count against the buffer")
+    @Test("bytes in the assembly count towards the buffer")
     func bound() {
         for hasChannel in [false, true] {
             var assembly = BodyAssembly(capacity: 100)
@@ -63,7 +63,7 @@ struct BodyAssemblyTests {
         }
     }
 
-    @Test("a body that was gathered whole needs no channel, and one of several turns has one")
+    @Test("a fully collected body needs no channel, and a body of several turns has one")
     func whole() {
         var assembly = BodyAssembly(capacity: 1 << 20)
         append(100, to: &assembly)

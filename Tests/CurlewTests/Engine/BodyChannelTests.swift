@@ -3,16 +3,16 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The channel of a response's body")
+@Suite("The channel of a response body")
 struct BodyChannelTests {
-    /// Everything that waits in the channel.
+    /// All chunks that wait in the channel.
     private func takeAll(_ channel: BodyChannel) -> [[UInt8]] {
         var chunks: [[UInt8]] = []
         while case .chunk(let chunk, _) = channel.take() { chunks.append(chunk) }
         return chunks
     }
 
-    @Test("single bytes that wait for their reader take up no more than twice their number")
+    @Test("single bytes in the queue occupy at most twice their number")
     func singleBytes() {
         let channel = BodyChannel(capacity: 1 << 20)
         let count = 300_000
@@ -28,7 +28,7 @@ struct BodyChannelTests {
         #expect(Array(chunks.joined()) == (0..<count).map { UInt8(truncatingIfNeeded: $0) })
     }
 
-    @Test("a chunk with more room than bytes keeps its bytes alone while it waits")
+    @Test("a chunk with spare capacity keeps only its bytes while it waits")
     func roomy() {
         let channel = BodyChannel(capacity: 1 << 20)
         for _ in 0..<8 {
@@ -42,7 +42,7 @@ struct BodyChannelTests {
         #expect(chunks.allSatisfy { $0.capacity <= 2 * $0.count + 64 })
     }
 
-    @Test("a full channel admits nothing until half of it was read")
+    @Test("a full channel accepts more bytes once half of it was read")
     func backPressure() {
         let channel = BodyChannel(capacity: 8)
         #expect(channel.admits(100, pending: 0))
@@ -57,7 +57,7 @@ struct BodyChannelTests {
         #expect([first, second] == [false, true])
     }
 
-    @Test("many chunks come out in order, whatever is read in between")
+    @Test("many chunks are delivered in order, however reads are interleaved")
     func order() {
         let channel = BodyChannel(capacity: .max)
         var taken: [[UInt8]] = []
@@ -75,7 +75,7 @@ struct BodyChannelTests {
         async let waited: [UInt8]? = withUnsafeThrowingContinuation { waiter in
             if case .chunk(let chunk, _) = channel.wait(waiter) { waiter.resume(returning: chunk) }
         }
-        // Whichever comes first, the reader or the chunk.
+        // The reader and the chunk may come in either order.
         _ = channel.append([1, 2])
         #expect(try await waited == [1, 2])
         let both = await withTaskGroup(of: ErrorCode?.self) { group in
@@ -98,7 +98,7 @@ struct BodyChannelTests {
         #expect(both.contains(.responseAlreadyTaken) && both.contains(nil))
     }
 
-    @Test("the first end of a body counts, and the chunks before it are read first")
+    @Test("the first end of a body is final, and the chunks before it are read first")
     func end() {
         let channel = BodyChannel(capacity: 8)
         _ = channel.append([1])
@@ -110,11 +110,11 @@ struct BodyChannelTests {
             return
         }
         #expect(error.code == .connectionLost)
-        // Nobody needs to be held back any more.
+        // A finished channel delays no writer.
         #expect(channel.admits(1000, pending: 0))
     }
 
-    @Test("the memory of a chunk that was read serves again, and at most eight are kept")
+    @Test("the memory of read chunks is reused, for at most eight chunks")
     func recycling() {
         let channel = BodyChannel(capacity: 8)
         for _ in 0..<20 {

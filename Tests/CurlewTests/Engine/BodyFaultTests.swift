@@ -5,12 +5,12 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Where a body ends is checked", .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The end of a body", .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyFaultTests {
     private func chunked(_ body: String) -> String { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)" }
 
     @Test(
-        "a broken chunked coding is refused",
+        "an invalid chunked coding is refused",
         arguments: [
             "zz\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
             "0x5\r\nhello\r\n0\r\n\r\n",
@@ -28,7 +28,7 @@ struct BodyFaultTests {
     }
 
     @Test(
-        "bytes behind a chunk's size that are no extension are refused where libcurl shows them",
+        "invalid bytes after a chunk's size are refused where libcurl exposes them",
         arguments: [
             "5zz\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0zz\r\n\r\n",
         ])
@@ -41,7 +41,8 @@ struct BodyFaultTests {
                 [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code),
                 "\(String(describing: error))")
         } else {
-            // From 8.7 on libcurl shows nobody the marks of chunks. It skips to the end of the line, so the body is right.
+            // libcurl from 8.7 on does not expose the chunk framing. It skips the rest of the line, so the body is
+            // correct.
             #expect(try await session.fetch(server.url()) == Array("hello".utf8))
         }
         try await session.expectUsable()
@@ -55,10 +56,10 @@ struct BodyFaultTests {
         #expect(response.body.trailers[HTTPField.Name("X-Sum")!] == "7")
     }
 
-    @Test("trailers that arrive while the reader is behind are read apart")
+    @Test("trailers that arrive before the body was read are kept apart")
     func trailersBehind() async throws {
         let part = String(repeating: "x", count: 600)
-        // In one packet: libcurl keeps what follows the first chunk, and joins the trailers.
+        // The answer is one packet: libcurl keeps the bytes after the first chunk, and joins the trailers.
         let server = try await rawAnswer(
             chunked("258\r\n\(part)\r\n258\r\n\(part)\r\n0\r\nX-Sum: 7\r\nX-Note: a\r\n\r\n"))
         let session = try makeSession { $0.bodyBufferSize = 1000 }
@@ -68,7 +69,7 @@ struct BodyFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("a length that is claimed takes no memory before its bytes have come")
+    @Test("a declared length allocates no memory before its bytes arrive")
     func hugeLength() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 200000000000\r\n\r\nx")
         let session = try makeSession()
@@ -80,7 +81,7 @@ struct BodyFaultTests {
     }
 
     @Test(
-        "a body that ends early is truncated, and what came before it was read",
+        "a body that ends early is truncated, and its bytes before that can be read",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
@@ -99,7 +100,7 @@ struct BodyFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("a reset inside the body is a lost connection")
+    @Test("a reset within the body is a lost connection")
     func resetInBody() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -112,7 +113,7 @@ struct BodyFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("bytes beyond Content-Length are no part of the body, nor of the next answer")
+    @Test("bytes beyond Content-Length belong neither to the body nor to the next answer")
     func tooLong() async throws {
         let server = try await RawServer.start { connection in
             for _ in 0..<2 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The memory of bodies that wait", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The memory of buffered bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyMemoryTests {
     private func residentBytes() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
@@ -14,7 +14,7 @@ struct BodyMemoryTests {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("60,000 chunks of one byte that wait for a slow reader take up no 32 MB")
+    @Test("60,000 chunks of one byte in the queue of a slow reader occupy less than 32 MB")
     func singleBytes() async throws {
         let count = 60_000
         let (sent, reports) = AsyncStream.makeStream(of: Void.self)
@@ -22,7 +22,7 @@ struct BodyMemoryTests {
             _ = try await connection.readHead()
             try await connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             for _ in 0..<count {
-                // Each by itself, so that the loop has a turn for each, or nearly.
+                // Each chunk is a separate write, so that the loop gets a turn for nearly every one.
                 try await connection.write("1\r\nx\r\n")
                 try await connection.flush()
             }
@@ -36,7 +36,7 @@ struct BodyMemoryTests {
         let before = try residentBytes()
         let response = try await session.get(.raw(server.url()))
         for await _ in sent {}
-        // What the server has written is in the session's hands after some more turns of its loop.
+        // The written bytes reach the session after some more turns of its loop.
         try await session.letTurnsPass()
         let grown = try residentBytes() - before
         #expect(grown < 32 << 20, "\(grown >> 20) MB for \(count) bytes")

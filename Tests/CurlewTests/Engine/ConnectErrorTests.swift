@@ -5,19 +5,19 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Why a connection could not be made", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Failures to connect", .endsServers, .timeLimit(.minutes(1)))
 struct ConnectErrorTests {
     @Test(
-        "a lack of descriptors has its own error, also after a refusal, and the session recovers from it",
+        "a lack of descriptors has its own error, also after a refusal, and the session recovers",
         .enabled(if: curlew_faults_are_available() != 0, "ThreadSanitizer has these calls"))
     func outOfDescriptors() async throws {
         let refused = try RefusedPort.unused()
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
-        // Leaves a handle behind that has met a refusal, and everything made that the session needs but a socket.
+        // The refusal leaves a used handle, and everything that the session needs except a socket.
         #expect(await curlewError { _ = try await session.get(.raw(refused.url())) }?.code == .connectionRefused)
 
-        // Of the loop alone: without any descriptor libdispatch ends the process.
+        // The fault only applies to the loop: libdispatch ends the process without a descriptor.
         curlew_arm_fault(CURLEW_FAULT_SOCKET, 0, .max)
         let error = await curlewError { _ = try await session.get(.raw(server.url())) }
         curlew_disarm_faults()
@@ -27,7 +27,7 @@ struct ConnectErrorTests {
         _ = try await session.get(.raw(server.url())).body.collect(upTo: .kibibytes(1))
     }
 
-    @Test("the second address is tried while the first one does not answer")
+    @Test("the second address is tried while the first one is silent")
     func secondAddress() async throws {
         let stalled = try StalledListener()
         let server = try await MockServer.start(.init(address: .ip("127.0.0.8", port: stalled.port))) { _ in
@@ -56,7 +56,7 @@ struct ConnectErrorTests {
         await server.shutdown()
     }
 
-    @Test("a connect timeout names the host of the request, not the name that stands for its addresses")
+    @Test("a connect timeout names the host of the request, not the internal name for its addresses")
     func timeoutNames() async throws {
         let stalled = try StalledListener()
         let session = try makeSession {
@@ -68,7 +68,7 @@ struct ConnectErrorTests {
         #expect(error?.message == "no connection to h.test:\(stalled.port) within 300 ms")
     }
 
-    @Test("two addresses that do not answer end in a connect timeout")
+    @Test("two silent addresses end in a connect timeout")
     func silentAddresses() async throws {
         let stalled = try StalledListener()
         let session = try makeSession {
@@ -80,7 +80,7 @@ struct ConnectErrorTests {
         #expect(error?.code == .connectTimeout)
     }
 
-    @Test("a request that is cancelled while it connects leaves nothing behind", .noLeaks)
+    @Test("a request that is cancelled while connecting leaves no descriptor behind", .noLeaks)
     func cancelled() async throws {
         let stalled = try StalledListener()
         let session = try makeSession { $0.timeouts.connect = .seconds(30) }
@@ -91,7 +91,7 @@ struct ConnectErrorTests {
         await session.shutdown()
     }
 
-    @Test("a request with another read buffer size works after a name was not found")
+    @Test("a request with another read buffer size works after a failed name look-up")
     func otherBuffer() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The limits of a connection, without a socket")
 struct ConnectionHygieneTests {
-    @Test("a connection without limits is never worn")
+    @Test("a connection without limits never reaches the end of its use")
     func none() {
         let hygiene = ConnectionHygiene(ConnectionLimits())
         #expect(!hygiene.isOn)
@@ -12,7 +12,7 @@ struct ConnectionHygieneTests {
         #expect(!ConnectionHygiene(ConnectionLimits(maximumAge: Timeouts.unlimited)).isOn)
     }
 
-    @Test("a connection is worn from the moment at which it reaches one of its limits")
+    @Test("a connection may not be reused from the moment at which it reaches a limit")
     func limits() {
         let hygiene = ConnectionHygiene(
             ConnectionLimits(maximumAge: .seconds(10), maximumUses: 3, silence: .milliseconds(1)))
@@ -23,7 +23,7 @@ struct ConnectionHygieneTests {
         #expect(hygiene.forbids(age: 0, silence: 0, uses: 3))
     }
 
-    @Test("the interval of probes is whole seconds, rounded up, and no more than the system takes")
+    @Test("the probe interval is in whole seconds, rounded up, within the system's limit")
     func probes() {
         func interval(_ duration: Duration?) -> Int32 {
             ConnectionHygiene(ConnectionLimits(keepAliveInterval: duration)).probeInterval

@@ -6,9 +6,9 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@Suite("Connections that are kept in order", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Limits on the reuse of connections", .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionLimitTests {
-    /// The ways in which connections are shared, or not.
+    /// The kinds of connections, shareable or not.
     enum Kind: CaseIterable, CustomTestStringConvertible {
         case cleartext1, tls1, cleartext2, tls2
 
@@ -48,7 +48,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    /// A server that answers with the target; what is under `/held` waits for the gate.
+    /// A server that answers with the target; paths under `/held` wait for the gate.
     private struct Stage {
         let server: MockServer
         let session: HTTPSession
@@ -81,12 +81,13 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "a connection that has reached a limit is closed, and the next request goes over another",
+        "a connection that has reached a limit is closed, and the next request uses another",
         arguments: Kind.allCases, Limit.allCases)
     func inRow(_ kind: Kind, _ limit: Limit) async throws {
         let stage = try await Stage(kind) { limit.set(in: &$0) }
         for index in 0..<4 { try await stage.fetch("/\(index)") }
-        // In cleartext libcurl before 8.0 may need a second try to find out that there is nothing to join.
+        // libcurl before 8.0 may need a second attempt in cleartext, because it notices only then that no connection
+        // can be joined.
         let accepted = stage.server.connectionCounts.accepted
         #expect(kind == .cleartext2 ? accepted >= 4 : accepted == 4)
         #expect(stage.server.requestCount == 4)
@@ -95,7 +96,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "a request under way goes on over a connection that has reached a limit, which takes no other and is closed after it",
+        "a connection that reaches a limit finishes its running request, accepts no other, and closes",
         arguments: Kind.allCases.filter(\.isMultiplexed), Limit.allCases)
     func underWay(_ kind: Kind, _ limit: Limit) async throws {
         let stage = try await Stage(kind) { limit.set(in: &$0) }
@@ -108,12 +109,12 @@ struct ConnectionLimitTests {
             try await group.waitForAll()
         }
         try await stage.fetch("/last")
-        // In cleartext the others are idle, and found one by one.
+        // In cleartext the other connections are idle, and are noticed one by one.
         try await stage.server.waitForConnections { kind.isSecure ? $0.open <= 1 : $0.open < $0.accepted }
         await stage.end()
     }
 
-    @Test("new requests share the connection that follows one whose requests are used up")
+    @Test("new requests share the successor of a connection that has reached its number of requests")
     func shared() async throws {
         let stage = try await Stage(.tls2) { $0.maximumUses = 3 }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -128,14 +129,14 @@ struct ConnectionLimitTests {
             stage.gate.open()
             try await group.waitForAll()
         }
-        // The third has carried one request, and stays.
+        // The third connection has carried one request, and stays open.
         try await stage.server.waitForConnections(open: 1)
         for index in 0..<2 { try await stage.fetch("/\(index)") }
         #expect(stage.server.connectionCounts.accepted == 3)
         await stage.end()
     }
 
-    @Test("requests that come at once after the last of a connection open one each at most, and later ones share those")
+    @Test("simultaneous requests after a connection's last one open at most one each, and later ones share those")
     func sharedAtOnce() async throws {
         let stage = try await Stage(.tls2) { $0.maximumUses = 3 }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -145,7 +146,7 @@ struct ConnectionLimitTests {
             for index in 0..<2 { group.addTask { try await stage.fetch("/held/\(index)") } }
             try await stage.server.waitForRequests(5)
             let accepted = stage.server.connectionCounts.accepted
-            // libcurl 7.88 does not wait for a connection that is being made where it has another to the same host.
+            // libcurl 7.88 does not wait for a connection that is being opened if it has another to the same host.
             #expect((2...3).contains(accepted))
             try await stage.fetch("/another")
             #expect(stage.server.connectionCounts.accepted == accepted)
@@ -157,7 +158,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "a connection carries as many requests as are allowed, and is closed after the last", arguments: Kind.allCases)
+        "a connection carries the allowed number of requests, and is closed after the last", arguments: Kind.allCases)
     func uses(_ kind: Kind) async throws {
         let stage = try await Stage(kind) { $0.maximumUses = 2 }
         for index in 0..<4 { try await stage.fetch("/\(index)") }
@@ -167,7 +168,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("a body that can be read once is sent whole where the kept connection is worn", arguments: Kind.allCases)
+    @Test("a single-use body is sent completely if the pooled connection has reached a limit", arguments: Kind.allCases)
     func oneShotBody(_ kind: Kind) async throws {
         let stage = try await Stage(kind) { $0.maximumAge = .nanoseconds(1) }
         try await stage.fetch("/first")
@@ -180,7 +181,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "requests that come at once all end well where every connection is too old for a second",
+        "simultaneous requests succeed if every connection is too old for a second request",
         arguments: Kind.allCases)
     func flood(_ kind: Kind) async throws {
         let stage = try await Stage(kind) { $0.maximumAge = .nanoseconds(1) }
@@ -192,7 +193,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("limits that are not reached change nothing", arguments: Kind.allCases)
+    @Test("limits that are not reached have no effect", arguments: Kind.allCases)
     func generous(_ kind: Kind) async throws {
         let stage = try await Stage(kind) {
             $0.maximumAge = .seconds(3600)
@@ -204,7 +205,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("a time that is none is an error when the session is made")
+    @Test("an invalid duration is an error when the session is created")
     func invalid() {
         let changes: [@Sendable (inout ConnectionLimits) -> Void] = [
             { $0.idleLifetime = .zero }, { $0.maximumAge = .zero }, { $0.maximumAge = .seconds(-1) },
@@ -220,7 +221,7 @@ struct ConnectionLimitTests {
 
     // MARK: Probes
 
-    /// An option of the socket that is connected to the port; nil if there is none.
+    /// A socket option of the socket that is connected to the port; nil without such a socket.
     private func option(_ level: Int32, _ name: Int32, ofSocketTo port: Int) -> Int32? {
         for descriptor in Int32(0)..<1024 {
             var address = sockaddr_in()
@@ -239,7 +240,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "the system probes silent connections as often as the session says",
+        "the system probes silent connections at the session's interval",
         arguments: [Duration.seconds(15), .milliseconds(2500), nil])
     func probes(_ interval: Duration?) async throws {
         let stage = try await Stage(.cleartext1) { $0.keepAliveInterval = interval }
@@ -256,7 +257,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("the interval is 15 seconds unless the session has another")
+    @Test("the default interval of probes is 15 seconds")
     func usualProbes() {
         #expect(ConnectionLimits().keepAliveInterval == .seconds(15))
         #expect(ConnectionLimits().nameLifetime == .seconds(60))
@@ -265,7 +266,7 @@ struct ConnectionLimitTests {
     // MARK: Names
 
     @Test(
-        "a name is looked up again once its addresses have been used for long enough",
+        "a name is looked up again after the lifetime of its addresses",
         arguments: [("anew", Duration.zero, 3), ("kept", .seconds(60), 1), ("always", Timeouts.unlimited, 1)])
     func names(_ label: String, _ lifetime: Duration, _ lookups: Int32) async throws {
         let name = "\(label).counted.test"

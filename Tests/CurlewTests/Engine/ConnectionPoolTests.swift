@@ -7,7 +7,7 @@ import Testing
 @testable import Curlew
 
 extension HTTPSession {
-    /// Waits until so many exchanges wait for a connection, those included for which one is being made.
+    /// Waits until this number of exchanges waits for a connection, including those whose connection is being opened.
     fileprivate func expectWaiting(atLeast count: Int) async throws {
         try await eventually("\(count) exchanges wait") {
             guard let figures = await self.session?.figures() else { return false }
@@ -16,9 +16,9 @@ extension HTTPSession {
     }
 }
 
-@Suite("The pool of connections", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
+@Suite("The connection pool", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionPoolTests {
-    /// A server that answers `/held` when the gate opens, and all else at once.
+    /// A server that answers `/held` when the gate opens, and other paths at once.
     private func server(
         _ gate: Gate, _ configuration: MockServer.Configuration = MockServer.Configuration()
     ) async throws -> MockServer {
@@ -28,7 +28,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("a connection that becomes idle makes room for the host that waits for one")
+    @Test("an idle connection is closed for a host that waits for one")
     func starved() async throws {
         let gate = Gate()
         let (first, second) = (try await server(gate), try await server(gate))
@@ -45,13 +45,13 @@ struct ConnectionPoolTests {
         try await first.waitForConnections(open: 0)
     }
 
-    @Test("an exchange that is cancelled before libcurl has begun it leaves its kept connection to the next")
+    @Test("an exchange that is cancelled before libcurl has started it returns its pooled connection")
     func cancelledAtOnce() async throws {
         let server = try await server(Gate())
         let session = try makeSession()
         let loop = try #require(session.session).eventLoop
         #expect(try await session.fetch(server.url("/first")) == Array("/first".utf8))
-        // On the loop itself the cancellation comes in the same turn as the start.
+        // On the loop itself the cancellation happens in the same turn as the start.
         await withTaskExecutorPreference(loop) {
             for number in 0..<20 {
                 let call = Task(executorPreference: loop) { try await session.fetch(server.url("/\(number)")) }
@@ -64,7 +64,7 @@ struct ConnectionPoolTests {
         #expect(server.connectionCounts.accepted == 1 && server.requestCount < 22)
     }
 
-    @Test("of exchanges that wait, those of a higher priority go first", arguments: [true, false])
+    @Test("waiting exchanges with a higher priority are served first", arguments: [true, false])
     func priorities(areAdmitted: Bool) async throws {
         let gate = Gate()
         let server = try await server(gate)
@@ -96,7 +96,7 @@ struct ConnectionPoolTests {
         #expect(order == ["/held", "/4", "/3", "/2", "/1", "/0"])
     }
 
-    @Test("a refused stream goes over a new connection where one to the host is all that is allowed")
+    @Test("a refused stream is repeated on a new connection, even if one per host is allowed")
     func newcomerAtLimit() async throws {
         let server = try await RawServer.start { connection in
             var stream = try await connection.acceptHTTP2Request()
@@ -118,7 +118,7 @@ struct ConnectionPoolTests {
         #expect(server.accepted == 2)
     }
 
-    /// The descriptors of the process that are sockets.
+    /// The number of the process's descriptors that are sockets.
     private var socketCount: Int {
         let entries = (0..<4096).map { "/proc/self/fd/\($0)" }
         return entries.count { entry in
@@ -129,7 +129,7 @@ struct ConnectionPoolTests {
     }
 
     @Test(
-        "connections beyond the idle ones that are kept have no descriptor, though the session is never idle",
+        "connections beyond the idle limit are closed even if the session is never idle",
         arguments: [false, true])
     func descriptors(usesTLS: Bool) async throws {
         let gate = Gate()
@@ -151,14 +151,14 @@ struct ConnectionPoolTests {
                 for index in 0..<80 { group.addTask { _ = try await session.fetch(server.url("/\(index)")) } }
             }
             try await server.waitForConnections { $0.open <= 2 }
-            // One idle connection, on both sides; a multi handle has sockets of its own.
+            // The rest is one idle connection with both ends, and the sockets of multi handles.
             try await eventually("the descriptors are closed") { socketCount <= before + 2 + 2 * 4 }
         }
         gate.open()
         #expect(try await held == Array("/held/0".utf8))
     }
 
-    @Test("the time of one request for its connection is not that of others that wait to share it")
+    @Test("the connect timeout of one request does not end others that wait to share its connection")
     func connectTimeouts() async throws {
         let stalled = try StalledListener()
         let session = try makeSession { $0.timeouts.connectionWait = .seconds(60) }
@@ -174,7 +174,7 @@ struct ConnectionPoolTests {
         #expect(cancelled?.code == .cancelled)
     }
 
-    @Test("requests that wait for a stream survive a server that takes no second connection")
+    @Test("requests that wait for a stream survive a server that accepts no second connection")
     func refusedDial() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -201,7 +201,7 @@ struct ConnectionPoolTests {
     }
 
     @Test(
-        "a connection of HTTP/2 is filled up to the streams that its server permits, without another one",
+        "an HTTP/2 connection is filled up to the server's stream limit before another is opened",
         arguments: [10, 130, 400])
     func filling(permitted: Int) async throws {
         let gate = Gate()
@@ -223,7 +223,7 @@ struct ConnectionPoolTests {
         #expect(server.requestCount == permitted + 21)
     }
 
-    @Test("a limit of streams that was learned is forgotten in time, without a bound being passed")
+    @Test("a learned stream limit expires, and the limit of connections still holds")
     func forgettingLimits() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -247,7 +247,7 @@ struct ConnectionPoolTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("exchanges that wait for a stream keep their order, though the server permits one")
+    @Test("exchanges that wait for a stream keep their order if the server allows a single stream")
     func order() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -280,7 +280,7 @@ struct ConnectionPoolTests {
         #expect(targets.withLock { $0 } == ["/first", "/held"] + (0..<20).map { "/\($0)" })
     }
 
-    @Test("exchanges that wait for a connection outlive the end of the one that has begun it")
+    @Test("exchanges that wait for a connection survive the end of the exchange that opens it")
     func cancelledOwner() async throws {
         let gate = Gate()
         var configuration = MockServer.Configuration(protocols: [.http2])
@@ -304,7 +304,7 @@ struct ConnectionPoolTests {
         _ = try await held.value
     }
 
-    @Test("exchanges whose connection has died share the one that follows")
+    @Test("exchanges of a broken connection share the next one")
     func newcomersShare() async throws {
         let server = try await RawServer.start { connection in
             let first = try await connection.acceptHTTP2Request()
@@ -327,17 +327,18 @@ struct ConnectionPoolTests {
             for _ in 0..<20 { group.addTask { _ = try await session.fetch(server.url()) } }
             try await group.waitForAll()
         }
-        // A new connection can be shared from its first response on (Engine.sharesAfterFirstHead); until then others are made.
+        // A new connection can be shared from its first response on (Engine.sharesAfterFirstHead); until then others
+        // are opened.
         let most = Engine.sharesAfterFirstHead ? 10 : 2
         #expect((2...most).contains(server.accepted))
     }
 
-    @Test("an exchange that needs a new connection gets one where all that the session may have are busy with others")
+    @Test("an exchange that needs a new connection gets one even if the session's limit is used up by others")
     func newcomerAtTotal() async throws {
         let server = try await RawServer.start { connection in
             for number in 0... {
                 _ = try await connection.readHead()
-                // The connection dies under its second request, and the others serve on and on.
+                // The first connection fails during its second request, and the others keep answering.
                 if connection.index == 0, number == 1 { return }
                 try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             }
@@ -355,11 +356,11 @@ struct ConnectionPoolTests {
             }
             try await group.waitForAll()
         }
-        // One for those that waited before it, and one of its own.
+        // The repeated request may open its own connection, beside the one for the requests that waited before it.
         #expect((2...3).contains(server.accepted))
     }
 
-    @Test("a host that waits for room is served before all that another host has queued")
+    @Test("a host that waits for a connection is served before the whole queue of another host")
     func fairness() async throws {
         let gate = Gate()
         let (first, second) = (try await server(gate), try await server(gate))
@@ -380,7 +381,7 @@ struct ConnectionPoolTests {
         _ = try await held
     }
 
-    @Test("places without connections are forgotten, and those of TLS remembered up to a bound")
+    @Test("origins without connections are removed, and a limited number of TLS origins is remembered")
     func manyPlaces() throws {
         var directory = OriginDirectory()
         for (scheme, kept) in [("http", 0), ("https", 1)] {

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Where a connection goes", .endsServers, .timeLimit(.minutes(2)))
+@Suite("The route of a connection", .endsServers, .timeLimit(.minutes(2)))
 struct RouteTests {
     private func server(at address: ServerAddress) async throws -> MockServer {
         var configuration = MockServer.Configuration()
@@ -14,7 +14,7 @@ struct RouteTests {
         }
     }
 
-    @Test("IPv6 works as IPv4 does")
+    @Test("IPv6 works like IPv4")
     func ipv6() async throws {
         let server = try await server(at: .ipv6)
         let response = try await makeSession().get(.raw(server.url()))
@@ -22,7 +22,7 @@ struct RouteTests {
         #expect(await response.task?.metrics.last?.remoteAddress == "::1")
     }
 
-    @Test("a host override is used for its request, and for no other")
+    @Test("a host override applies only to its request")
     func override() async throws {
         let server = try await server(at: .ipv4)
         let session = try makeSession()
@@ -36,7 +36,7 @@ struct RouteTests {
     }
 
     @Test(
-        "of two addresses the one that answers is used, whichever comes first",
+        "the address that answers is used, in either order",
         arguments: [["::1", "127.0.0.1"], ["127.0.0.1", "::1"]])
     func eyeballs(_ addresses: [String]) async throws {
         let server = try await server(at: .ipv4)
@@ -46,12 +46,12 @@ struct RouteTests {
         #expect(try await session.get("http://both.test:\(raw: "\(server.port)")/").status == .ok)
     }
 
-    @Test("an address that never answers gives way to the other family")
+    @Test("an address that never answers is replaced by one of the other family")
     func unanswered() async throws {
         let stalled = try StalledListener()
         var configuration = MockServer.Configuration()
         configuration.address = .ipv6
-        // The same port is free on the other family as a rule; where it is not, the redirection below does not need it.
+        // The same port is usually free on the other family; if it is not, the redirection below does not need it.
         let server = try await MockServer.start(configuration) { _ in MockResponse(body: "six") }
         let session = try makeSession {
             $0.route.redirections = [.init(host: "slow.test", port: 80, toHost: "127.0.0.1", toPort: stalled.port)]
@@ -68,7 +68,7 @@ struct RouteTests {
         #expect(try await session.fetch("http://elsewhere.test/") == Array("elsewhere.test".utf8))
     }
 
-    @Test("a redirection goes before an override, and may lead to an overridden host")
+    @Test("a redirection precedes an override, and may lead to an overridden host")
     func redirectionAndOverride() async throws {
         let server = try await server(at: .ipv4)
         let refused = try RefusedPort.unused()
@@ -85,7 +85,7 @@ struct RouteTests {
         #expect(error?.code == .connectionRefused)
     }
 
-    @Test("a Unix socket carries requests, kept connections and stray bytes included")
+    @Test("a Unix socket carries requests, with pooled connections and stray bytes")
     func unixSocket() async throws {
         let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
         let server = try await server(at: .unixSocket(path: path))
@@ -94,7 +94,7 @@ struct RouteTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("a Unix socket that is not there is named in the error")
+    @Test("a missing Unix socket is named in the error")
     func missingSocket() async throws {
         let session = try makeSession { $0.route.unixSocket = "/nowhere/curlew.sock" }
         let error = await curlewError { _ = try await session.fetch("http://localhost/") }
@@ -102,7 +102,7 @@ struct RouteTests {
         #expect(error?.message.hasPrefix("could not connect to the socket /nowhere/curlew.sock") == true)
     }
 
-    @Test("a local interface can be chosen, and one that does not exist is an error")
+    @Test("a local interface can be chosen, and a missing one is an error")
     func localInterface() async throws {
         let server = try await server(at: .ipv4)
         let session = try makeSession { $0.route.localInterface = "lo" }
@@ -111,7 +111,7 @@ struct RouteTests {
         #expect(await curlewError { _ = try await other.fetch(server.url()) }?.code == .connectionFailed)
     }
 
-    @Test("a host that does not exist and a port where nobody listens have their own errors")
+    @Test("an unknown host and a closed port have different errors")
     func unreachable() async throws {
         let session = try makeSession()
         let refused = try RefusedPort.unused()
@@ -128,7 +128,7 @@ struct RouteTests {
             await curlewError { _ = try await session.fetch("http://x/", options: options) }?.code == .invalidRequest)
     }
 
-    @Test("a certificate that nobody vouches for is not trusted, nor one for another name")
+    @Test("a certificate of an unknown issuer, or for another name, is not trusted")
     func untrusted() async throws {
         let certificate = try HeldCertificate.localhost()
         let other = try HeldCertificate.wrongName()

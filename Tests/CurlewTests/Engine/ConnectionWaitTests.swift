@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The wait for a connection", .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionWaitTests {
-    /// A server that answers `/slow` when the gate opens, and all else at once.
+    /// A server that answers `/slow` when the gate opens, and other paths at once.
     private func gatedServer() async throws -> (MockServer, AsyncStream<Void>.Continuation) {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -20,7 +20,7 @@ struct ConnectionWaitTests {
     private enum Bound: CaseIterable { case host, total }
 
     @Test(
-        "a request that gets no connection in time fails with a code of its own, and nothing of it is sent",
+        "a request that gets no connection in time fails with a separate code, and is not sent",
         arguments: Bound.allCases)
     private func limited(by bound: Bound) async throws {
         let (server, opener) = try await gatedServer()
@@ -44,7 +44,7 @@ struct ConnectionWaitTests {
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
     }
 
-    @Test("a request that waits for a connection being made, to share it, is limited by the wait and not by connecting")
+    @Test("a request that waits to share a connection being opened has the wait limit, not the connect timeout")
     func joining() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession { $0.timeouts.connectionWait = .milliseconds(150) }
@@ -57,7 +57,7 @@ struct ConnectionWaitTests {
         #expect(await curlewError { _ = try await first.value }?.code == .cancelled)
     }
 
-    @Test("connecting is no wait for a connection")
+    @Test("connecting does not count as a wait for a connection")
     func connecting() async throws {
         let stalled = try StalledListener()
         let session = try makeSession {
@@ -67,7 +67,7 @@ struct ConnectionWaitTests {
         #expect(await curlewError { _ = try await session.fetch(stalled.url()) }?.code == .connectTimeout)
     }
 
-    @Test("looking a host up is no wait for a connection")
+    @Test("a host look-up does not count as a wait for a connection")
     func resolving() async throws {
         let session = try makeSession {
             $0.timeouts.connectionWait = .milliseconds(50)
@@ -80,7 +80,7 @@ struct ConnectionWaitTests {
         try await eventually("no look-up stalls") { curlew_stalled_lookups() == 0 }
     }
 
-    @Test("a turn in the session is no wait for a connection")
+    @Test("queueing in the session does not count as a wait for a connection")
     func queued() async throws {
         let (server, opener) = try await gatedServer()
         let session = try makeSession {
@@ -101,7 +101,7 @@ struct ConnectionWaitTests {
         #expect(attempt.queued >= .milliseconds(150) && attempt.waited < attempt.queued)
     }
 
-    @Test("the metrics have the wait for a connection apart from the turn in the session")
+    @Test("the metrics separate the wait for a connection from queueing in the session")
     func figures() async throws {
         let (server, opener) = try await gatedServer()
         let session = try makeSession { $0.connections.perHost = 1 }
@@ -123,7 +123,7 @@ struct ConnectionWaitTests {
         #expect(other.waited < waited.waited)
     }
 
-    @Test("a suspended task does not lose its time to wait")
+    @Test("a suspended task does not use up its wait limit")
     func suspended() async throws {
         let (server, opener) = try await gatedServer()
         let session = try makeSession {

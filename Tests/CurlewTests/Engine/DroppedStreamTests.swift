@@ -25,7 +25,7 @@ struct DroppedStreamTests {
         return (server, session)
     }
 
-    /// Asks for the endless body and lets go of it after so many chunks.
+    /// Requests the endless body and drops it after this number of chunks.
     private func read(_ count: Int, of url: String, _ session: HTTPSession) async throws {
         let response = try await session.get(.raw(url))
         #expect(response.version == .http2)
@@ -44,19 +44,19 @@ struct DroppedStreamTests {
         }
     }
 
-    @Test("a server learns that a stream was dropped, though no other request follows", arguments: [false, true])
+    @Test("a server receives the reset of a dropped stream, though no other request follows", arguments: [false, true])
     func told(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         try await read(1, of: server.url("/endless"), session)
-        // What the server writes goes nowhere from now on; libcurl from 8.15 on says so and keeps the connection.
+        // The server's writes fail from now on; libcurl from 8.15 on sends the reset and keeps the connection.
         if Engine.keepsResetsBack { try await server.waitForConnections(open: 0) }
-        // Not repeatable, so it must not meet what is left of the connection.
+        // The request is not repeatable, so it must not use the rest of the connection.
         let response = try await session.send(.post, .raw(server.url("/small")), .body(.bytes([1])))
         #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
     }
 
-    @Test("several streams that are dropped at once hold up no later request", arguments: [false, true])
+    @Test("several streams that are dropped at once do not delay later requests", arguments: [false, true])
     func together(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// A response that comes before the HTTP/2 request is sent (RFC 9113 §8.1), in all its forms.
+/// Responses that precede the end of the HTTP/2 request (RFC 9113 §8.1), in all combinations.
 @Suite("HTTP/2 responses before the end of the upload", .noLeaks, .timeLimit(.minutes(5)))
 struct EarlyAnswerTests {
     /// The properties of one exchange.
@@ -16,14 +16,14 @@ struct EarlyAnswerTests {
         let status: Int
         let hasLength: Bool
         let hasTrailers: Bool
-        /// True if the frames of the response leave in one piece.
+        /// True if the frames of the response are sent in one segment.
         let isOneSegment: Bool
         let end: End
         let method: HTTPRequest.Method
         let opensWindow: Bool
         let usesTLS: Bool
 
-        /// The indices of its properties.
+        /// The indices of the properties.
         let digits: [Int]
         private static let sizes = [2, 2, 2, 2, 3, 3, 2, 2]
 
@@ -45,11 +45,11 @@ struct EarlyAnswerTests {
 
         static let all = (0..<sizes.reduce(1, *)).map { Cell($0) }
 
-        /// Cells in which every combination of three properties occurs.
+        /// A subset of the cells in which every combination of three properties occurs.
         static let covering: [Cell] = {
             var seen: Set<[Int]> = []
             return all.filter { cell in
-                // A step that has no factor in common with the number of cells visits them in a mixed order.
+                // A step without a common factor with the number of cells visits them in a mixed order.
                 let mixed = Cell(cell.number * 211 % all.count)
                 let isNew = mixed.triples.contains { !seen.contains($0) }
                 seen.formUnion(mixed.triples)
@@ -78,16 +78,17 @@ struct EarlyAnswerTests {
                 + (usesTLS ? "TLS" : "clear text")
         }
 
-        /// True if nothing shows that the response has ended: it has no length and no reset, and the request is stuck.
+        /// True if the client cannot notice the end of the response: it has no length and no reset, and the request is
+        /// blocked.
         var hasNoVisibleEnd: Bool { status == 200 && !hasLength && end == .none && !opensWindow }
     }
 
-    /// The body of the request: more than the windows of HTTP/2 hold at first.
+    /// The body of the request, larger than the initial windows of HTTP/2.
     private static let upload = [UInt8](repeating: 7, count: 2 << 20)
 
     private func serve(_ connection: RawConnection, _ cell: Cell) async throws {
         let stream = try await connection.acceptHTTP2Request()
-        // A part of the body has left before the response comes.
+        // A part of the body is sent before the response.
         _ = try await connection.readFrame { $0.kind == .data }
         if cell.opensWindow {
             try await connection.write(
@@ -121,7 +122,7 @@ struct EarlyAnswerTests {
         while try await connection.read() != nil {}
     }
 
-    /// The outcome of one cell: what is wrong with it, or nil.
+    /// The error of a cell's outcome, or nil.
     private func problem(of cell: Cell, _ certificate: HeldCertificate) async throws -> String? {
         let tls = ServerTLS([certificate], applicationProtocols: ["h2"])
         let server = try await RawServer.start(tls: cell.usesTLS ? tls : nil) { try await serve($0, cell) }
@@ -152,10 +153,10 @@ struct EarlyAnswerTests {
 
     private static let isVerbose = ProcessInfo.processInfo.environment["CURLEW_TEST_VERBOSE"] != nil
 
-    /// The outcomes that the table of the article Architecture has for a cell.
+    /// The allowed outcomes of a cell, from the table in the article Architecture.
     private static func expected(_ cell: Cell) -> Set<String> {
         var outcomes: Set = ["whole"]
-        // A connection that is closed with bytes unread is reset, which may overtake the response.
+        // A connection that is closed with unread bytes is reset, which may overtake the response.
         if cell.end == .closed, cell.opensWindow || !cell.usesTLS { outcomes.insert("connection-lost") }
         if Engine.overlooksEndOfStream, cell.end == .reset {
             outcomes.formUnion(["http2-failed", "invalid-response", "response-truncated"])
@@ -168,7 +169,7 @@ struct EarlyAnswerTests {
         return outcomes
     }
 
-    @Test("a response before the end of the upload is delivered, or ends in an error at once")
+    @Test("a response before the end of the upload is delivered, or ends in an error, without delay")
     func cells() async throws {
         let certificate = try HeldCertificate.localhost()
         let isWhole = ProcessInfo.processInfo.environment["CURLEW_TEST_EARLY_ANSWERS"] == "all"

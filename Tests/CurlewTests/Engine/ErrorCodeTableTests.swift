@@ -2,18 +2,18 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The tables of error codes in the documentation")
+@Suite("The documented tables of error codes")
 struct ErrorCodeTableTests {
     private let article = "DocC/Curlew.docc/ErrorCodes.md"
 
-    /// The rows of the article's tables whose first cell begins with `prefix`, as cells without their marks.
+    /// The rows of the article's tables whose first cell begins with `prefix`, as cells without markup.
     private func rows(_ prefix: String) throws -> [[String]] {
         try Repository.text(of: article).split(separator: "\n").filter { $0.hasPrefix("| \(prefix)") }.map { row in
             row.dropFirst(2).dropLast(2).split(separator: " | ").map(String.init)
         }
     }
 
-    @Test("every libcurl code of the table is in the article, with the same meaning, and no other")
+    @Test("the article lists exactly the libcurl codes of the table, with the same meanings")
     func engineCodes() throws {
         var documented: [UInt32: String] = [:]
         for row in try rows("`CURLE_") {
@@ -26,7 +26,7 @@ struct ErrorCodeTableTests {
         }
     }
 
-    @Test("every error code is in the article under its name")
+    @Test("the article lists each error code under its name")
     func ourCodes() throws {
         let source = try Repository.text(of: "Sources/Curlew/Message/ErrorCode.swift")
         let declared = source.split(separator: "\n").compactMap { line -> String? in

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("The event loop", .endsServers, .timeLimit(.minutes(1)))
 struct EventLoopTests {
-    @Test("a flood of jobs does not starve sockets, nor the reverse")
+    @Test("a flood of jobs does not starve sockets, and busy sockets do not starve jobs")
     func fairness() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
         let loop = try #require(session.session).eventLoop
-        // Jobs that hand in the next one themselves keep the loop busy for as long as the requests take.
+        // Jobs that enqueue their successors keep the loop busy for the duration of the requests.
         let flood = Flood(loop: loop)
         for _ in 0..<1000 { flood.run() }
         for _ in 0..<20 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
@@ -26,7 +26,7 @@ struct EventLoopTests {
         _ = await reader.result
     }
 
-    @Test("an actor is entered on its loop with an argument, and gives a result")
+    @Test("an actor is entered on its loop with an argument, and returns a result")
     func entering() async throws {
         let loop = try CurlewEventLoop(name: "curlew-enters")
         let counter = LoopCounter(loop: loop)
@@ -41,7 +41,7 @@ struct EventLoopTests {
         #expect(await counter.count == 6)
     }
 
-    @Test("the thread of an event loop ends when nobody holds the loop any more")
+    @Test("the thread of an event loop ends with the last reference to the loop")
     func ends() async throws {
         weak var core: LoopCore?
         do {
@@ -70,7 +70,7 @@ struct EventLoopTests {
         try await eventually("the loop's core is gone") { core == nil }
     }
 
-    @Test("an actor on the loop runs there")
+    @Test("an actor with the loop as its executor runs there")
     func executor() async throws {
         let loop = try CurlewEventLoop()
         let isThere = await withTaskExecutorPreference(loop) { loop.isIsolatingCurrentContext() }
@@ -78,7 +78,7 @@ struct EventLoopTests {
         #expect(loop.isIsolatingCurrentContext() == false)
     }
 
-    @Test("timers fire in the order of their deadlines, and not after they were removed")
+    @Test("timers fire in the order of their deadlines, and removed timers do not fire")
     func timers() {
         final class Probe: LoopTimer {
             let number: Int
@@ -107,7 +107,7 @@ struct EventLoopTests {
         #expect(heap.isEmpty)
     }
 
-    @Test("chunked coding is followed however it is cut into pieces")
+    @Test("chunked coding is parsed correctly, however it is split")
     func chunkFraming() {
         let good = Array("5;ext=\"x\"\r\nhello\r\n00a\t\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n".utf8)
         for size in 1...good.count {
@@ -127,7 +127,7 @@ struct EventLoopTests {
     }
 }
 
-/// Jobs that hand in their successors until they are stopped.
+/// Jobs that enqueue their successors until they are stopped.
 private final class Flood: Sendable {
     private let loop: CurlewEventLoop
     private let state = Guarded((count: 0, isStopped: false))

@@ -13,7 +13,7 @@ struct ExpectationTests {
         return options
     }
 
-    @Test("a body with an expectation is not sent before 100 Continue")
+    @Test("a body with an expectation is not sent before 100 (Continue)")
     func waits() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -27,7 +27,7 @@ struct ExpectationTests {
         #expect(response.status == .ok)
     }
 
-    @Test("a body with an expectation is sent without 100 Continue after the limit of the wait")
+    @Test("a body with an expectation is sent after the wait limit without 100 (Continue)")
     func bounded() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -64,7 +64,7 @@ struct ExpectationTests {
         #expect(server.accepted == 2)
     }
 
-    @Test("a final response in place of 100 Continue is the answer, and its connection serves no other request")
+    @Test("a final response instead of 100 (Continue) is the answer, and its connection is not reused")
     func finalAnswer() async throws {
         let server = try await RawServer.start { connection in
             while true {
@@ -80,7 +80,7 @@ struct ExpectationTests {
         #expect(server.accepted == 2)
     }
 
-    @Test("another expectation is refused before anything is sent")
+    @Test("an unknown expectation is refused before the request is sent")
     func unknown() async throws {
         let error = await curlewError {
             _ = try await makeSession().post(

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What libcurl takes for success")
+@Suite("Broken responses that libcurl reports as successes")
 struct FalseSuccessTests {
-    /// The rows of the article as they stand there.
+    /// The rows of the article.
     private func article() throws -> [String] {
         let text = try Repository.text(of: "DocC/Curlew.docc/Architecture.md")
         let lines = text.split(separator: "\n").map(String.init)
@@ -26,7 +26,7 @@ struct FalseSuccessTests {
         #expect(FalseSuccess.rows.count == article.count)
     }
 
-    @Test("a response that libcurl takes for a success is judged as the article says", arguments: FalseSuccess.rows)
+    @Test("a response that libcurl reports as a success is judged as the article states", arguments: FalseSuccess.rows)
     func judged(_ row: FalseSuccess.Row) throws {
         switch row.proof {
         case .attempt(let check): try check()
@@ -37,11 +37,11 @@ struct FalseSuccessTests {
     }
 }
 
-/// The table "What libcurl does, and what we do" of the article Architecture: each row has a case here, on the attempt alone
-/// where that decides, else the name of the test that shows it over a socket.
+/// The table "What libcurl does, and what we do" of the article Architecture. Each row has a case here: a check on a
+/// simulated attempt if that suffices, otherwise the name of the test that proves it over a socket.
 enum FalseSuccess {
     struct Row: Sendable, CustomTestStringConvertible {
-        /// How the row begins.
+        /// The beginning of the row.
         let beginning: String
         let proof: Proof
 
@@ -50,11 +50,11 @@ enum FalseSuccess {
 
     enum Proof: Sendable {
         case attempt(@Sendable () throws -> Void)
-        /// A test of that name, in that file under `Tests/CurlewTests`.
+        /// A test with this name, in this file under `Tests/CurlewTests`.
         case test(String, in: String)
     }
 
-    /// Expects how an exchange ends with an answer of these lines, after which libcurl reports success.
+    /// Checks the result of an exchange whose answer has these lines, after which libcurl reports success.
     private static func expect(_ ending: AttemptStage.Ending, after lines: [String]) throws {
         let stage = try AttemptStage()
         stage.connect()
@@ -78,11 +78,11 @@ enum FalseSuccess {
         Row(
             beginning: "The Host field over a kept connection to a proxy",
             proof: .test(
-                "the Host field over a kept connection to a proxy is that of the request",
+                "the Host field over a pooled proxy connection is that of the request",
                 in: "Engine/Proxies/ProxyHostTests")),
         Row(
             beginning: "A request's own `Connection: close`",
-            proof: .test("a request that closes its connection leaves it to no other", in: "Engine/ReuseTests")),
+            proof: .test("the connection of a request with Connection: close is not reused", in: "Engine/ReuseTests")),
         Row(
             beginning: "A connection that ends inside the head is success",
             proof: .attempt {
@@ -121,34 +121,34 @@ enum FalseSuccess {
         Row(
             beginning: "When there is no descriptor for a socket",
             proof: .test(
-                "an idle connection makes room for a new one when descriptors run out",
+                "an idle connection is closed for a new one when descriptors run out",
                 in: "Engine/SystemFaultTests")),
         Row(
             beginning: "With prior knowledge, the second request",
             proof: .test(
-                "HTTP/2 with prior knowledge works without TLS, for requests at once and in a row",
+                "HTTP/2 with prior knowledge works without TLS, for concurrent and consecutive requests",
                 in: "Engine/HTTP2Tests")),
         Row(
             beginning: "An HTTP/2 connection that has died without a word",
             proof: .test(
-                "a silent connection is not given to the next request while others still wait on it",
+                "a silent connection gets no new request while others still wait on it",
                 in: "Engine/SilentConnectionTests")),
         Row(
             beginning: "A server that answers, says that it closes",
             proof: .test(
-                "a server that answers and closes is heard, though the rest of the body does not come",
+                "a response of a server that then closes is delivered, although the body is incomplete",
                 in: "Task/UploadTests")),
         Row(
             beginning: "Trailers that arrive while the transfer is paused",
-            proof: .test("trailers that arrive while the reader is behind are read apart", in: "Engine/BodyFaultTests")),
+            proof: .test("trailers that arrive before the body was read are kept apart", in: "Engine/BodyFaultTests")),
         Row(
             beginning: "TCP keep-alive sends as many probes",
             proof: .test(
-                "the system probes silent connections as often as the session says", in: "Engine/ConnectionLimitTests")),
+                "the system probes silent connections at the session's interval", in: "Engine/ConnectionLimitTests")),
         Row(
             beginning: "libcurl 7.88 to 8.14 send the RST_STREAM",
             proof: .test(
-                "a server learns that a stream was dropped, though no other request follows",
+                "a server receives the reset of a dropped stream, though no other request follows",
                 in: "Engine/DroppedStreamTests")),
         Row(
             beginning: "With a proxy that was set it still takes `no_proxy`",
@@ -230,7 +230,7 @@ enum FalseSuccess {
             }),
         Row(
             beginning: "Content codings cut short",
-            proof: .test("a coded body that is cut short anywhere is an error", in: "Coding/ContentDecoderTests")),
+            proof: .test("a truncated encoded body is an error at every length", in: "Coding/ContentDecoderTests")),
     ]
 
     private static let requests: [Row] = [
@@ -317,11 +317,11 @@ enum FalseSuccess {
             }),
         Row(
             beginning: "A handle that has sent trailers",
-            proof: .test("a handle that has sent trailers does not spoil the next chunked body", in: "Task/UploadTests")
+            proof: .test("trailers on a handle do not affect the next chunked body", in: "Task/UploadTests")
         ),
         Row(
             beginning: "While HTTP/2's flow control holds an upload back",
-            proof: .test("an upload that the server does not take is an idle timeout", in: "Engine/TimeoutTests")),
+            proof: .test("an upload that the server does not read is an idle timeout", in: "Engine/TimeoutTests")),
     ]
 
     private static let answers: [Row] = [
@@ -342,19 +342,19 @@ enum FalseSuccess {
     private static let others: [Row] = [
         Row(
             beginning: "The watch on slow transfers",
-            proof: .test("bytes that drip keep a transfer alive, head and body alike", in: "Engine/TimeoutTests")),
+            proof: .test("slowly arriving bytes keep a transfer alive, in head and body", in: "Engine/TimeoutTests")),
         Row(
             beginning: "Certificates: the common name serves",
             proof: .test("a certificate's name matches a host as RFC 9525 defines it", in: "Security/HostNameTests")),
         Row(
             beginning: "Redirects keep and lose",
             proof: .test(
-                "secrets, the known and the marked, stay with their origin",
+                "known and marked secrets are sent only to their origin",
                 in: "Middleware/Redirects/RedirectOriginTests")),
         Row(
             beginning: "Cookies without a name",
             proof: .test(
-                "prefixes are obeyed in any case of letters, and a value without a name has none",
+                "prefixes apply in any letter case, and to values without a name",
                 in: "Cookies/CookieRuleTests")),
     ]
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The first answer of an HTTP/2 connection", .noLeaks, .timeLimit(.minutes(2)))
 struct FirstAnswerTests {
-    /// A server that answers `/slow` when the gate opens and all else at once, and a session for it.
+    /// A server that answers `/slow` when the gate opens and other paths at once, and a session for it.
     private func stage(_ usesTLS: Bool, gate: AsyncStream<Void> = .finished) async throws -> (MockServer, HTTPSession) {
         var configuration = MockServer.Configuration()
         let certificate = try HeldCertificate.localhost()
@@ -24,7 +24,7 @@ struct FirstAnswerTests {
     }
 
     @Test(
-        "a first answer that never comes, as its stream is reset, holds up no later request",
+        "a first answer whose stream is reset does not delay later requests",
         arguments: [Fault.Effect.resetStream(.cancel), .resetStream(.internalError), .reset, .close], [false, true])
     func broken(_ effect: Fault.Effect, _ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
@@ -36,7 +36,7 @@ struct FirstAnswerTests {
         for _ in 0..<3 { #expect(try await session.fetch(server.url("/b"), options: options) == Array("/b".utf8)) }
     }
 
-    @Test("a first answer that takes long holds up no other request", arguments: [false, true])
+    @Test("a slow first answer does not delay other requests", arguments: [false, true])
     func slow(_ usesTLS: Bool) async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let (server, session) = try await stage(usesTLS, gate: gate)
@@ -52,7 +52,7 @@ struct FirstAnswerTests {
             try await group.waitForAll()
         }
         #expect(try await session.fetch(server.url("/b")) == Array("/b".utf8))
-        // libcurl 8.12 to 8.15 let no request join a connection with prior knowledge that has not brought an answer.
+        // libcurl 8.12 to 8.15 let no request join a connection with prior knowledge that has not returned an answer.
         let isShared = usesTLS || !(0x080C00..<0x081000).contains(Engine.versionNumber)
         #expect(isShared ? server.connectionCounts.accepted == 1 : server.connectionCounts.accepted <= 4)
         opener.finish()

@@ -5,11 +5,11 @@ import ThreadWork
 
 @testable import Curlew
 
-@Suite("Folded field lines cost what they bring", .timeLimit(.minutes(2)))
+@Suite("The cost of folded field lines", .timeLimit(.minutes(2)))
 struct FoldedFieldTests {
     private static let fieldLine = "A: \(String(repeating: "v", count: 90_000))\r\n"
 
-    @Test("80,000 folded lines of a long value are read in time that grows with their bytes", arguments: [false, true])
+    @Test("80,000 folded lines of a long value are read in linear time", arguments: [false, true])
     func manyFolds(areTrailers: Bool) throws {
         var limits = CurlewResponse.Limits()
         limits.fieldCount = 60_000
@@ -25,7 +25,7 @@ struct FoldedFieldTests {
         #expect(fields[HTTPField.Name("A")!]?.utf8.count == 90_000 + 59_999)
     }
 
-    @Test("folded lines count against the limit of fields, in heads, interim heads and trailers")
+    @Test("folded lines count towards the field limit, in heads, interim heads and trailers")
     func foldLimit() {
         var limits = CurlewResponse.Limits()
         limits.fieldCount = 4
@@ -42,7 +42,7 @@ struct FoldedFieldTests {
         }
     }
 
-    @Test("a value is joined whatever follows it: a field, the end of the head, or of the trailers")
+    @Test("a folded value is joined before a field, the end of the head, or the end of the trailers")
     func joins() throws {
         let names = ["A", "B"].compactMap { HTTPField.Name($0) }
         var parser = HeadParser(limits: CurlewResponse.Limits(), cache: ResponseHeadCache())
@@ -53,7 +53,7 @@ struct FoldedFieldTests {
         #expect(parser.takeFields()[names[0]] == "1 2")
     }
 
-    @Test("a head of folded lines without end is refused, and the session is usable")
+    @Test("an endless head of folded lines is refused, and the session stays usable")
     func overSocket() async throws {
         for answer in [
             "HTTP/1.1 200 OK\r\n\(Self.fieldLine)\(String(repeating: " \n", count: 40_000))Content-Length: 0\r\n\r\n",
@@ -68,7 +68,8 @@ struct FoldedFieldTests {
         }
     }
 
-    /// Takes lines until one is refused, and returns with which code.
+    /// Passes lines to the parser until one is rejected.
+    /// - Returns: The code of the rejection.
     @discardableResult
     private func take(_ parser: inout HeadParser, _ lines: [String]) -> ErrorCode? {
         for line in lines {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("HTTP/2 gone wrong", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Faults of HTTP/2 peers", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct HTTP2FaultTests {
-    /// What a server does with the first request of a connection.
+    /// The behaviour of a server at the first request of a connection.
     typealias Script = @Sendable (RawConnection, UInt32) async throws -> Void
 
     private func run(
@@ -79,13 +79,13 @@ struct HTTP2FaultTests {
                 .response(stream: stream, status: 200),
                 .data(stream: stream, Array("hello".utf8), endStream: true)
             )
-            // A connection closed with something unread is reset, which may undo what was written.
+            // A connection that is closed with unread bytes is reset, which may destroy the sent answer.
             try await connection.closed
         }
         #expect(try whole.get() == Array("hello".utf8))
     }
 
-    @Test("a connection that ends after a head without a length is no success", arguments: [false, true])
+    @Test("a connection that ends after a head without a length is a failure", arguments: [false, true])
     func endAfterHead(resets: Bool) async throws {
         expectFailure(
             try await run { connection, stream in
@@ -102,7 +102,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("a connection error after a head without a length is no success")
+    @Test("a connection error after a head without a length is a failure")
     func errorAfterHead() async throws {
         expectFailure(
             try await run(idle: .milliseconds(500)) { connection, stream in
@@ -148,12 +148,13 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("a response that needs window updates is whole after a GOAWAY", arguments: [1, 8])
+    @Test("a response that needs window updates is complete after a GOAWAY", arguments: [1, 8])
     func windowsAfterGoAway(_ count: Int) async throws {
         let body = [UInt8](repeating: 7, count: 400_000)
         let server = try await MockServer.start(.init(protocols: [.http2])) { _ in MockResponse(body: .bytes(body)) }
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
-        // The last one: SwiftNIO takes frames of streams that it refuses after its GOAWAY for a connection error.
+        // The fault applies to the last exchange, because SwiftNIO treats frames of streams that it refuses after its
+        // GOAWAY as a connection error.
         try server.inject(Fault(.atRequestStart, .goAway(.noError)), at: .exchange(count - 1))
         let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<count { group.addTask { try await session.fetch(server.url()) } }
@@ -163,7 +164,7 @@ struct HTTP2FaultTests {
         await server.shutdown()
     }
 
-    @Test("a refused stream is asked again on another connection")
+    @Test("a refused stream is repeated on another connection")
     func refused() async throws {
         let result = try await run { connection, stream in
             if connection.index == 0 {
@@ -179,7 +180,7 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("again".utf8))
     }
 
-    @Test("an upload that may not be sent again leaves the connection alone on which libcurl would send it")
+    @Test("an upload that must not be repeated does not disturb the connection on which libcurl would repeat it")
     func refusedUpload() async throws {
         let certificate = try HeldCertificate.localhost()
         let (uploads, uploading) = AsyncStream.makeStream(of: Void.self)
@@ -199,7 +200,7 @@ struct HTTP2FaultTests {
                 .response(stream: first, status: 200), .data(stream: first, [1], endStream: true))
             let upload = try await connection.readFrame { $0.kind == .data }.stream
             uploading.finish()
-            // libcurl wants to send the upload again, on the connection that another request is using.
+            // libcurl attempts to send the upload again, on the connection that another request is using.
             for await _ in heads {}
             try await connection.write(.resetStream(upload, .refusedStream))
             try await connection.closed
@@ -227,7 +228,7 @@ struct HTTP2FaultTests {
         try await session.expectUsable()
     }
 
-    @Test("settings that change under way are followed")
+    @Test("changed settings of a connection are followed")
     func settings() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 200_000))) {
             connection,
@@ -249,7 +250,9 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("200000".utf8))
     }
 
-    @Test("a server that stalls before the head, after it or in the body causes an idle timeout", arguments: [0, 1, 2])
+    @Test(
+        "a server that stalls before, after or within the head, or in the body, causes an idle timeout",
+        arguments: [0, 1, 2])
     func stall(_ place: Int) async throws {
         expectFailure(
             try await run(idle: .milliseconds(150)) { connection, stream in
@@ -261,7 +264,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("pings keep a connection, not a stream, alive")
+    @Test("pings keep a connection alive, but not a stream")
     func pings() async throws {
         expectFailure(
             try await run(idle: .milliseconds(200)) { connection, _ in
@@ -274,7 +277,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("10,000 fields end in an error")
+    @Test("10,000 fields are an error")
     func manyFields() async throws {
         expectFailure(
             try await run(idle: .milliseconds(400)) { connection, stream in
@@ -320,7 +323,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("the whole answer before the end of an upload is the answer, also when a reset follows it")
+    @Test("a complete answer before the end of an upload is the answer, even if a reset follows")
     func earlyAnswer() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {
             connection, stream in
@@ -328,8 +331,8 @@ struct HTTP2FaultTests {
                 .response(stream: stream, status: 413, fields: [("content-length", "5")]),
                 .data(stream: stream, Array("large".utf8), endStream: true)
             )
-            // In one reading with the answer libcurl 7.88 would make the answer disappear. Its answer to a ping tells
-            // that it has read.
+            // libcurl 7.88 would lose the answer if it read the reset together with it. Its answer to a ping shows that
+            // it has read the answer.
             try await connection.write(.ping())
             _ = try await connection.readFrame { $0.kind == .ping && $0.flags.contains(.acknowledgement) }
             try await connection.write(.resetStream(stream, .noError))
@@ -372,16 +375,16 @@ struct HTTP2FaultTests {
         let (chunks, upload) = AsyncStream.makeStream(of: [UInt8].self)
         upload.yield(Array("request".utf8))
         let result = try await run(over: .post, body: .once(length: length, chunks)) { connection, stream in
-            // Its answer to a ping tells that the client has read the answer. The two come at once, as libcurl 7.88 reads no
-            // more behind a body that has its length, before the request is sent.
+            // The client's answer to a ping shows that it has read the answer. Both are sent at once, because libcurl
+            // 7.88 reads nothing after a complete body with a length until the request is sent.
             try await connection.write((answer.frames(on: stream) + [.ping()]).flatMap(\.bytes))
             _ = try await connection.readFrame { $0.kind == .ping && $0.flags.contains(.acknowledgement) }
             upload.yield(Array("request".utf8))
             upload.finish()
             try await connection.closed
         }
-        // libcurl 8.2 takes it for an error that the end of the request ends the stream; only a length then tells that the
-        // answer is whole.
+        // libcurl 8.2 treats the end of the stream by the end of the request as an error; only a length then shows that
+        // the answer is complete.
         if answer == .noLength, Engine.versionNumber >= 0x080200 {
             expectFailure(result, .connectionLost)
         } else {
@@ -390,7 +393,7 @@ struct HTTP2FaultTests {
     }
 
     @Test(
-        "the whole answer in one reading with the reset of its stream is lost by libcurl 7.88, and the answer with 8.14"
+        "a complete answer in one read with its stream's reset is lost by libcurl 7.88, and delivered by 8.14"
     )
     func earlyAnswerInOneReading() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {
@@ -402,7 +405,7 @@ struct HTTP2FaultTests {
             )
             try await connection.closed
         }
-        // libcurl 7.88 drops what it has read of a stream when it reads the reset, before anybody has seen it.
+        // libcurl 7.88 discards unread bytes of a stream when it reads the reset.
         if Engine.versionNumber < 0x080E00 {
             expectFailure(result, .http2Failed)
         } else {

@@ -33,7 +33,7 @@ struct HTTP2Tests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("a connection carries as many streams at a time as its server allows")
+    @Test("a connection carries as many concurrent streams as its server allows")
     func streams() async throws {
         let count = 150
         let server = try await RawServer.start { connection in
@@ -58,7 +58,7 @@ struct HTTP2Tests {
         #expect(server.accepted == 1)
     }
 
-    @Test("a session can keep to HTTP/1.1 over TLS")
+    @Test("a session can be limited to HTTP/1.1 over TLS")
     func http11() async throws {
         let (server, session) = try await tlsServer { _ in MockResponse(body: "ok") }
         var options = RequestOptions()
@@ -66,7 +66,7 @@ struct HTTP2Tests {
         #expect(try await session.get(.raw(server.url()), options: options).version == .http11)
     }
 
-    @Test("HTTP/2 with prior knowledge works without TLS, for requests at once and in a row")
+    @Test("HTTP/2 with prior knowledge works without TLS, for concurrent and consecutive requests")
     func priorKnowledge() async throws {
         let server = try await MockServer.start { request in MockResponse(body: .string(request.target)) }
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
@@ -86,7 +86,7 @@ struct HTTP2Tests {
         }
     }
 
-    @Test("a stream that is held back by its reader holds back no other, nor fills memory")
+    @Test("a stream with a slow reader neither delays other streams nor fills the memory")
     func heldBack() async throws {
         let (server, session) = try await tlsServer { request in
             request.path == "/big" ? MockResponse(body: .pattern(count: 64 << 20)) : MockResponse(body: "small")
@@ -102,7 +102,7 @@ struct HTTP2Tests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("dropping one body resets its stream and leaves the connection to the others")
+    @Test("dropping a body resets its stream and leaves the connection to the others")
     func droppedStream() async throws {
         let (server, session) = try await tlsServer { request in
             request.path == "/big" ? MockResponse(body: .pattern(count: 1 << 30)) : MockResponse(body: "small")
@@ -115,11 +115,12 @@ struct HTTP2Tests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("trailers and interim responses arrive")
+    @Test("trailers and interim responses arrive over HTTP/2")
     func trailers() async throws {
         let name = HTTPField.Name("x-sum")!
         let (server, session) = try await tlsServer { _ in
-            // Without Content-Length: libcurl stops reading a stream once it has the promised bytes.
+            // The response has no Content-Length, because libcurl stops reading a stream once it has the announced
+            // bytes.
             var response = MockResponse(body: .stream { try await $0.write("body") })
             response.trailers = [name: "7"]
             response.interim = [.init(status: HTTPResponse.Status(code: 103), fields: [name: "early"])]
@@ -131,7 +132,7 @@ struct HTTP2Tests {
         #expect(response.body.trailers[name] == "7")
     }
 
-    @Test("an upload of 8 MiB arrives whole")
+    @Test("an upload of 8 MiB arrives complete")
     func upload() async throws {
         let (server, session) = try await tlsServer { request in
             var count = 0

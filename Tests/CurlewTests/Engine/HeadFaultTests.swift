@@ -4,10 +4,10 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("The head of a response is checked as it arrives", .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Checks of a response head", .noLongTurns, .timeLimit(.minutes(2)))
 struct HeadFaultTests {
     @Test(
-        "a first line that is no status line is refused",
+        "a first line that is not a status line is refused",
         arguments: [
             "http/1.1 200 OK", "Http/1.1 200 OK", "HTTP/1.1 200OK", "HTTP/-1.1 200 OK", "HTTP/ 1.1 200 OK",
             "HTTP/1.1  200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc OK", "HTTP/1.1 099 OK",
@@ -20,7 +20,7 @@ struct HeadFaultTests {
     }
 
     @Test(
-        "fields that break the grammar are refused",
+        "malformed fields are refused",
         arguments: [
             "Transfer-Encoding : chunked", "Transfer-Encoding\t: chunked", ": value", "No colon at all", "Na me: value",
             "Name: val\rue", "Name: val\u{0}ue", "N\u{e4}me: value", " Folded: first",
@@ -37,8 +37,8 @@ struct HeadFaultTests {
         try await expect(.invalidResponse, for: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
     }
 
-    // libcurl before 8.1.0 joins such a line to one of the handle's previous answer, whose memory is free by then.
-    @Test("a folded first field line is refused on a handle that has served before")
+    // libcurl before 8.1.0 joins such a line to one of the handle's previous answer, whose memory is freed by then.
+    @Test("a folded first field line is refused on a reused handle")
     func foldedAfterAnother() async throws {
         let honest = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let hostile = try await rawAnswer("HTTP/1.1 200 OK\r\n folded: x\r\nContent-Length: 0\r\n\r\n")
@@ -71,7 +71,7 @@ struct HeadFaultTests {
     }
 
     @Test(
-        "a head that ends early is no success",
+        "a truncated head is a failure",
         arguments: [
             "", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n",
@@ -85,7 +85,7 @@ struct HeadFaultTests {
     }
 
     @Test(
-        "a reset inside the head is a lost connection",
+        "a reset within the head is a lost connection",
         arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"])
     func resetInHead(_ head: String) async throws {
         let server = try await RawServer.start { connection in
@@ -145,12 +145,12 @@ struct HeadFaultTests {
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
     }
 
-    @Test("an unasked 101 is refused")
+    @Test("an unrequested 101 is refused")
     func switchingProtocols() async throws {
         try await expect(.invalidResponse, for: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")
     }
 
-    @Test("interim responses reach the response and the task's stream, and more than a hundred are an error")
+    @Test("interim responses are delivered to the response and the task's stream, and more than a hundred are an error")
     func interim() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"

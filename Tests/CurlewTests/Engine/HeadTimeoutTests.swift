@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The limit for the head of an answer", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("The time limit for the head", .noLeaks, .timeLimit(.minutes(2)))
 struct HeadTimeoutTests {
     private static let expected = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -17,13 +17,13 @@ struct HeadTimeoutTests {
         }
     }
 
-    @Test("a request without an answer fails with a code of its own", arguments: [false, true])
+    @Test("a request without an answer fails with a separate code", arguments: [false, true])
     func silent(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { request in
             if request.path == "/silent" { try await untilCancelled() }
             return MockResponse(body: "ok")
         }
-        // The connection is a kept one the second time.
+        // The third request uses a pooled connection.
         for path in ["/silent", "/", "/silent"] {
             var options = RequestOptions()
             options.headTimeout = path == "/" ? nil : .milliseconds(150)
@@ -37,7 +37,7 @@ struct HeadTimeoutTests {
         }
     }
 
-    @Test("once an answer has begun, the idle timeout is what limits it")
+    @Test("the idle timeout applies once an answer has begun")
     func begun() async throws {
         let answers = [
             "HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Le",
@@ -49,7 +49,7 @@ struct HeadTimeoutTests {
             try await connection.write(answers[Int(number)!])
             try await connection.closed
         }
-        // The limits are long, so that a busy machine answers in time; the requests wait side by side.
+        // The limits are long, so that a busy machine answers in time; the requests wait concurrently.
         let session = try session(head: .seconds(5), idle: .seconds(7))
         let codes = await withTaskGroup(of: (Int, ErrorCode?).self) { group in
             for index in answers.indices {
@@ -62,7 +62,7 @@ struct HeadTimeoutTests {
         for index in answers.indices { #expect(codes[index] == .idleTimeout, "\(answers[index])") }
     }
 
-    @Test("an answer that came in time counts, though the loop has no time to read it before the limit")
+    @Test("an answer that arrived in time is delivered even if the loop is too busy to read it before the limit")
     func busyLoop() async throws {
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
@@ -76,7 +76,7 @@ struct HeadTimeoutTests {
             try await connection.closed
         }
         let session = try session(head: .milliseconds(400), idle: .milliseconds(400))
-        // On a kept connection libcurl has no timers, of which one would have it read.
+        // libcurl has no timers on a pooled connection, and so none that would make it read.
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         let loop = try #require(session.session?.eventLoop)
         let fetch = Task { try await session.fetch(server.url()) }
@@ -94,7 +94,7 @@ struct HeadTimeoutTests {
         #expect(try await fetch.value == Array("ok".utf8))
     }
 
-    @Test("a server that answers late, but within the request's own limit, is waited for")
+    @Test("a slow server is awaited within the request's own limit")
     func longPoll() async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
@@ -113,7 +113,7 @@ struct HeadTimeoutTests {
         #expect(try await poll.value == Array("ok".utf8))
     }
 
-    @Test("the limit begins when the body has been sent")
+    @Test("the limit starts when the body has been sent")
     func uploading() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -138,7 +138,7 @@ struct HeadTimeoutTests {
         }
     }
 
-    @Test("leave to send the body is not the answer")
+    @Test("100 (Continue) does not count as the answer")
     func expectation() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -155,7 +155,7 @@ struct HeadTimeoutTests {
         #expect(error?.code == .headTimeout)
     }
 
-    @Test("a task suspended while it waits for the head is not ended by the limit", arguments: [false, true])
+    @Test("the limit does not end a task that is suspended while it waits for the head", arguments: [false, true])
     func suspended(http2: Bool) async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
@@ -177,7 +177,7 @@ struct HeadTimeoutTests {
         #expect(try await task.response().body.collect(upTo: 10) == Array("ok".utf8))
     }
 
-    @Test("an attempt that nobody answers leaves the call time for another")
+    @Test("an attempt without an answer leaves the call time for another")
     func retried() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -196,7 +196,7 @@ struct HeadTimeoutTests {
         let response = try await session.get(.raw(server.url()), options: options)
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
         #expect(response.attempts == 2)
-        // What is not idempotent may have been acted on.
+        // A request that is not idempotent may have been processed.
         let other = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.closed
@@ -205,7 +205,7 @@ struct HeadTimeoutTests {
         #expect(error?.code == .headTimeout && error?.attempts == 1)
     }
 
-    @Test("the head of an event stream has to come, however long the stream may be silent then")
+    @Test("the limit applies to the head of an event stream, but not to later silence")
     func events() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

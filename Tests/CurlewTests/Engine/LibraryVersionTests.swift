@@ -3,12 +3,12 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The libcurl that is loaded")
+@Suite("The loaded libcurl")
 struct LibraryVersionTests {
-    /// `.ci/newer-libcurl` sets it to the version that it has put in the way of the system's.
+    /// The version of libcurl that `.ci/newer-libcurl` puts before the system's.
     private static let wanted = getenv("CURLEW_TEST_LIBCURL").map { String(cString: $0) }
 
-    @Test("the tests run with the libcurl that they were started for", .enabled(if: wanted != nil))
+    @Test("the tests run with the requested version of libcurl", .enabled(if: wanted != nil))
     func isWanted() {
         let number = Engine.versionNumber
         #expect("\(number >> 16).\(number >> 8 & 0xff).\(number & 0xff)" == Self.wanted)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Curlew
 
-/// A caller's thread starts an exchange on a loop that sleeps, and leaves the rest to the loop's thread.
-@Suite("A caller's thread runs a sleeping loop", .keepsToPool, .endsServers, .noLeaks, .timeLimit(.minutes(1)))
+/// A caller's thread starts an exchange on a sleeping loop, and leaves the rest to the loop's thread.
+@Suite("Running a sleeping loop on a caller's thread", .keepsToPool, .endsServers, .noLeaks, .timeLimit(.minutes(1)))
 struct LoopEntryTests {
     /// Answers with the request's path; `/silent` gets no answer.
     private func server() async throws -> MockServer {
@@ -50,7 +50,7 @@ struct LoopEntryTests {
         #expect(server.requestCount == 64 * 20)
     }
 
-    @Test("exchanges that are cancelled while they are started end with that, and the next one is answered")
+    @Test("exchanges that are cancelled while they start end with this error, and the next one is answered")
     func cancelled() async throws {
         let server = try await server()
         let session = try makeSession()
@@ -66,7 +66,7 @@ struct LoopEntryTests {
         #expect(try await session.fetch(server.url("/last")) == Array("/last".utf8))
     }
 
-    @Test("a new connection is made by the loop's thread, and its caller waits for it")
+    @Test("a new connection is opened by the loop's thread, and its caller waits for it")
     func newConnection() async throws {
         let session = try makeSession()
         for number in 0..<5 {
@@ -78,7 +78,7 @@ struct LoopEntryTests {
         }
     }
 
-    @Test("a loop that nobody holds any more ends, though callers have run it")
+    @Test("a loop without references ends, although callers have run it")
     func ends() async throws {
         let server = try await server()
         weak var core: LoopCore?

@@ -6,10 +6,11 @@ import Testing
 
 @testable import Curlew
 
-/// libcurl before 8.5 sends requests over busy HTTP/1.1 connections to a host, once another connection to it speaks HTTP/2.
+/// libcurl before 8.5 sends requests over busy HTTP/1.1 connections to a host, once another connection to it uses
+/// HTTP/2.
 @Suite("HTTP/1.1 and HTTP/2 connections to one host", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct MixedVersionTests {
-    /// The reason why the first request is on an HTTP/1.1 connection though the server speaks HTTP/2 too.
+    /// The reason why the first request uses an HTTP/1.1 connection although the server supports HTTP/2 too.
     enum Cause: CaseIterable {
         /// The back ends of a load balancer differ.
         case loadBalancer
@@ -71,7 +72,7 @@ struct MixedVersionTests {
             (self.server, self.session, self.proxy, self.arrivals, self.gate) = (server, session, proxy, arrivals, gate)
         }
 
-        /// The step of NTLM that follows; nil once the client is let in.
+        /// The next step of NTLM; nil once the client is authenticated.
         private static func challenge(to request: InboundRequest) -> MockResponse? {
             let token = request.fields[.authorization] ?? ""
             guard !token.hasPrefix("NTLM TlRMTVNTUAAD") else { return nil }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The number of connections to be made")
+@Suite("The number of connections to open")
 struct OriginDemandTests {
     private struct Row: CustomTestStringConvertible {
         let sharing: OriginPool.Sharing
@@ -13,7 +13,7 @@ struct OriginDemandTests {
     }
 
     private static let rows = [
-        // One connection for each exchange of HTTP/1.1 that waits, those being made included.
+        // HTTP/1.1 needs one connection per waiting exchange, including those being opened.
         Row(sharing: .exclusive, waiting: 0, newcomers: 0, pending: 0, count: 0, limit: 64, wanted: 0),
         Row(sharing: .exclusive, waiting: 5, newcomers: 0, pending: 0, count: 0, limit: 64, wanted: 5),
         Row(sharing: .exclusive, waiting: 5, newcomers: 2, pending: 3, count: 3, limit: 64, wanted: 2),
@@ -21,17 +21,17 @@ struct OriginDemandTests {
         // The limit counts all connections.
         Row(sharing: .exclusive, waiting: 100, newcomers: 0, pending: 0, count: 60, limit: 64, wanted: 4),
         Row(sharing: .exclusive, waiting: 1, newcomers: 0, pending: 0, count: 64, limit: 64, wanted: 0),
-        // One connection for all that may share it.
+        // A single connection suffices for exchanges that can share it.
         Row(sharing: .unknown, waiting: 100, newcomers: 0, pending: 0, count: 0, limit: 64, wanted: 1),
         Row(sharing: .unknown, waiting: 100, newcomers: 0, pending: 1, count: 1, limit: 64, wanted: 0),
         Row(sharing: .shared, waiting: 3, newcomers: 0, pending: 0, count: 1, limit: 64, wanted: 1),
-        // An exchange that needs a new connection gets one of its own.
+        // An exchange that needs a new connection gets a separate one.
         Row(sharing: .shared, waiting: 3, newcomers: 2, pending: 0, count: 1, limit: 64, wanted: 3),
         Row(sharing: .shared, waiting: 2, newcomers: 2, pending: 1, count: 1, limit: 64, wanted: 1),
         Row(sharing: .shared, waiting: 1, newcomers: 1, pending: 0, count: 1, limit: 1, wanted: 0),
     ]
 
-    @Test("connections are made for those that wait and can share none", arguments: rows)
+    @Test("connections are opened for waiting exchanges that cannot share one", arguments: rows)
     private func wanted(_ row: Row) {
         let demand = OriginDemand(
             sharing: row.sharing, waiting: row.waiting, newcomers: row.newcomers,
@@ -39,7 +39,7 @@ struct OriginDemandTests {
         #expect(demand.wanted == row.wanted)
     }
 
-    @Test("connections in their handshakes serve no other exchange that needs one of its own")
+    @Test("connections in their handshakes do not serve exchanges that need a separate one")
     func handshakes() {
         func wanted(_ sharing: OriginPool.Sharing, newcomers: Int) -> Int {
             OriginDemand(
@@ -51,13 +51,13 @@ struct OriginDemandTests {
         #expect(wanted(.unknown, newcomers: 0) == 0)
     }
 
-    @Test("a proxy with authorities of its own has no folder of others")
+    @Test("a proxy with its own trust anchors has no folder of other anchors")
     func folders() {
         #expect(ConnectionName.folder(5, hasOwnAnchors: true) == "/dev/null/.//.")
         #expect(ConnectionName.folder(5, hasOwnAnchors: false) != ConnectionName.folder(4, hasOwnAnchors: false))
     }
 
-    @Test("each connection has an address of its own as its name")
+    @Test("the name of each connection is a unique address")
     func names() {
         #expect(ConnectionName.address(1) == "[fd00:0:0:0:0:0:0:1]")
         #expect(ConnectionName.address(.max) == "[fd00:0:0:0:ffff:ffff:ffff:ffff]")
@@ -66,7 +66,7 @@ struct OriginDemandTests {
         #expect(ConnectionName.shortAddress(.max) == "255.255.255.255")
     }
 
-    @Test("a libcurl without IPv6 finds its connections by addresses of IPv4")
+    @Test("a libcurl without IPv6 gets IPv4 addresses as connection names")
     func withoutIPv6() throws {
         let name = try ConnectionName(number: 7, proxy: nil, port: 80, family: .any, hasIPv6: false)
         guard case .target(let list) = name.place else { throw CurlewError(.engineFailed, "not a target") }

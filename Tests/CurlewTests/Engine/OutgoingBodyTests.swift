@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The body of an attempt as it is sent")
+@Suite("The outgoing body of an attempt")
 struct OutgoingBodyTests {
     private func take(_ count: Int, of body: inout OutgoingBody) -> [UInt8]? {
         var space = [UInt8](repeating: 0, count: count)
@@ -10,7 +10,7 @@ struct OutgoingBodyTests {
         return Array(space.prefix(found))
     }
 
-    @Test("bytes are sent in pieces, and the body reports when all of them are sent")
+    @Test("bytes are sent in pieces, and the body reports when all are sent")
     func pieces() {
         var body = OutgoingBody(length: 5)
         #expect(!body.hasSource && !body.hasMore)
@@ -25,7 +25,7 @@ struct OutgoingBodyTests {
         }
     }
 
-    @Test("a body of bytes can be sent from the start again, and a stream needs a new source")
+    @Test("a body of bytes can be sent again from the start, and a stream needs a new source")
     func rewinding() {
         var body = OutgoingBody(length: 2)
         body.begin(from: .bytes([1, 2]))
@@ -39,7 +39,7 @@ struct OutgoingBodyTests {
         #expect(!stream.hasSource)
     }
 
-    @Test("a body that ends before its announced length is an error; without a length that is its end")
+    @Test("a body that ends before its announced length is an error, and one without a length ends there")
     func ends() async {
         for (length, isEnd) in [(Int64(3), false), (nil, true)] {
             let channel = UploadChannel(capacity: 9) {}

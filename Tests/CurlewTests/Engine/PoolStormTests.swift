@@ -5,10 +5,10 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-/// Random requests, each with a number of its own, of which some are cancelled, suspended or too slow, through a pool with little room.
+/// Random requests, each with its own number, some of which are cancelled, suspended or too slow, through a small pool.
 @Suite("The pool under random load", .keepsToPool, .noLeaks, .timeLimit(.minutes(3)))
 struct PoolStormTests {
-    /// The end of a request as its caller wants it.
+    /// The end of a request that its caller chooses.
     private enum Ending: CaseIterable {
         case whole, cancelledAtOnce, cancelledLater, suspended, outOfTime
     }
@@ -49,14 +49,15 @@ struct PoolStormTests {
                 closing,
                 handler: { request in
                     var response = try await echo(request)
-                    // The connection is closed behind a response whose number ends with 3.
+                    // The connection is closed after a response whose number ends with 3.
                     if request.target.hasSuffix("3") { response.fields[.connection] = "close" }
                     return response
                 }),
         ]
     }
 
-    @Test("each response belongs to its request, and nothing is left", arguments: [UInt64](1...4))
+    @Test(
+        "each response belongs to its request, and no connection or exchange is left over", arguments: [UInt64](1...4))
     func storm(seed: UInt64) async throws {
         let servers = try await servers()
         let anchor = try TestChain.root.get().anchor

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A request that is checked, without a session")
+@Suite("A checked request, without a session")
 struct PreparedRequestTests {
-    /// The field lines that libcurl is given, and those for a proxy.
+    /// The field lines for libcurl, and those for a proxy.
     private func lines(_ list: FieldList?) -> [String] {
         var lines: [String] = []
         var node = list?.head
@@ -17,7 +17,7 @@ struct PreparedRequestTests {
         return lines
     }
 
-    @Test("the transport sets the length and the coding of a body")
+    @Test("the transport sets the length and the transfer coding of a body")
     func framing() throws {
         let known = try AttemptStage.prepared(.post, body: .string("abc"))
         #expect(known.contentLength == 3)
@@ -29,7 +29,7 @@ struct PreparedRequestTests {
         #expect(try AttemptStage.prepared(.get).fields == nil)
     }
 
-    @Test("a request with an expectation has a second list of fields that lacks only the expectation")
+    @Test("a request with an expectation has a second list of fields, without the expectation")
     func expectation() throws {
         let prepared = try AttemptStage.prepared(
             .put, body: .string("x"),
@@ -42,7 +42,7 @@ struct PreparedRequestTests {
         #expect(lines(prepared.fieldsWithoutExpectation) == ["Expect:", "Accept: */*"])
     }
 
-    @Test("trailers are announced, and the body goes out chunked over HTTP/1.1")
+    @Test("trailers are announced, and the body is sent chunked over HTTP/1.1")
     func trailers() throws {
         let prepared = try AttemptStage.prepared(
             .put, body: .string("x"),

@@ -4,14 +4,14 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-/// A byte a second lets one piece of what is received pass, and then hours go by before the next.
+/// A limit of one byte a second allows one received piece, and the next one hours later.
 @Suite(
-    "Transfers respect limits of their rate, and continue when these are lifted",
+    "Rate limits of transfers",
     .noLeaks, .noLongTurns, .timeLimit(.minutes(2))
 )
 struct RateLimitTests {
     private static let nearlyNothing = RateLimit(sending: 1, receiving: 1)
-    /// The largest piece in which bytes are received.
+    /// The largest piece of received bytes.
     private static let piece: Int64 = 16 << 10
     /// More bytes than the seconds that a test may take.
     private static let sentAtMost: Int64 = 200
@@ -27,7 +27,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "a download under a byte a second stays at its first piece, is not idle, and is quick once free",
+        "a download under a byte a second stops at its first piece, does not time out, and is fast once unlimited",
         arguments: [false, true])
     func receiving(http2: Bool) async throws {
         let (server, session) = try await download(http2: http2, idle: .milliseconds(500))
@@ -45,7 +45,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "an upload under a byte a second is sent byte by byte, is not idle, and is quick once free",
+        "an upload under a byte a second is sent byte by byte, does not time out, and is fast once unlimited",
         arguments: [false, true])
     func sending(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(500)) {
@@ -81,7 +81,7 @@ struct RateLimitTests {
         var configuration = SessionConfiguration()
         configuration.rateLimit = RateLimit(receiving: 1)
         var servers: [MockServer] = []
-        // Enough hosts for both loops to have some.
+        // The number of hosts suffices for both loops to get some.
         for _ in 0..<6 {
             servers.append(try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) })
         }
@@ -104,7 +104,7 @@ struct RateLimitTests {
         for server in servers { await server.shutdown() }
     }
 
-    @Test("the smaller of two limits holds, and a task's own limit holds for that task alone")
+    @Test("the lower of two limits applies, and a task's own limit applies only to this task")
     func composed() async throws {
         let (server, session) = try await download(http2: false)
         let actor = try #require(session.session)
@@ -115,7 +115,7 @@ struct RateLimitTests {
         let task = try #require(held.task)
         expectPattern(try await session.fetch(server.url()))
         #expect(await task.currentProgress.received.wire <= Self.piece)
-        // Free of its own limit, under the session's; then the reverse.
+        // The task first has only the session's limit, then only its own.
         actor.setRateLimit(RateLimit(receiving: 1))
         task.setRateLimit(RateLimit(receiving: 1_000_000_000))
         try await settle(task)
@@ -124,12 +124,12 @@ struct RateLimitTests {
         expectPattern(try await held.body.collect(upTo: .mebibytes(4)))
     }
 
-    /// Lets the task's loop take some turns.
+    /// Lets the task's loop run some turns.
     private func settle(_ task: TaskActor) async throws {
         for _ in 0..<100 { _ = await task.state }
     }
 
-    @Test("the total time runs on under a limit", arguments: [false, true])
+    @Test("the total timeout keeps running under a rate limit", arguments: [false, true])
     func total(http2: Bool) async throws {
         let (server, session) = try await download(http2: http2)
         var options = RequestOptions()
@@ -140,7 +140,7 @@ struct RateLimitTests {
         try await session.expectUsable()
     }
 
-    @Test("a transfer that a limit holds can be suspended, resumed, and cancelled", arguments: [false, true])
+    @Test("a rate-limited transfer can be suspended, resumed and cancelled", arguments: [false, true])
     func steering(http2: Bool) async throws {
         let (server, session) = try await download(http2: http2)
         var options = RequestOptions()
@@ -164,7 +164,7 @@ struct RateLimitTests {
         #expect(await curlewError { _ = try await other.body.collect(upTo: .mebibytes(4)) }?.code == .cancelled)
     }
 
-    @Test("limits that change all the time lose or corrupt no byte", arguments: [false, true])
+    @Test("constantly changing limits lose or corrupt no byte", arguments: [false, true])
     func changing(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { request in
             MockResponse(body: .stream(request.body))
@@ -195,7 +195,7 @@ struct RateLimitTests {
         #expect(try await response.body.collect(upTo: .mebibytes(4)) == bytes)
     }
 
-    @Test("a limit far above what the wire gives changes no byte", arguments: [false, true])
+    @Test("a limit far above the network's rate changes no byte", arguments: [false, true])
     func generous(http2: Bool) async throws {
         let (server, session) = try await download(http2: http2)
         for limit in [200_000_000, Int.max] {
@@ -205,7 +205,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("a limit set before the start holds from the first byte, and for each task of a call again")
+    @Test("a limit set before the start applies from the first byte, and to each task of a call")
     func perTask() async throws {
         let server = try await MockServer.start { request in
             request.path == "/" ? redirect(307, to: "/end") : MockResponse(body: .pattern(count: 4 << 20))

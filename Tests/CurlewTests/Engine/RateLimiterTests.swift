@@ -2,14 +2,14 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A token bucket, and a limit that is shared")
+@Suite("A token bucket, and a shared limit")
 struct TokenBucketTests {
     private let start = Instant.now
 
     private func seconds(_ count: Double) -> Instant { start.advanced(by: Int64(count * 1e9)) }
 
     @Test(
-        "a token bucket lets pass the rate and a tenth of a second ahead, no more and no less",
+        "a token bucket allows the rate and a tenth of a second in advance",
         arguments: [1, 7, 1000, 65_536, 1_000_000, 123_456_789])
     func pace(_ rate: Int) {
         var random = SystemRandomNumberGenerator()
@@ -28,7 +28,7 @@ struct TokenBucketTests {
         }
     }
 
-    @Test("a token bucket does not save up time in which nothing was asked for")
+    @Test("a token bucket does not save up unused time")
     func idle() {
         var bucket = TokenBucket(1000, at: start)
         #expect(bucket.reserve(1000, at: seconds(100)) == seconds(100))
@@ -36,7 +36,8 @@ struct TokenBucketTests {
     }
 
     @Test(
-        "less than a byte a second is a byte a second, and the largest rate holds nothing back", arguments: [0, -5, 1])
+        "a rate below a byte a second becomes a byte a second, and the largest rate never delays",
+        arguments: [0, -5, 1])
     func extremes(_ rate: Int) {
         var slow = TokenBucket(ByteSize(rate), at: start)
         #expect(slow.step == 1)
@@ -50,12 +51,12 @@ struct TokenBucketTests {
         #expect(overflowing.reserve(1, at: start) > seconds(1e9))
     }
 
-    @Test("a change of rate keeps the debt of a token bucket in bytes")
+    @Test("a change of the rate keeps the debt of a token bucket in bytes")
     func change() {
         var bucket = TokenBucket(1, at: start)
         _ = bucket.reserve(16_384, at: start)
         bucket.change(to: 163_840, at: start)
-        // 16,384 bytes at ten times as many a second are a tenth of a second, which may be spent ahead.
+        // The debt of 16,384 bytes is a tenth of a second at the new rate, which may be used in advance.
         #expect(bucket.reserve(163_840, at: start) == start)
         bucket.change(to: 1, at: start)
         let moment = bucket.reserve(1, at: start)
@@ -64,7 +65,7 @@ struct TokenBucketTests {
         #expect(bucket.reserve(1, at: start) == start)
     }
 
-    @Test("bytes that were reserved and not sent are given back to the token bucket")
+    @Test("reserved bytes that were not sent are returned to the token bucket")
     func giveBack() {
         var bucket = TokenBucket(10, at: start)
         _ = bucket.reserve(100, at: start)
@@ -72,16 +73,16 @@ struct TokenBucketTests {
         #expect(bucket.reserve(1, at: start) == start)
     }
 
-    @Test("transfers that share a limit take turns, whatever the order in which they ask")
+    @Test("transfers with a shared limit get equal parts, in any order of requests")
     func fair() {
         let rate = SharedRate(RateLimit(receiving: 1_000_000))
-        // What may pass at once is gone.
+        // The initial allowance is used up.
         _ = rate.reserve(100_000, .receiving, at: start)
         var moments = (0..<50).map { _ in start }
         var counts = Array(repeating: 0, count: 50)
         var now = start
         while now < seconds(10) {
-            // The one whose moment is next passes, and asks again at once.
+            // The transfer with the next moment gets its bytes, and reserves again at once.
             let index = moments.indices.min { moments[$0] < moments[$1] } ?? 0
             now = max(now, moments[index])
             counts[index] += 1
@@ -89,16 +90,16 @@ struct TokenBucketTests {
         }
         #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 2)
         let total = counts.reduce(0, +) * 10_000
-        // Ten seconds, a tenth of one ahead, and the first piece of each.
+        // The total is ten seconds, a tenth of one in advance, and the first piece of each.
         #expect(total >= 9_900_000)
         #expect(total <= 10_650_000)
         #expect(rate.reserve(.max, .sending, at: now) == now)
     }
 }
 
-@Suite("The limiter of a transfer's rate", .timeLimit(.minutes(1)))
+@Suite("The rate limiter of a transfer", .timeLimit(.minutes(1)))
 struct RateLimiterTests {
-    /// Runs on a loop, as limiters do.
+    /// Runs a closure on a loop, like a limiter.
     private func onLoop<Result: Sendable>(_ body: @escaping @Sendable (LoopCore) -> Result) async throws -> Result {
         let loop = try CurlewEventLoop(name: "curlew-test")
         return await withCheckedContinuation { done in
@@ -106,12 +107,13 @@ struct RateLimiterTests {
         }
     }
 
-    @Test("a limiter lets pass what its own and the shared limit allow, for each direction by itself")
+    @Test("a limiter allows the minimum of its own and the shared limit, separately for each direction")
     func both() async throws {
         let (sent, received) = try await onLoop { core in
             let shared = SharedRate(RateLimit(sending: 1000, receiving: 1_000_000))
             let limiter = RateLimiter(core: core, limit: RateLimit(receiving: 1000), shared: shared) { _ in }
-            // A tenth of a second's bytes, and at most as many on credit: the shared limit is as old as the loop's clock at best.
+            // A tenth of a second's bytes are allowed, and at most as many in advance, because the shared limit may lag
+            // behind the loop's clock.
             let sent = (0..<3).map { _ in limiter.allowance(for: 5000, .sending) }
             let received = [100, 100, 1].map { limiter.admits($0, .receiving) }
             limiter.release()
@@ -121,7 +123,7 @@ struct RateLimiterTests {
         #expect(received == [true, true, false])
     }
 
-    @Test("an allowance that was not used passes the next time, and a direction without a limit is never held")
+    @Test("an unused allowance is available the next time, and a direction without a limit never waits")
     func unused() async throws {
         let (sent, isFree) = try await onLoop { core in
             let limiter = RateLimiter(core: core, limit: RateLimit(sending: 1000), shared: nil) { _ in }
@@ -154,7 +156,7 @@ struct RateLimiterTests {
         #expect(direction == .sending)
     }
 
-    @Test("a limit that is lifted gives back what was reserved of the shared one")
+    @Test("a removed limit returns its reservation of the shared limit")
     func lifted() async throws {
         let wait = try await onLoop { core in
             let shared = SharedRate(RateLimit(sending: 1000))
@@ -164,7 +166,7 @@ struct RateLimiterTests {
             guard limiter.admits(1 << 20, .sending) else { return Duration.seconds(100) }
             return core.now.duration(to: shared.reserve(1, .sending, at: core.now))
         }
-        // Only the 200 bytes that have passed are owed; 100 of them may be.
+        // Only the 200 passed bytes are a debt, of which 100 are allowed.
         #expect(wait <= .milliseconds(110))
     }
 }

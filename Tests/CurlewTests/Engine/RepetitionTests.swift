@@ -6,22 +6,22 @@ import Testing
 
 @testable import Curlew
 
-/// Requests that are sent a second time because the first time certainly, or harmlessly, came to nothing.
-@Suite("Requests that are sent again", .noLeaks, .timeLimit(.minutes(2)))
+/// Requests that are repeated because their first attempt certainly, or harmlessly, had no effect.
+@Suite("Repeated requests", .noLeaks, .timeLimit(.minutes(2)))
 struct RepetitionTests {
-    @Test("kept connections that die cost no GET, however many of them die")
+    @Test("a GET survives any number of pooled connections that were closed")
     func dyingConnections() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-            // The connection ends when the second request comes.
+            // The connection ends when the second request arrives.
             _ = try await connection.readHead()
         }
         let session = try makeSession()
         for _ in 0..<60 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
     }
 
-    @Test("a reset of a kept connection costs no GET, however many are reset")
+    @Test("a GET survives any number of pooled connections that are reset")
     func resetConnections() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -33,7 +33,7 @@ struct RepetitionTests {
         for _ in 0..<40 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
     }
 
-    @Test("a POST over a kept connection that dies is sent once")
+    @Test("a POST over a closed pooled connection is sent once")
     func unsafeRequest() async throws {
         let requests = Atomic(0)
         let server = try await RawServer.start { connection in
@@ -51,7 +51,7 @@ struct RepetitionTests {
         #expect(requests.load(ordering: .relaxed) == 2)
     }
 
-    /// The way in which an HTTP/2 connection fails after its server has read a POST.
+    /// The failure of an HTTP/2 connection after its server has read a POST.
     enum Failure: CaseIterable { case end, reset, connectionError, goAwayAndEnd }
 
     @Test("a POST that an HTTP/2 server may have processed is sent once", arguments: Failure.allCases, [false, true])
@@ -89,7 +89,7 @@ struct RepetitionTests {
         #expect(requests.load(ordering: .relaxed) == 1)
     }
 
-    /// A server that allows one stream of each connection. It refuses others, unless its SETTINGS come early enough.
+    /// A server that allows one stream per connection. It refuses others, unless its SETTINGS arrive early enough.
     private func oneStreamServer(tls: ServerTLS?) async throws -> RawServer {
         try await RawServer.start(tls: tls) { connection in
             try await connection.openHTTP2(settings: [(.maxConcurrentStreams, 1)])
@@ -104,7 +104,7 @@ struct RepetitionTests {
                     served = frame.stream
                 }
                 guard frame.stream == served, frame.flags.contains(.endStream) else { continue }
-                // Those that are to be refused come while the first one is served.
+                // The requests to be refused arrive while the first one is served.
                 for _ in 0..<20 { await Task.yield() }
                 try await connection.write(
                     .response(stream: frame.stream, status: 200, fields: [("content-length", "2")]),
@@ -141,7 +141,7 @@ struct RepetitionTests {
         #expect(server.accepted <= 60)
     }
 
-    /// The way in which a server says that it has not processed a request.
+    /// The way in which a server reports that it has not processed a request.
     enum Refusal: CaseIterable { case refusedStream, goAway, http11Required }
 
     @Test(
@@ -166,7 +166,8 @@ struct RepetitionTests {
                 let stream = try await connection.readRequestStream()
                 count += 1
                 if connection.index == 0, count == (isKept ? 2 : 1) {
-                    // libcurl before 8.2 must have nothing left to write: see the table of versions in the article Architecture.
+                    // libcurl before 8.2 must have no pending write: see the table of versions in the article
+                    // Architecture.
                     _ = try await connection.readFrame { $0.kind == .data }
                     switch refusal {
                     case .refusedStream: try await connection.write(.resetStream(stream, .refusedStream))
@@ -196,7 +197,7 @@ struct RepetitionTests {
         #expect(bodies.withLock { $0 } == ["body"])
     }
 
-    @Test("a refused POST whose body cannot be read again ends in an error")
+    @Test("a refused POST with a single-use body ends in an error")
     func refusedStreamedBody() async throws {
         let server = try await RawServer.start { connection in
             let stream = try await connection.acceptHTTP2Request()
@@ -215,7 +216,7 @@ struct RepetitionTests {
         #expect(server.accepted == 1)
     }
 
-    @Test("a server that refuses every stream is asked a bounded number of times")
+    @Test("a server that refuses every stream receives a limited number of requests")
     func refusedForEver() async throws {
         let server = try await RawServer.start { connection in
             let stream = try await connection.acceptHTTP2Request()

@@ -4,10 +4,10 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A request is checked before it leaves", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Checks of a request before it is sent", .endsServers, .timeLimit(.minutes(1)))
 struct RequestCheckTests {
     @Test(
-        "a URL that cannot be read is an error",
+        "an invalid URL is an error",
         arguments: [
             "", "no url", "/path", "//host/path", "http:", "http://", "http:///path", "http://:80/", "http://ho st/",
             "http://host:port/", "http://host:99999/", "http://host:-1/", "http://[::1/", "http://[]/",
@@ -23,14 +23,14 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "only http and https are taken",
+        "schemes other than http and https are refused",
         arguments: ["file:///etc/passwd", "ftp://host/", "gopher://h/", "javascript:x", "HTTPX://h/"])
     func badScheme(_ url: String) async throws {
         let session = try makeSession()
         #expect(await curlewError { _ = try await session.get(.raw(url)) }?.code == .unsupportedScheme)
     }
 
-    @Test("a field made of text that cannot be sent is an error; every other byte is kept")
+    @Test("a field value with forbidden characters is an error; every other byte is kept")
     func checkedField() throws {
         let bytes = [UInt8](0x20...0x7E) + [0x09] + [UInt8](0x80...0xFF) + [0x21]
         let field = try HTTPField(checking: "X-mIxEd", value: bytes)
@@ -45,7 +45,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("CR, LF and NUL never leave in a field, a method or a path")
+    @Test("CR, LF and NUL are never sent in a field, a method or a path")
     func injection() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try makeSession()
@@ -70,7 +70,7 @@ struct RequestCheckTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("fields that are the transport's to set are refused, a Content-Length that agrees is sent once")
+    @Test("fields of the transport are refused, and a matching Content-Length is sent once")
     func framingFields() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try makeSession()
@@ -90,7 +90,7 @@ struct RequestCheckTests {
         #expect(recorded.fields[values: .contentLength] == ["3"])
     }
 
-    @Test("fields arrive in order and in their case, empty ones too; user information becomes Basic and is in no error")
+    @Test("fields keep order and case, empty ones included; user information becomes Basic and appears in no error")
     func fields() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -115,7 +115,7 @@ struct RequestCheckTests {
     }
 
     @Test(
-        "a path stays as it was written, and a fragment is never sent",
+        "a path is sent as written, and a fragment is never sent",
         arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d"])
     func path(_ path: String) async throws {
         let server = try await MockServer.start { _ in MockResponse() }

@@ -4,15 +4,15 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Fields are sent alike over both versions of HTTP", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Equal fields over both versions of HTTP", .endsServers, .timeLimit(.minutes(1)))
 struct RequestFieldTests {
-    /// Values, and what is sent of them: blanks around a value are no part of it (RFC 9110 §5.5, RFC 9113 §8.2.1).
+    /// Values and their sent form: spaces around a value do not belong to it (RFC 9110 §5.5, RFC 9113 §8.2.1).
     static let values: [(String, String)] = [
         ("v", "v"), ("v ", "v"), (" v", "v"), ("v\t", "v"), ("\tv", "v"), (" \t v \t ", "v"), ("a \t b ", "a \t b"),
         ("\u{E9} ", "\u{E9}"), ("a, ", "a,"), (" ;", ";"), ("\" \" ", "\" \""), ("", ""), (" ", ""), ("\t", ""),
         (" \t ", ""),
     ]
-    /// Names that libcurl knows, too, and may treat in a way of its own.
+    /// Names that libcurl may treat specially.
     static let names = [
         "X-Value", "Accept", "User-Agent", "Authorization", "Cookie", "Referer", "Content-Type", "Range",
     ]
@@ -42,7 +42,7 @@ struct RequestFieldTests {
         for (value, sent) in Self.values {
             let answer = try await session.get(.raw(server.url()), fields: try fields(name, value))
             let head = String(decoding: try await answer.body.collect(upTo: 10_000), as: UTF8.self)
-            // The blank behind the colon is libcurl's.
+            // libcurl adds the space after the colon.
             let expected = sent.isEmpty ? [] : Array(" \(sent)".utf8)
             #expect(lines(head, name) == [expected], "\(name): \(Array(value.utf8))")
         }
@@ -88,7 +88,7 @@ struct RequestFieldTests {
         }
     }
 
-    @Test("a field that the transport reads is read as it is sent")
+    @Test("a field that the transport evaluates is trimmed first")
     func readFields() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try makeSession()
@@ -110,7 +110,7 @@ struct RequestFieldTests {
 
     @Test("a control character in a value is refused over both versions", arguments: [UInt8](1...31) + [127])
     func controlCharacters(_ byte: UInt8) async throws {
-        // CR and LF become spaces in swift-http-types; the tab is a blank.
+        // CR and LF become spaces in swift-http-types; the tab is white space.
         guard byte != 0x0A, byte != 0x0D, byte != 0x09 else { return }
         for version in [HTTPVersionPolicy.http11, .http2PriorKnowledge] {
             let session = try makeSession { $0.versionPolicy = version }

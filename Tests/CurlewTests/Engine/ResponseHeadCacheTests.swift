@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Heads that repeat are read as those that do not", .timeLimit(.minutes(1)))
+@Suite("The cache of response heads", .timeLimit(.minutes(1)))
 struct ResponseHeadCacheTests {
     private static let heads = [
         "HTTP/1.1 200 OK|Server: a|Date: one|Content-Length: 5",
@@ -38,16 +38,16 @@ struct ResponseHeadCacheTests {
         "HTTP/1.1 200 OK|Empty:|Empty:|Empty:",
     ]
 
-    @Test("a head gives the same fields, framing and errors whatever heads came before")
+    @Test("a head gives the same fields, framing and errors, whichever heads preceded it")
     func sameAsFresh() {
         let memory = ResponseHeadCache()
-        // Twice, so that every head also meets what the last ones have left.
+        // The list is repeated, so that every head also meets the memory of all others.
         for head in Self.heads + Self.heads {
             #expect(outcome(of: head, memory) == outcome(of: head, ResponseHeadCache()), "\(head)")
         }
     }
 
-    @Test("a head that is remembered still counts against the limit of fields")
+    @Test("a cached head still counts towards the field limit")
     func fieldLimit() {
         let memory = ResponseHeadCache()
         let head = "HTTP/1.1 200 OK|A: 1|B: 2|C: 3"
@@ -55,7 +55,7 @@ struct ResponseHeadCacheTests {
         #expect(outcome(of: head, memory, fieldCount: 2) == outcome(of: head, ResponseHeadCache(), fieldCount: 2))
     }
 
-    @Test("a head with a cookie is not remembered, nor one that is very large")
+    @Test("a head with a cookie, or a very large one, is not cached")
     func notRemembered() {
         let memory = ResponseHeadCache()
         _ = outcome(of: "HTTP/1.1 200 OK|A: 1|Set-Cookie: secret=1", memory)
@@ -66,7 +66,7 @@ struct ResponseHeadCacheTests {
         }
     }
 
-    @Test("answers over a socket come as sent though their heads differ in little")
+    @Test("nearly equal heads over a socket are told apart")
     func overSocket() async throws {
         let values = ["one", "one", "two", "one", "three", "three"]
         let server = try await RawServer.start { connection in
@@ -87,7 +87,7 @@ struct ResponseHeadCacheTests {
         }
     }
 
-    /// What the parser makes of a head, in words.
+    /// The parser's result of a head as text.
     private func outcome(of head: String, _ memory: ResponseHeadCache, fieldCount: Int = 100) -> String {
         var limits = CurlewResponse.Limits()
         limits.fieldCount = fieldCount

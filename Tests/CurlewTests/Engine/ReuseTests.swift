@@ -5,11 +5,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A kept connection is used again only when it is in step", .keepsToPool, .endsServers, .timeLimit(.minutes(2)))
+@Suite("The reuse of connections", .keepsToPool, .endsServers, .timeLimit(.minutes(2)))
 struct ReuseTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test("requests in a row share a connection, and the metrics say so")
+    @Test("consecutive requests share a connection, and the metrics report it")
     func keepAlive() async throws {
         let server = try await RawServer.start { connection in
             while true {
@@ -33,14 +33,14 @@ struct ReuseTests {
     }
 
     @Test(
-        "a request that closes its connection leaves it to no other",
+        "the connection of a request with Connection: close is not reused",
         arguments: ["close", "Close", "x-option, close", "close,x-option"])
     func closes(_ value: String) async throws {
         let server = try await RawServer.start { connection in
             while true {
                 let head = try await connection.readHead()
                 if head.contains("Content-Length: 4") { _ = try await connection.readExactly(4) }
-                // The server obeys later than the next request is sent.
+                // The server closes the connection later than the next request is sent.
                 try await connection.write(Self.ok)
             }
         }
@@ -60,7 +60,7 @@ struct ReuseTests {
     }
 
     @Test(
-        "a misdirected request is asked once more on a new connection",
+        "a misdirected request is repeated once on a new connection",
         arguments: [HTTPRequest.Method.get, .post], [false, true])
     func misdirected(_ method: HTTPRequest.Method, _ isMisdirectedTwice: Bool) async throws {
         let server = try await RawServer.start { connection in
@@ -81,11 +81,11 @@ struct ReuseTests {
         #expect(response.attempts == 1)
     }
 
-    @Test("a misdirected request with a body that can be read once is answered by its 421")
+    @Test("a misdirected request with a single-use body returns its 421")
     func misdirectedOnce() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
-            // The body has begun: one that has not could go over another connection.
+            // The first byte shows that the body is being sent: an unsent request could use another connection.
             _ = try await connection.readExactly(1)
             try await connection.write("HTTP/1.1 421 No\r\nContent-Length: 4\r\n\r\nelse")
             _ = try await connection.drain()
@@ -97,7 +97,7 @@ struct ReuseTests {
     }
 
     @Test(
-        "bytes that arrive on an idle connection never become the next response",
+        "bytes that arrive on an idle connection are never used as the next response",
         arguments: [
             "HTTP/1.1 666 Evil\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", "x",
         ])
@@ -105,11 +105,11 @@ struct ReuseTests {
         let (strayed, signal) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
-            // The chunked body ends in an empty line too.
+            // The chunked body ends with an empty line too.
             if connection.index > 0 { _ = try await connection.readHead() }
             try await connection.write(Self.ok)
             if connection.index == 0 {
-                // The client has read its answer when it asks for this one.
+                // The client has read its answer when it requests this one.
                 for await _ in strayed { break }
                 try await connection.write(stray)
                 try await connection.flush()
@@ -121,7 +121,7 @@ struct ReuseTests {
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         signal.yield()
         for await _ in written { break }
-        // A one-shot body survives as well: nothing of it had left.
+        // A single-use body is sent too, because no byte of it had been read.
         let body = CurlewRequest.Body.once(
             AsyncStream<[UInt8]> {
                 $0.yield([1, 2, 3])
@@ -130,9 +130,9 @@ struct ReuseTests {
         let response = try await session.post(.raw(server.url()), .body(body))
         #expect(response.status == .ok)
         #expect(server.accepted == 2)
-        // An attempt is measured when it has ended.
+        // The metrics of an attempt are complete when it has ended.
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
-        // Such a connection is not even tried.
+        // The closed connection is not tried.
         #expect(await response.task?.metrics.attempts.count == 1)
     }
 
@@ -141,7 +141,7 @@ struct ReuseTests {
 
     init() { (written, signalWritten) = AsyncStream.makeStream(of: Void.self) }
 
-    /// Serves the first request of a connection and ends it with the second one's head unanswered.
+    /// A server that answers the first request of a connection and closes it after the head of the second.
     private func dyingServer() async throws -> RawServer {
         try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -152,7 +152,7 @@ struct ReuseTests {
     }
 
     @Test(
-        "an idempotent request that died on a kept connection is sent once more",
+        "an idempotent request that failed on a pooled connection is sent once more",
         arguments: ["GET", "PUT", "DELETE", "QUERY"])
     func idempotent(_ method: String) async throws {
         let server = try await dyingServer()
@@ -166,7 +166,7 @@ struct ReuseTests {
         #expect(await response.task?.metrics.attempts.count == 2)
     }
 
-    @Test("a POST or PATCH that died on a kept connection is not sent again", arguments: ["POST", "PATCH"])
+    @Test("a POST or PATCH that failed on a pooled connection is not sent again", arguments: ["POST", "PATCH"])
     func notIdempotent(_ method: String) async throws {
         let server = try await dyingServer()
         let session = try makeSession()
@@ -178,7 +178,7 @@ struct ReuseTests {
         try await session.expectUsable()
     }
 
-    @Test("a request's own mark of idempotence overrides its method", arguments: ["POST", "GET"])
+    @Test("an explicit idempotence option of a request overrides its method", arguments: ["POST", "GET"])
     func marked(_ method: String) async throws {
         let server = try await dyingServer()
         let session = try makeSession()
@@ -196,7 +196,7 @@ struct ReuseTests {
         try await session.expectUsable()
     }
 
-    @Test("a PUT with a one-shot body that died on a kept connection is not sent again")
+    @Test("a PUT with a single-use body that failed on a pooled connection is not sent again")
     func bodyReadOnce() async throws {
         let server = try await dyingServer()
         let session = try makeSession()
@@ -211,7 +211,7 @@ struct ReuseTests {
         #expect(error?.code == .connectionLost || error?.code == .bodyNotReplayable)
     }
 
-    @Test("a body without bytes, and a HEAD after it, keep the connection")
+    @Test("an empty body, and a HEAD after it, keep the connection")
     func emptyBody() async throws {
         let server = try await MockServer.start { request in
             MockResponse(fields: [.allow: request.fields[.contentLength] ?? "none"], body: "ok")
@@ -234,7 +234,7 @@ struct ReuseTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("connections that were idle for their lifetime are closed")
+    @Test("idle connections are closed after their lifetime")
     func idleLifetime() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -247,7 +247,7 @@ struct ReuseTests {
         try await session.expectUsable()
     }
 
-    @Test("a host gets no more connections than allowed, and waiting requests are served in turn")
+    @Test("a host gets no more connections than allowed, and waiting requests are served in order")
     func perHost() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession { $0.connections.perHost = 2 }

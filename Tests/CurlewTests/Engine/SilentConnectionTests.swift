@@ -4,9 +4,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An HTTP/2 connection that has gone silent", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("A silent HTTP/2 connection", .noLeaks, .timeLimit(.minutes(2)))
 struct SilentConnectionTests {
-    /// A server whose first connection answers one request and nothing from then on; every other one answers everything.
+    /// A server whose first connection answers a single request; every other connection answers all.
     private func stage(_ usesTLS: Bool) async throws -> (RawServer, HTTPSession) {
         let certificate = try HeldCertificate.localhost()
         let tls = usesTLS ? ServerTLS([certificate], applicationProtocols: ["h2"]) : nil
@@ -36,7 +36,7 @@ struct SilentConnectionTests {
     }
 
     @Test(
-        "a silent connection is not given to the next request while others still wait on it", arguments: [false, true])
+        "a silent connection gets no new request while others still wait on it", arguments: [false, true])
     func others(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
@@ -48,7 +48,7 @@ struct SilentConnectionTests {
         for _ in 0..<3 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
         waiting.cancel()
         _ = await waiting.result
-        // Nobody waits on the silent one any more, so its server is told.
+        // The silent connection has no waiting requests any more, so it is closed.
         try await server.waitForConnections { $0.accepted - $0.open >= 1 }
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         await session.shutdown()
@@ -63,7 +63,8 @@ struct SilentConnectionTests {
         }
         #expect(error?.code == .totalTimeout)
         for _ in 0..<3 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
-        // In cleartext libcurl before 8.0 needs a second try to find out that there is nothing to join.
+        // libcurl before 8.0 needs a second attempt in cleartext, because it notices only then that no connection can
+        // be joined.
         #expect(server.accepted <= (usesTLS ? 2 : 3))
         await session.shutdown()
     }

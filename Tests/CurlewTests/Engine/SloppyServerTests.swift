@@ -6,11 +6,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What a sloppy server sends is taken where that is safe", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Tolerated faults of servers", .endsServers, .timeLimit(.minutes(2)))
 struct SloppyServerTests {
     private static let mark = HTTPField.Name("X-Mark")!
 
-    @Test("a control character in a field's value is kept, and the response with it")
+    @Test("a control character in a field's value is kept, and the response is accepted")
     func controlCharacters() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 200 OK\r\nX-Mark: a\u{1}b\u{7F}\u{1B}[31m\r\n c\u{8}\r\nContent-Length: 2\r\n\r\nok")
@@ -28,7 +28,7 @@ struct SloppyServerTests {
         #expect(response.body.trailers[Self.mark] == "a\u{1}b")
     }
 
-    @Test("a value that came with a control character is not sent, and neither logs nor errors show it raw")
+    @Test("a received value with a control character is not sent again, and is escaped in logs and errors")
     func controlCharactersElsewhere() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 302 Found\r\nX-Mark: a\u{1}\u{1B}b\u{9B}c\r\nLocation: /a\u{1B}[2Jb\r\nContent-Length: 0\r\n\r\n")
@@ -57,7 +57,7 @@ struct SloppyServerTests {
         }
     }
 
-    @Test("a cookie with a control character is dropped alone")
+    @Test("a cookie with a control character is dropped, and other cookies are kept")
     func cookies() async throws {
         let jar = CookieJar()
         let server = try await rawAnswer(
@@ -69,7 +69,7 @@ struct SloppyServerTests {
     }
 
     @Test(
-        "a challenge with a control character is refused: it would be answered with its own words",
+        "a challenge with a control character is refused, because an answer would repeat it",
         arguments: [(401, "WWW-Authenticate"), (407, "Proxy-Authenticate")])
     func challenges(_ status: Int, _ name: String) async throws {
         let server = try await rawAnswer(
@@ -78,7 +78,7 @@ struct SloppyServerTests {
         #expect(await curlewError { _ = try await session.get(.raw(server.url())) }?.code == .invalidResponse)
     }
 
-    @Test("a status that nobody has defined is a response", arguments: [600, 799, 999])
+    @Test("an undefined status is a response", arguments: [600, 799, 999])
     func statuses(_ status: Int) async throws {
         let server = try await rawAnswer("HTTP/1.1 \(status) Odd\r\nContent-Length: 2\r\n\r\nok")
         let session = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")])
@@ -90,7 +90,7 @@ struct SloppyServerTests {
     }
 
     @Test(
-        "a reason is read as ISO 8859-1, be it missing with its space, or odd",
+        "a reason phrase is read as ISO 8859-1, and may be missing or unusual",
         arguments: [
             ([], ""), ([0x20], ""), ([0x20, 0x47, 0xFC, 0x74], "Güt"), ([0x20, 0x41, 0x01, 0x42], "A B"),
             ([0x20, 0xC3, 0xA9], "Ã©"),
@@ -104,7 +104,7 @@ struct SloppyServerTests {
         #expect(try await makeSession().get(.raw(server.url())).status.reasonPhrase == expected)
     }
 
-    @Test("the same length several times is that length", arguments: ["5, 5", "5,5 ,\t5", "5\r\nContent-Length: 5, 5"])
+    @Test("repeated equal lengths are one length", arguments: ["5, 5", "5,5 ,\t5", "5\r\nContent-Length: 5, 5"])
     func repeatedLength(_ value: String) async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\nhello, and more")
         let response = try await makeSession().get(.raw(server.url()))
@@ -114,13 +114,13 @@ struct SloppyServerTests {
     }
 
     @Test(
-        "chunked coding has the last word on the length of a body, and its connection is not used again",
+        "chunked coding overrides Content-Length, and the connection is not reused",
         arguments: [true, false], [HTTPRequest.Method.get, .post])
     func chunkedWithLength(isLengthFirst: Bool, method: HTTPRequest.Method) async throws {
         let fields = ["Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n"]
         let head = "HTTP/1.1 200 OK\r\n" + (isLengthFirst ? fields : fields.reversed()).joined() + "\r\n"
         let server = try await RawServer.start { connection in
-            // Whatever comes on it, a second request too.
+            // Every request on the connection gets the answer, a second one too.
             while true {
                 _ = try await connection.readHead()
                 try await connection.write(head + "5\r\nhello\r\n0\r\n\r\n")

@@ -8,10 +8,10 @@ import Testing
 @testable import Curlew
 
 @Suite(
-    "When the system refuses", .serialized, .noLeaks, .timeLimit(.minutes(2)),
+    "Failures of the system", .serialized, .noLeaks, .timeLimit(.minutes(2)),
     .enabled(if: curlew_faults_are_available() != 0, "ThreadSanitizer has these calls"))
 struct SystemFaultTests {
-    /// Arms a fault for the event loops of sessions that the tests make, as long as `body` runs.
+    /// Arms a fault for the event loops of the tests' sessions, during `body`.
     private func with(
         _ fault: curlew_fault, skipping skipped: Int32 = 0, count: Int32 = 1, _ body: () async throws -> Void
     ) async throws {
@@ -38,7 +38,7 @@ struct SystemFaultTests {
         #expect(try await session.fetch(server.url("/again")) == Array("/again".utf8))
     }
 
-    @Test("a socket is made as one that does not block, as libcurl does not notice when it cannot be made so")
+    @Test("a socket is created as non-blocking, because libcurl does not notice a later failure to make it so")
     func blocking() async throws {
         let server = try await echo()
         let session = try makeSession()
@@ -48,13 +48,13 @@ struct SystemFaultTests {
         #expect(curlew_fault_hits(CURLEW_FAULT_BLOCKING_SOCKET) == 0)
     }
 
-    @Test("an idle connection makes room for a new one when descriptors run out")
+    @Test("an idle connection is closed for a new one when descriptors run out")
     func descriptors() async throws {
         let first = try await echo()
         let second = try await echo()
         let session = try makeSession()
         #expect(try await session.fetch(first.url("/1")) == Array("/1".utf8))
-        // Another transfer is under way, so that the session is not idle as a whole.
+        // Another running transfer keeps the session from being idle.
         let busy = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.closed
@@ -66,7 +66,7 @@ struct SystemFaultTests {
             #expect(body == Array("/2".utf8))
         }
         try await first.waitForConnections(open: 0)
-        // The limit that made room is gone: two more connections come to be beside the others.
+        // The limit is lifted: two more connections are opened beside the others.
         #expect(try await session.fetch(first.url("/3")) == Array("/3".utf8))
         #expect(second.connectionCounts.open == 1)
         waiting.cancel()
@@ -75,7 +75,7 @@ struct SystemFaultTests {
         for server in [first, second] { await server.shutdown() }
     }
 
-    @Test("idle connections of another session on the loop make room")
+    @Test("idle connections of another session on the loop are closed for a new one")
     func otherSession() async throws {
         let first = try await echo()
         let second = try await echo()
@@ -91,7 +91,7 @@ struct SystemFaultTests {
         for server in [first, second] { await server.shutdown() }
     }
 
-    @Test("a lack of descriptors that nothing can mend is an error at once")
+    @Test("a lack of descriptors without idle connections is an error at once")
     func noRoom() async throws {
         let server = try await echo()
         let session = try makeSession()
@@ -102,11 +102,11 @@ struct SystemFaultTests {
         #expect(try await session.fetch(server.url("/again")) == Array("/again".utf8))
     }
 
-    // libcurl 7.88 forgets what is left of a request's HEADERS until something else is sent, or tries to send them again when
-    // the answer has begun: such a request ends by its idle timeout, or in the answer. Where nothing was answered it is sent
-    // once more.
+    // libcurl 7.88 forgets the unsent rest of a request's HEADERS until it sends other bytes, or sends it again after
+    // the answer has begun. Such a request ends by its idle timeout, or within the answer. A request without an answer
+    // is sent once more.
     @Test(
-        "an HTTP/2 request that the system takes in parts, or not at once, does not fail for it",
+        "an HTTP/2 request survives partial and delayed writes",
         arguments: [CURLEW_FAULT_SHORT_SEND, CURLEW_FAULT_INTERRUPTED_SEND], [false, true])
     func partialSend(_ fault: curlew_fault, _ usesTLS: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
@@ -135,7 +135,7 @@ struct SystemFaultTests {
     }
 
     @Test(
-        "a response that arrives before its request was sent is not taken for the answer to it",
+        "a response that arrives before its request was sent is rejected",
         arguments: ["GET", "POST"])
     func overtaken(_ method: String) async throws {
         let (ready, signal) = AsyncStream<Void>.makeStream()

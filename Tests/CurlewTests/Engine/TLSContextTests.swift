@@ -16,12 +16,12 @@ struct TLSContextTests {
         }
     }
 
-    @Test("a proxy's TLS connection writes no secrets to the file of the environment")
+    @Test("a proxy's TLS connection writes no secrets to the key log file of the environment")
     func keyLog() async throws {
         try await onLoop { multi in
             let context = try #require(SSL_CTX_new(TLS_client_method()))
             defer { SSL_CTX_free(context) }
-            // As libcurl sets it up for a proxy when SSLKEYLOGFILE is set.
+            // libcurl sets the callback for a proxy if SSLKEYLOGFILE is set.
             SSL_CTX_set_keylog_callback(context) { _, _ in }
             try #require(!TLSContext.isServers(context))
             #expect(try EasyHandle(multi: multi).beginHandshake(context))

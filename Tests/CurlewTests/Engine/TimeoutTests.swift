@@ -3,9 +3,9 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-@Suite("Every wait has its bound and its own error", .timeLimit(.minutes(2)))
+@Suite("Time limits and their errors", .timeLimit(.minutes(2)))
 struct TimeoutTests {
-    /// Answers so much of an exchange, then stalls for ever.
+    /// A server that sends the beginning of an answer, then stalls.
     private func stalling(after answer: String, readingHead: Bool = true) async throws -> RawServer {
         try await RawServer.start { connection in
             if readingHead { _ = try await connection.readHead() }
@@ -15,7 +15,7 @@ struct TimeoutTests {
     }
 
     @Test(
-        "a stall at any place of the answer is an idle timeout",
+        "a stall at any point of the answer is an idle timeout",
         arguments: [
             "", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 103 Early\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhell",
@@ -30,7 +30,7 @@ struct TimeoutTests {
         try await session.expectUsable()
     }
 
-    @Test("bytes that drip keep a transfer alive, head and body alike")
+    @Test("slowly arriving bytes keep a transfer alive, in head and body")
     func dripping() async throws {
         let clock = ContinuousClock()
         let server = try await RawServer.start { connection in
@@ -40,12 +40,12 @@ struct TimeoutTests {
                 try await clock.sleep(for: .milliseconds(60))
             }
         }
-        // Forty-three bytes at 60 ms take 2.6 s: longer than the limit, though no pause comes near it.
+        // Forty-three bytes at 60 ms take 2.6 s: longer than the limit, with much shorter pauses.
         let session = try makeSession { $0.timeouts.idle = .seconds(2) }
         #expect(try await session.fetch(server.url()) == Array("slow".utf8))
     }
 
-    @Test("a connect limit of more milliseconds than 32 bits hold is not taken for a short one")
+    @Test("a connect timeout of more milliseconds than 32 bits hold is not shortened")
     func longConnect() async throws {
         let stalled = try StalledListener()
         let session = try makeSession {
@@ -56,7 +56,7 @@ struct TimeoutTests {
     }
 
     @Test(
-        "the total timeout runs from the start to the last byte, whether bytes arrive or not", arguments: [true, false])
+        "the total timeout covers the start to the last byte, whether or not bytes arrive", arguments: [true, false])
     func total(drips: Bool) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -73,7 +73,7 @@ struct TimeoutTests {
         try await session.expectUsable()
     }
 
-    @Test("a host that does not answer is a connect timeout")
+    @Test("a silent host is a connect timeout")
     func connect() async throws {
         let stalled = try StalledListener()
         let session = try makeSession { $0.timeouts.connect = .milliseconds(150) }
@@ -92,7 +92,7 @@ struct TimeoutTests {
         try await session.expectUsable()
     }
 
-    @Test("a request's own limits go before the session's")
+    @Test("a request's own limits precede the session's")
     func perRequest() async throws {
         let server = try await stalling(after: "")
         let session = try makeSession { $0.timeouts.idle = .seconds(30) }
@@ -106,7 +106,7 @@ struct TimeoutTests {
         #expect(other?.code == .totalTimeout)
     }
 
-    @Test("the total timeout runs while a request waits for a connection, the connect timeout does not")
+    @Test("the total timeout includes the wait for a connection, the connect timeout does not")
     func waitingForConnection() async throws {
         let server = try await stalling(after: "")
         let session = try makeSession {
@@ -123,7 +123,7 @@ struct TimeoutTests {
         _ = try? await first
     }
 
-    @Test("a timeout of zero or less is an error of the session, and never no limit", arguments: [0, -1])
+    @Test("a timeout of zero or less is an error of the session", arguments: [0, -1])
     func invalidTimeouts(_ seconds: Int) throws {
         for timeout in [\Timeouts.connectionWait, \.connect, \.head, \.idle, \.total] {
             let error = #expect(throws: CurlewError.self) {
@@ -160,7 +160,7 @@ struct TimeoutTests {
     }
 
     @Test(
-        "timeouts that no clock can count are no limit",
+        "timeouts beyond the range of the clock are unlimited",
         arguments: [Timeouts.unlimited, Timeouts.unlimited * 8, .seconds(9_223_372_036), .seconds(1e19)])
     func endless(_ value: Duration) async throws {
         let session = try makeSession {
@@ -175,7 +175,7 @@ struct TimeoutTests {
         await server.shutdown()
     }
 
-    @Test("a request may do without the session's total timeout, through the links that give it what is left")
+    @Test("a request can disable the session's total timeout, across links that pass on the remaining time")
     func unlimitedRequest() async throws {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let target = try await MockServer.start { _ in
@@ -202,7 +202,7 @@ struct TimeoutTests {
         await target.shutdown()
     }
 
-    @Test("an upload that the server does not take is an idle timeout")
+    @Test("an upload that the server does not read is an idle timeout")
     func stalledUpload() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

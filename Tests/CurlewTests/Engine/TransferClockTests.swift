@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The time limits of a transfer, without waiting")
+@Suite("The time limits of a transfer, with simulated time")
 struct TransferClockTests {
     private let total = Instant(nanoseconds: 1000)
 
@@ -31,7 +31,7 @@ struct TransferClockTests {
         }
     }
 
-    @Test("the wait for a connection is limited and measured, until there is one or it is begun")
+    @Test("the wait for a connection is limited and measured, until a connection exists or is begun")
     func waiting() {
         var clock = clock()
         clock.beginWaiting(at: Instant(nanoseconds: 100))
@@ -45,7 +45,7 @@ struct TransferClockTests {
         #expect(clock.takeWaited(at: Instant(nanoseconds: 200)) == .zero)
     }
 
-    @Test("the wait for a connection stands still for the user, and begins anew afterwards")
+    @Test("a suspension by the user stops the wait for a connection, which starts again afterwards")
     func suspendedWaiting() {
         var clock = clock()
         clock.beginWaiting(at: Instant(nanoseconds: 100))
@@ -55,7 +55,7 @@ struct TransferClockTests {
         #expect(clock.takeWaited(at: Instant(nanoseconds: 310)) == .nanoseconds(210))
     }
 
-    @Test("the limit for the head runs from the request to the beginning of an answer, and not for the user")
+    @Test("the head limit runs from the request to the start of the answer, except during a suspension")
     func head() {
         var clock = clock()
         clock.awaitHead(since: Instant(nanoseconds: 70))
@@ -69,7 +69,7 @@ struct TransferClockTests {
         #expect(clock.nearestDeadline(position(.exchanging)) == Instant(nanoseconds: 300))
     }
 
-    @Test("limits that are too long to count are none")
+    @Test("limits beyond the countable range are unlimited")
     func unlimited() {
         var clock = TransferClock(TransferClock.Limits())
         clock.noteActivity(at: .now)
@@ -80,20 +80,20 @@ struct TransferClockTests {
         }
     }
 
-    @Test("the total limit runs whatever the transfer does")
+    @Test("the total limit runs in every state of the transfer")
     func totals() {
         #expect(clock().expiry(at: total, position(.connecting)) == .total)
         #expect(clock().expiry(at: total, position(.receiving, .suspended)) == .total)
     }
 
-    @Test("the idle clock stands still for the user, for a limit of rate, and for a reader if there is one")
+    @Test("the idle clock stops for a suspension, a rate limit, and a reader")
     func standingStill() {
         for pauses in [PauseReasons.suspended, .sendingRate, .receivingRate, .reader] {
             #expect(clock().nearestDeadline(position(.receiving, pauses)) == total)
         }
         let abandoned = position(.receiving, .reader, isClaimed: false)
         #expect(clock().expiry(at: Instant(nanoseconds: 150), abandoned) == .idle)
-        // A body that the caller does not produce is no reason.
+        // A producer that delays the request's body does not stop the clock.
         #expect(clock().expiry(at: Instant(nanoseconds: 150), position(.exchanging, .body)) == .idle)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A body that ends with its TLS connection", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Bodies that end with their TLS connection", .noLeaks, .timeLimit(.minutes(2)))
 struct TruncationTests {
     enum End: CaseIterable { case announced, cut, reset }
 
@@ -40,7 +40,7 @@ struct TruncationTests {
         "HTTP/1.0 200 OK\r\n\r\nbody",
     ]
 
-    @Test("a body without a length is whole after a close_notify", arguments: withoutLength)
+    @Test("a body without a length is complete after a close_notify", arguments: withoutLength)
     func announced(_ answer: String) async throws {
         let body = try await fetch(answer, .announced).get()
         #expect(answer.hasSuffix(String(decoding: body, as: UTF8.self)))
@@ -58,7 +58,7 @@ struct TruncationTests {
     }
 
     @Test(
-        "a body whose length is known needs no close_notify",
+        "a body with a known length needs no close_notify",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody", "HTTP/1.1 204 No Content\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
@@ -82,7 +82,8 @@ struct TruncationTests {
     func broken(_ index: Int, count: Int) async throws {
         for usesTLS in [false, true] {
             let codes = try await codes(of: count, usesTLS: usesTLS, after: Self.breaks[index])
-            // One of several is lost sight of before libcurl 8.2: see the table of versions in the article Architecture.
+            // libcurl before 8.2 may report the error to a single one of several transfers: see the table of versions
+            // in the article Architecture.
             #expect(codes.count { $0 == nil } <= (Engine.hidesConnectionErrors ? count - 1 : 0), "TLS: \(usesTLS)")
         }
     }
@@ -149,7 +150,7 @@ struct TruncationTests {
         await server.shutdown()
     }
 
-    @Test("a body over HTTP/2 without a length is whole after a GOAWAY that refuses another request")
+    @Test("a body over HTTP/2 without a length is complete after a GOAWAY that refuses another request")
     func beyondGoAway() async throws {
         let (beginnings, begun) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The channel of a request's body", .timeLimit(.minutes(1)))
+@Suite("The channel of a request body", .timeLimit(.minutes(1)))
 struct UploadChannelTests {
     private func read(_ count: Int, from channel: UploadChannel) -> (taken: UploadChannel.Taken, bytes: [UInt8]) {
         var space = [UInt8](repeating: 0, count: count)
@@ -11,7 +11,7 @@ struct UploadChannelTests {
         return (taken, Array(space.prefix(found)))
     }
 
-    @Test("chunks come out in order, however they are cut")
+    @Test("chunks are delivered in order, however they are split")
     func order() async {
         let channel = UploadChannel(capacity: .max) {}
         var sent: [UInt8] = []
@@ -34,7 +34,7 @@ struct UploadChannelTests {
         }
     }
 
-    @Test("a full channel holds its writer until half of it was read")
+    @Test("a full channel suspends its writer until half of it was read")
     func backPressure() async {
         let channel = UploadChannel(capacity: 4) {}
         let isWritten = Guarded(false)
@@ -52,7 +52,7 @@ struct UploadChannelTests {
         #expect(bytes + read(9, from: channel).bytes == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test("a reader that found nothing is woken once by the next bytes or by the end")
+    @Test("a waiting reader is woken once, by the next bytes or by the end")
     func waking() async {
         let wakes = Guarded(0)
         let channel = UploadChannel(capacity: 100) { wakes.withLock { $0 += 1 } }
@@ -77,7 +77,7 @@ struct UploadChannelTests {
         }
     }
 
-    @Test("bytes written before a failure are read before it")
+    @Test("bytes written before a failure are delivered first")
     func failure() async {
         let channel = UploadChannel(capacity: 100) {}
         #expect(await channel.write([1, 2]))
@@ -90,7 +90,7 @@ struct UploadChannelTests {
         #expect(error.code == .bodyFailed)
     }
 
-    @Test("a writer learns that nobody reads once the channel is closed, whether it writes or waits")
+    @Test("a writer is notified of a closed channel, whether it writes or waits")
     func closing() async {
         let channel = UploadChannel(capacity: 2) {}
         async let waiting = channel.write([1, 2, 3])
@@ -101,12 +101,12 @@ struct UploadChannelTests {
         #expect(await channel.write([]) == false)
     }
 
-    /// A file whose reads end as is said, one after the other; then nothing of it is cached.
+    /// A file with a scripted result of each read; then no part of it is cached.
     private final class ScriptedFile: CachedFile {
         let bytes: [UInt8]
         private let outcomes: Guarded<[CachedRead]>
 
-        /// - Parameter outcomes: The most bytes that a read brings, or why it brings none.
+        /// - Parameter outcomes: The maximum number of bytes of a read, or the reason why it returns none.
         init(_ bytes: [UInt8], _ outcomes: [CachedRead]) {
             self.bytes = bytes
             self.outcomes = Guarded(outcomes)
@@ -144,7 +144,7 @@ struct UploadChannelTests {
 
     private static let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    @Test("a range of a file is read in pieces of any size, behind the chunks that wait", arguments: [1, 7, 400])
+    @Test("a file range is read in pieces of any size, after the waiting chunks", arguments: [1, 7, 400])
     func directRead(size: Int) async {
         let channel = UploadChannel(capacity: .max) {}
         let file = ScriptedFile(Self.bytes, Array(repeating: .bytes(100), count: 1000))
@@ -158,7 +158,7 @@ struct UploadChannelTests {
         }
     }
 
-    @Test("a file of which something is not cached, is missing, or cannot be looked at, is read as far as it goes")
+    @Test("a file with uncached, missing or unreadable parts is read as far as possible")
     func brokenRead() async {
         for (outcome, expected) in [
             (CachedRead.notCached, DirectRead.Outcome.notCached), (.bytes(0), .notCached), (.unsupported, .unsupported),
@@ -168,13 +168,13 @@ struct UploadChannelTests {
                 ScriptedFile(Self.bytes, [.bytes(4), .bytes(9), outcome]), 0..<100, by: 50, from: channel)
             #expect(received == Array(Self.bytes.prefix(13)))
             #expect(read?.position == 13 && read?.outcome == expected)
-            // Then the producer goes on.
+            // The producer continues after the read.
             #expect(await channel.write([9]))
             #expect(self.read(8, from: channel).bytes == [9])
         }
     }
 
-    @Test("who waits for a file to be read learns that the channel is closed, before and after")
+    @Test("the producer that waits for a file read is notified when the channel is closed, before and after")
     func closingWhileReading() async {
         let channel = UploadChannel(capacity: .max) {}
         let file = ScriptedFile(Self.bytes, [.bytes(1), .bytes(1)])
@@ -185,7 +185,7 @@ struct UploadChannelTests {
         #expect(await channel.readDirectly(file, 1..<4) == nil)
     }
 
-    @Test("a reader that found nothing is woken by a file")
+    @Test("a waiting reader is woken by a file")
     func wakingByFile() async {
         let (woken, wake) = AsyncStream<Void>.makeStream()
         let channel = UploadChannel(capacity: .max) { wake.yield() }
@@ -200,7 +200,7 @@ struct UploadChannelTests {
         #expect(await reading?.outcome == .completed)
     }
 
-    @Test("what the page cache has of a file is what the file has, where the file system says")
+    @Test("the page cache returns the bytes of the file, if the file system supports the query")
     func pageCache() async throws {
         let folder = try ScratchFolder()
         let file = try await FileReader(path: try folder.write("file", Self.bytes))

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The pump of a request's body", .timeLimit(.minutes(1)))
+@Suite("The pump of a request body", .timeLimit(.minutes(1)))
 struct UploadPumpTests {
     private static let part = CurlewRequest.Body.filePart
 
-    /// Takes chunks, and of a file what `reads` says, one element after the other; then nothing more.
+    /// A sink that accepts chunks, reads from files as scripted by `reads`, and then stops.
     private final class Sink: UploadSink {
         struct State {
             var bytes: [UInt8] = []
@@ -56,7 +56,7 @@ struct UploadPumpTests {
 
     private static let bytes = (0..<(90 * part + 123)).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 13) }
 
-    @Test("a file arrives whole, however much of it the sink reads by itself", arguments: [0, 1, part + 7])
+    @Test("a file arrives complete, however much of it the sink reads directly", arguments: [0, 1, part + 7])
     func reads(offset: Int) async throws {
         let outcome = try await pumped(
             Self.bytes, offset: offset,
@@ -69,7 +69,7 @@ struct UploadPumpTests {
         }
     }
 
-    @Test("a sink that cannot read files is asked once, and gets all of it in chunks")
+    @Test("a sink that cannot read files is asked once, and gets the file in chunks")
     func unknown() async throws {
         let outcome = try await pumped(Self.bytes, [(0, .unsupported), (.max, .completed)])
         #expect(outcome.bytes == Self.bytes && outcome.reads.count == 1 && outcome.chunks == 91)
@@ -81,7 +81,7 @@ struct UploadPumpTests {
         #expect(outcome.bytes == Self.bytes && outcome.chunks == 1)
 
         let changed = try await pumped(Self.bytes, [(.max, .completed)]) { path in
-            // Longer by a byte after it was looked at.
+            // The file grows by a byte after its length was read.
             let file = try #require(fopen(path, "a"))
             fputc(1, file)
             fclose(file)
@@ -94,7 +94,7 @@ struct UploadPumpTests {
         #expect(error.code == .bodyLengthMismatch)
     }
 
-    @Test("a pump ends when nobody wants more of its file")
+    @Test("a pump ends when its sink accepts no more of the file")
     func unwanted() async throws {
         let outcome = try await pumped(Self.bytes, [(2 * Self.part, .notCached)])
         #expect(outcome.reads.isEmpty && outcome.bytes == Array(Self.bytes.prefix(18 * Self.part)))

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Bodies that have arrived whole", .timeLimit(.minutes(1)))
+@Suite("Bodies that arrived completely", .timeLimit(.minutes(1)))
 struct WholeBodyTests {
     private func response(_ bytes: [UInt8]) -> CurlewResponse.Body {
         let source = WholeBody(bytes, trailers: [.eTag: "\"a\""])
         return CurlewResponse.Body(storage: .source(source), length: Int64(bytes.count))
     }
 
-    @Test("the body is read once, as one that arrives in pieces is")
+    @Test("the body is read once, like a body in pieces")
     func once() async throws {
         let body = response([1, 2, 3])
         #expect(try await body.collect(upTo: .kibibytes(1)) == [1, 2, 3])
@@ -18,13 +18,13 @@ struct WholeBodyTests {
         #expect(body.trailers[.eTag] == "\"a\"")
     }
 
-    @Test("an empty body has no chunk")
+    @Test("an empty body has no chunks")
     func empty() async throws {
         var iterator = response([]).makeAsyncIterator()
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("skipping takes the bytes")
+    @Test("skipping consumes the bytes")
     func skip() async throws {
         let source = WholeBody([1, 2, 3], trailers: HTTPFields())
         var limit = 10

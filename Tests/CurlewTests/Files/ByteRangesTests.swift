@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Ranges, gaps and segments")
 struct SegmentPlanTests {
-    @Test("ranges that touch or overlap become one")
+    @Test("adjacent or overlapping ranges are merged")
     func inserting() {
         #expect(ByteRanges([0..<5, 5..<9]).ranges == [0..<9])
         #expect(ByteRanges([10..<20, 0..<5, 4..<11]).ranges == [0..<20])
@@ -14,7 +14,7 @@ struct SegmentPlanTests {
         #expect(ByteRanges([0..<5, 10..<20]).count == 15)
     }
 
-    @Test("random insertions give what a set of bytes gives")
+    @Test("random insertions equal those into a set of bytes")
     func random() {
         var random = SeededNumbers(seed: 42)
         for _ in 0..<500 {
@@ -34,7 +34,7 @@ struct SegmentPlanTests {
         }
     }
 
-    @Test("the missing range of a whole of unknown length has no end")
+    @Test("the missing range of a representation of unknown length has no end")
     func gaps() {
         #expect(ByteRanges([0..<5, 10..<20]).missing(of: 30) == [5..<10, 20..<30])
         #expect(ByteRanges([0..<30]).missing(of: 30).isEmpty)
@@ -56,19 +56,19 @@ struct SegmentPlanTests {
         #expect(SegmentPlan(dividing: gaps, into: count, smallest: ByteSize(smallest)).segments == expected)
     }
 
-    @Test("a range without a known end is not divided, and there are at most sixteen segments")
+    @Test("a range without a known end is not divided, and the maximum is sixteen segments")
     func bounds() {
         #expect(SegmentPlan(dividing: [5..<Int64.max], into: 4, smallest: 1).segments == [5..<Int64.max])
         #expect(SegmentPlan(dividing: [0..<1_000_000], into: 100, smallest: 1).segments.count == 16)
     }
 
-    @Test("a length up to the largest number there is is divided without a trap")
+    @Test("the largest possible length is divided without a trap")
     func largest() {
         let plan = SegmentPlan(dividing: [1..<Int64.max - 1], into: 4, smallest: 1)
         #expect(plan.segments.count == 4 && ByteRanges(plan.segments).ranges == [1..<Int64.max - 1])
     }
 
-    @Test("several gaps are divided one by one, and stay in their order")
+    @Test("several gaps are divided one by one, in order")
     func severalGaps() {
         let plan = SegmentPlan(dividing: [10..<50, 60..<70, 80..<200], into: 3, smallest: 10)
         #expect(ByteRanges(plan.segments).ranges == [10..<50, 60..<70, 80..<200])

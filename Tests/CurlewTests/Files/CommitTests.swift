@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A file that gets its name", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The final name of a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CommitTests {
     private func whole(_ folder: ScratchFolder, _ name: String = "file") async throws -> PartFile {
         let part = try await PartFile.create(beside: folder.file(name), existing: .replace)
@@ -17,7 +17,7 @@ struct CommitTests {
         try await part.commit(to: path, existing: existing, synchronizes: false)
     }
 
-    @Test("a file that came in the meantime is kept, and the error says where the new one is")
+    @Test("a file that appeared meanwhile is kept, and the error contains the path of the new one")
     func appeared() async throws {
         let folder = try ScratchFolder()
         let part = try await whole(folder)
@@ -31,7 +31,7 @@ struct CommitTests {
         #expect(try folder.bytes("file (1)") == [7])
     }
 
-    @Test("free names are found one after the other, within the length that a name may have")
+    @Test("free names are tried in order, within the maximum length of a name")
     func unique() async throws {
         let folder = try ScratchFolder()
         let long = String(repeating: "é", count: 125) + ".tar"
@@ -42,7 +42,7 @@ struct CommitTests {
         #expect(other == folder.file(String(repeating: "é", count: 123) + " (1).tar"))
     }
 
-    @Test("every way of moving a file leaves a file that already has the name", arguments: OpenFolder.Move.allCases)
+    @Test("every way of moving a file leaves an existing file unchanged", arguments: OpenFolder.Move.allCases)
     func ways(_ way: OpenFolder.Move) throws {
         let scratch = try ScratchFolder()
         try scratch.write("a", [1])
@@ -59,7 +59,7 @@ struct CommitTests {
         #expect(folder.move("b", to: folder, as: "c", by: []) == ENOTSUP)
     }
 
-    @Test("replacing takes a link away and never writes through it")
+    @Test("replacing removes a symbolic link and never writes through it")
     func links() async throws {
         let folder = try ScratchFolder()
         try folder.write("target", [1])
@@ -81,7 +81,7 @@ struct CommitTests {
     }
 
     @Test(
-        "a folder, a device, a pipe and links to them are never replaced", arguments: Destination.ExistingFile.allCases)
+        "folders, devices, pipes and links to them are never replaced", arguments: Destination.ExistingFile.allCases)
     func others(_ existing: Destination.ExistingFile) async throws {
         let folder = try ScratchFolder()
         #expect(mkdir(folder.file("folder"), 0o700) == 0)
@@ -103,7 +103,7 @@ struct CommitTests {
     }
 
     @Test(
-        "a path that cannot name a file is an error before anything is created",
+        "a path that cannot name a file is an error before a file is created",
         arguments: ["", "/", ".", "..", "a/", "a/.", "a/..", "a\u{0}b", String(repeating: "é", count: 128)])
     func paths(_ path: String) async throws {
         let folder = try ScratchFolder()
@@ -112,7 +112,7 @@ struct CommitTests {
         #expect(folder.names == [])
     }
 
-    @Test("a name of full length has a part beside it whose name fits")
+    @Test("a name of maximum length has a part beside it with a valid name")
     func longName() async throws {
         let folder = try ScratchFolder()
         let name = String(repeating: "é", count: 127) + "a"
@@ -122,7 +122,7 @@ struct CommitTests {
         #expect(folder.names == [name])
     }
 
-    @Test("missing folders are made if wanted, with the permissions that the umask leaves")
+    @Test("missing folders are created on request, with the permissions of the umask")
     func folders() async throws {
         let folder = try ScratchFolder()
         let path = folder.file("a/b/c/file")
@@ -139,7 +139,7 @@ struct CommitTests {
         #expect(through?.code == .invalidDestination)
     }
 
-    @Test("a folder that is moved away, or that another one replaces, is no destination, and the file is not lost")
+    @Test("a folder that was moved or replaced is an error, and the file is not lost")
     func movedFolder() async throws {
         let folder = try ScratchFolder()
         let path = folder.file("here/file")
@@ -158,7 +158,7 @@ struct CommitTests {
         #expect(folder.names == ["here", "there"])
     }
 
-    @Test("a folder that vanishes under way takes the file with it, which the error does not hide")
+    @Test("a folder that is deleted during the transfer loses the file, and the error reports it")
     func vanishedFolder() async throws {
         let folder = try ScratchFolder()
         let path = folder.file("here/file")

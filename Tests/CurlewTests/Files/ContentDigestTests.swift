@@ -7,10 +7,10 @@ import Testing
 @Suite("Digests of content")
 struct ContentDigestTests {
     static let empty256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    /// The same as in a field.
+    /// The digest in the form of a field.
     private let coded = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
-    @Test("hexadecimal digits are read in either case, and only whole digests")
+    @Test("hexadecimal digits are read in either case, and only in the full length")
     func hex() throws {
         let digest = try (ContentDigest(hex: Self.empty256))
         #expect(digest.algorithm == .sha256 && digest.description == Self.empty256)
@@ -23,7 +23,7 @@ struct ContentDigestTests {
         #expect(ContentDigest.Algorithm("md5") == nil)
     }
 
-    @Test("a digest goes through JSON as it is, and a damaged one does not")
+    @Test("a digest survives JSON, and a damaged one is rejected")
     func codable() throws {
         let digest = try (ContentDigest(hex: Self.empty256))
         let data = try JSONEncoder().encode(digest)
@@ -37,7 +37,7 @@ struct ContentDigestTests {
         }
     }
 
-    @Test("fields are read as RFC 9530 writes them, and what cannot be read is passed over")
+    @Test("fields are parsed by RFC 9530, and invalid members are skipped")
     func fields() throws {
         let digest = try (ContentDigest(hex: Self.empty256))
         let strong = Data(repeating: 7, count: 64).base64EncodedString()
@@ -55,15 +55,15 @@ struct ContentDigestTests {
         ] { #expect(ContentDigest(field: bad) == nil, "\(bad)") }
     }
 
-    @Test("the digest of a part comes from Content-Digest, that of the whole from both fields, the strongest first")
+    @Test("the digest of a part comes from Content-Digest, that of the full representation from the stronger field")
     func choice() throws {
         let strong = Data(repeating: 7, count: 64).base64EncodedString()
         var fields = HTTPFields()
-        fields[ContentDigest.representationField] = "sha-512=:\(strong):"
-        fields[ContentDigest.contentField] = "sha-256=:\(coded):"
+        fields[HTTPField.Name.reprDigest] = "sha-512=:\(strong):"
+        fields[HTTPField.Name.contentDigest] = "sha-256=:\(coded):"
         #expect(ContentDigest(of: fields, isPartial: false)?.algorithm == .sha512)
         #expect(ContentDigest(of: fields, isPartial: true)?.description == Self.empty256)
-        fields[ContentDigest.contentField] = nil
+        fields[HTTPField.Name.contentDigest] = nil
         #expect(ContentDigest(of: fields, isPartial: true) == nil)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Content-Range")
 struct ContentRangeTests {
     @Test(
-        "a Content-Range with a range, a total, or both is read",
+        "a Content-Range with a range, a total, or both is parsed",
         arguments: [
             ("bytes 0-99/1234", 0..<100, 1234), ("bytes 5-5/6", 5..<6, 6), ("BYTES 0-0/1", 0..<1, 1),
             ("bytes 0-99/*", 0..<100, nil), ("bytes */1234", nil, 1234), ("bytes */0", nil, 0),
@@ -19,7 +19,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "a Content-Range that breaks the grammar is an error",
+        "a malformed Content-Range is an error",
         arguments: [
             "", "bytes", "bytes ", "bytes 0-99", "bytes 0-99/", "bytes 5-4/10", "bytes 0-10/10", "bytes 0-9/9",
             "bytes -5/10", "bytes 5-/10", "bytes */*", "bytes */", "bytes=0-99/1234", "bytes: 0-99/1234",
@@ -32,7 +32,7 @@ struct ContentRangeTests {
         #expect(throws: CurlewError.self) { try ContentRange(text) }
     }
 
-    @Test("a missing Content-Range and several ones are errors, even if they are equal")
+    @Test("a missing Content-Range is an error, and so are several ones, even equal ones")
     func several() throws {
         var fields = HTTPFields()
         #expect(throws: CurlewError.self) { try ContentRange(fields) }

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 @Suite(
-    "A disk that does not take what comes", .noLeaks, .timeLimit(.minutes(1)),
+    "Disks that refuse data", .noLeaks, .timeLimit(.minutes(1)),
     .enabled(if: TemporaryDisk.isPermitted, "this process may not mount a file system"))
 struct FullDiskTests {
     private static let page = 4096
@@ -15,7 +15,7 @@ struct FullDiskTests {
         (0..<count).map { Array(repeating: UInt8($0), count: Self.page) }
     }
 
-    @Test("a disk that is full at any write is an error, and nothing stays behind", arguments: 1...6)
+    @Test("a disk that is full at any write is an error, and no file is left", arguments: 1...6)
     func everyWrite(_ pages: Int) async throws {
         let disk = try TemporaryDisk(size: pages * Self.page)
         var response = try stubResponse(bytes: [])
@@ -34,7 +34,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("a body that is known to be too long is refused before a byte is written")
+    @Test("a body that is too large for the disk is refused before a byte is written")
     func knownLength() async throws {
         let disk = try TemporaryDisk(size: 64 << 10)
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 30)) }
@@ -46,7 +46,7 @@ struct FullDiskTests {
         #expect(disk.folder.names == [])
     }
 
-    @Test("a disk that fills up while a body streams in ends the transfer")
+    @Test("a disk that fills up during a body ends the transfer")
     func streaming() async throws {
         let disk = try TemporaryDisk(size: 1 << 20)
         let server = try await MockServer.start { _ in
@@ -61,7 +61,7 @@ struct FullDiskTests {
         #expect(error?.code == .diskFull && error?.response?.status == .ok)
         #expect(disk.folder.names == [])
         try await session.expectUsable()
-        // Waits for the task, which has a gibibyte to come, unless it was ended.
+        // The scope waits for the task, which would receive a gibibyte if it had not ended.
     }
 
     @Test("a disk without room for one more file is full")
@@ -71,7 +71,7 @@ struct FullDiskTests {
         #expect(error?.code == .diskFull)
     }
 
-    @Test("a disk that is read-only is an error of its own")
+    @Test("a read-only disk is a separate error")
     func readOnly() async throws {
         let disk = try TemporaryDisk(size: 64 << 10)
         disk.makeReadOnly()
@@ -83,7 +83,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("a file does not get from one disk to another by being moved, and is not lost")
+    @Test("a file cannot be moved to another disk, and is not lost")
     func otherDisk() async throws {
         let disk = try TemporaryDisk(size: 64 << 10)
         let part = try await PartFile.create(beside: disk.folder.file("a"))

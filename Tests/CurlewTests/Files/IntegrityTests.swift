@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What is saved is checked", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Integrity checks of saved files", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct IntegrityTests {
     private static let bytes = BytePattern.bytes(count: 100_000)
 
@@ -42,7 +42,7 @@ struct IntegrityTests {
         return try result.get()
     }
 
-    @Test("the caller's digest and length are held against what is written", arguments: ContentDigest.Algorithm.all)
+    @Test("the caller's digest and length are compared with the written file", arguments: ContentDigest.Algorithm.all)
     func caller(_ algorithm: ContentDigest.Algorithm) async throws {
         let good = try digest(algorithm)
         let response = MockResponse(body: .bytes(Self.bytes))
@@ -62,11 +62,11 @@ struct IntegrityTests {
         }
     }
 
-    @Test("the digest of the response is checked, in its head or in its trailers, unless that is not wanted")
+    @Test("the response's digest is checked, in its head or trailers, unless disabled")
     func fields() async throws {
         let good = field(try digest(.sha512))
         let bad = field(try digest(.sha256, [1]))
-        for name in [ContentDigest.representationField, ContentDigest.contentField] {
+        for name in [HTTPField.Name.reprDigest, .contentDigest] {
             var response = MockResponse(fields: [name: good], body: .bytes(Self.bytes))
             #expect(try await save(response).0.digest == (try digest(.sha512)))
             response.fields = [name: bad]
@@ -82,21 +82,21 @@ struct IntegrityTests {
         }
     }
 
-    @Test("a digest field that cannot be read is ignored, unless a digest is required")
+    @Test("an invalid digest field is ignored, unless a digest is required")
     func unreadable() async throws {
         for value in ["nonsense", "md5=:AAAA:", "sha-256=:AAAA:"] {
-            let response = MockResponse(fields: [ContentDigest.representationField: value], body: .bytes(Self.bytes))
+            let response = MockResponse(fields: [.reprDigest: value], body: .bytes(Self.bytes))
             #expect(try await save(response).0.digest == nil)
             let error = await curlewError { _ = try await save(response, IntegrityRequirement(requiresDigest: true)) }
             #expect(error?.code == .digestMismatch)
         }
     }
 
-    @Test("the response's digest is checked on coded bytes only: after decoding the caller's expectations remain")
+    @Test("the response's digest applies only to encoded bytes, and the caller's digest to decoded ones")
     func coded() async throws {
         let coded = try ContentCoding.gzip.encode(Self.bytes)
         let fields: HTTPFields = [
-            .contentEncoding: "gzip", ContentDigest.representationField: field(try digest(.sha256, coded)),
+            .contentEncoding: "gzip", .reprDigest: field(try digest(.sha256, coded)),
         ]
         let response = MockResponse(fields: fields, body: .bytes(coded))
         let (file, bytes) = try await save(response, IntegrityRequirement(length: 100_000), decoding: true)

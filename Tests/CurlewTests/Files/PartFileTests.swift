@@ -4,13 +4,13 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A file that is written beside its destination", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A part file beside its destination", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct PartFileTests {
     private func part(_ folder: ScratchFolder, _ name: String = "file") async throws -> PartFile {
         try await PartFile.create(beside: folder.file(name))
     }
 
-    @Test("bytes land where they belong, in whatever order they are written, under a hidden name until the end")
+    @Test("bytes are written at their offsets in any order, under a hidden name until the end")
     func writing() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)
@@ -32,7 +32,7 @@ struct PartFileTests {
         #expect(folder.names == ["file"])
     }
 
-    @Test("writes beyond the limit of pending bytes wait for their turn, and all of them are written")
+    @Test("writes beyond the limit of pending bytes wait, and all of them are written")
     func bounded() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)
@@ -52,7 +52,7 @@ struct PartFileTests {
         for index in 0..<8 { #expect(bytes[index * size..<(index + 1) * size].allSatisfy { $0 == UInt8(index) }) }
     }
 
-    @Test("the write window admits what fits in the order of asking, and lets nobody wait after a failure")
+    @Test("the write window admits writes in order, and no writer waits after a failure")
     func window() async throws {
         var window = WriteWindow(limit: 10)
         #expect(try window.admit(6))
@@ -67,7 +67,7 @@ struct PartFileTests {
         #expect(window.failure?.code == .diskFull)
     }
 
-    @Test("a failed write fails the next write, the drain and the commit, and nothing is moved")
+    @Test("a failed write fails the next write, the drain and the commit, and no file is moved")
     func failing() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)
@@ -82,7 +82,7 @@ struct PartFileTests {
         #expect(folder.names == [])
     }
 
-    @Test("digests grow with the writing or are read again, and are the same")
+    @Test("a digest computed while writing equals one from reading the file again")
     func digests() async throws {
         let folder = try ScratchFolder()
         let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
@@ -111,7 +111,7 @@ struct PartFileTests {
         await jumbled.discard()
     }
 
-    @Test("a part that is left behind can be opened again, and only by one at a time")
+    @Test("a remaining part can be opened again, by one process at a time")
     func reopening() async throws {
         let folder = try ScratchFolder()
         var first: PartFile? = try await part(folder)
@@ -129,7 +129,7 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen(path) }?.code == .fileFailed)
     }
 
-    @Test("a path that is no regular file is not reopened as a part")
+    @Test("a path that is not a regular file is not reopened as a part")
     func reopeningOthers() async throws {
         let folder = try ScratchFolder()
         try folder.write("file", [1])
@@ -154,7 +154,7 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
     }
 
-    @Test("reading a part for a digest stops on cancellation only if the reader asked for that")
+    @Test("cancellation stops a digest computation only if the reader has asked for it")
     func cancelledReading() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)
@@ -168,7 +168,7 @@ struct PartFileTests {
         await part.discard()
     }
 
-    @Test("a discarded part takes nothing with it that has its name now")
+    @Test("discarding a part does not delete another file that now has its name")
     func discarding() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)

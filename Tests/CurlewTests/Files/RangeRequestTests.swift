@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests for ranges, and what comes back")
+@Suite("Range requests and their responses")
 struct RangeRequestTests {
     private func request(_ wanted: Range<Int64>, total: Int64? = 1000) throws -> RangeRequest {
         RangeRequest(
@@ -19,7 +19,7 @@ struct RangeRequestTests {
         return request.evaluate(HTTPResponse(status: .init(code: status), headerFields: fields))
     }
 
-    @Test("a part in the middle is asked for with both ends, the rest with its beginning alone")
+    @Test("a part in the middle is requested with both ends, the rest only with its beginning")
     func asks() throws {
         for (wanted, total, field) in [
             (100..<200, 1000, "bytes=100-199"), (100..<1000, 1000, "bytes=100-"), (7..<Int64.max, nil, "bytes=7-"),
@@ -31,7 +31,7 @@ struct RangeRequestTests {
         }
     }
 
-    @Test("a part that begins at the requested byte is accepted, a shorter one too")
+    @Test("a part that begins at the requested byte is accepted, even if shorter")
     func parts() throws {
         let request = try request(100..<200)
         #expect(evaluate(request, "bytes 100-199/1000") == .part(100..<200, total: 1000))
@@ -45,7 +45,7 @@ struct RangeRequestTests {
     }
 
     @Test(
-        "each way in which an answer does not match its request has its own reason",
+        "each kind of mismatch between request and response has its own reason",
         arguments: [
             (nil, [:], .unreadable), ("bytes 100-199/100", [:], .unreadable), ("bytes */1000", [:], .unreadable),
             ("bytes 99-199/1000", [:], .otherRange), ("bytes 101-199/1000", [:], .otherRange),
@@ -63,7 +63,7 @@ struct RangeRequestTests {
         #expect(evaluate(try request(100..<200), range, fields) == .mismatch(mismatch))
     }
 
-    @Test("a part of coded bytes has the coding of the bytes that are there")
+    @Test("a part of an encoded body must have the coding of the existing bytes")
     func codings() throws {
         var request = try request(100..<200)
         request.codings = ["gzip"]
@@ -77,12 +77,12 @@ struct RangeRequestTests {
         #expect(evaluate(request, "bytes 100-199/1000") == .mismatch(.coded))
     }
 
-    @Test("a part whose total nobody knows is a mismatch")
+    @Test("a part with an unknown total is a mismatch")
     func endless() throws {
         #expect(evaluate(try request(100..<Int64.max, total: nil), "bytes 100-199/*") == .mismatch(.endless))
     }
 
-    @Test("a 200 is the whole, an error status a refusal, and a 416 is complete only if its total and validator match")
+    @Test("a 200 is complete, an error status is a refusal, and a 416 is success only if total and validator match")
     func others() throws {
         let request = try request(1000..<Int64.max, total: nil)
         #expect(evaluate(request, status: 200, nil) == .whole)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Tokens of downloads")
+@Suite("Resume tokens of downloads")
 struct ResumeTokenTests {
     private static let hash = String(repeating: "a1", count: 32)
 
@@ -103,7 +103,7 @@ struct ResumeTokenTests {
         #expect(throws: (any Error).self) { try decode(json(["received": received, "total": "null"])) }
     }
 
-    @Test("a token file that is no regular file, or is owned by another user, is not read")
+    @Test("a token file that is not regular, or belongs to another user, is not read")
     func foreignFile() async throws {
         let folder = try ScratchFolder()
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
@@ -127,7 +127,7 @@ struct ResumeTokenTests {
         #expect(throws: (any Error).self) { try decode(json(large.merging(["received": pieces(1025)]) { $1 })) }
     }
 
-    @Test("a token with any bytes changed is read or refused without a trap")
+    @Test("a token with changed bytes is accepted or refused without a trap")
     func tampered() throws {
         var random = SeededNumbers(seed: 7)
         let bytes = Array(json(["received": "[{\"start\":0,\"end\":10,\"sha256\":\"\(Self.hash)\"}]"]).utf8)
@@ -142,7 +142,7 @@ struct ResumeTokenTests {
         }
     }
 
-    @Test("a token's file has it whole, for its owner alone, and what is no token is an error")
+    @Test("a token's file is complete and private to its owner, and an invalid file is an error")
     func file() async throws {
         let folder = try ScratchFolder()
         let token = try decode(json())

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A body saved into a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Saving a body into a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SaveTests {
     private func save(
         _ response: MockResponse, to folder: ScratchFolder, range: Bool = false, method: HTTPRequest.Method = .get,
@@ -27,7 +27,7 @@ struct SaveTests {
         }
     }
 
-    @Test("a large body arrives whole, under the name that the response suggests, with the umask's permissions")
+    @Test("a large body is complete, under the suggested name, with the permissions of the umask")
     func whole() async throws {
         let folder = try ScratchFolder()
         let mask = umask(0o026)
@@ -44,7 +44,7 @@ struct SaveTests {
         #expect(stat(file.path, &status) == 0 && status.st_mode & 0o777 == 0o640)
     }
 
-    @Test("a body of unknown length, an empty one and one that no network carried are files too")
+    @Test("an empty body, one of unknown length and one without a network are saved too")
     func kinds() async throws {
         let folder = try ScratchFolder()
         var response = MockResponse(body: "hello")
@@ -60,7 +60,7 @@ struct SaveTests {
     }
 
     @Test(
-        "the body of an unsuccessful response never reaches the destination, and its beginning is in the error",
+        "the body of an unsuccessful response is not saved, and its beginning is in the error",
         arguments: [301, 304, 400, 404, 500, 206] as [Int])
     func unacceptable(_ status: Int) async throws {
         let folder = try ScratchFolder()
@@ -74,7 +74,7 @@ struct SaveTests {
         #expect(folder.names == [])
     }
 
-    @Test("a requested range is saved as a file, a response of several ranges is refused")
+    @Test("a requested range is saved, and a response of several ranges is refused")
     func parts() async throws {
         let folder = try ScratchFolder()
         var response = MockResponse(status: .partialContent, fields: [.contentType: "multipart/byteranges; boundary=a"])
@@ -82,7 +82,7 @@ struct SaveTests {
         #expect(
             await curlewError { _ = try await save(response, to: folder, range: true) }?.code
                 == .unacceptableContentType)
-        response.fields = [ContentDigest.representationField: "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"]
+        response.fields = [.reprDigest: "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"]
         #expect(try await save(response, to: folder, range: true).size == 5)
     }
 
@@ -97,7 +97,7 @@ struct SaveTests {
     }
 
     @Test(
-        "a body that breaks off leaves nothing behind",
+        "a body that breaks off leaves no file",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
@@ -115,7 +115,7 @@ struct SaveTests {
         await server.shutdown()
     }
 
-    @Test("a cancelled task leaves neither a file nor a transfer behind")
+    @Test("a cancelled task leaves neither a file nor a transfer")
     func cancelled() async throws {
         let folder = try ScratchFolder()
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -136,7 +136,7 @@ struct SaveTests {
         #expect(folder.names == [])
     }
 
-    @Test("cancelling is noticed though the next chunk is always there")
+    @Test("cancellation is noticed even if the next chunk is always available")
     func cancelledInHaste() async throws {
         let folder = try ScratchFolder()
         let chunks = Guarded(0)
@@ -147,7 +147,7 @@ struct SaveTests {
         #expect(chunks.withLock { $0 } == 3 && folder.names.isEmpty)
     }
 
-    @Test("a file that is there ends the transfer before a byte is written")
+    @Test("an existing file ends the transfer before a byte is written")
     func early() async throws {
         let folder = try ScratchFolder()
         try folder.write("name.txt", [1])
@@ -159,7 +159,7 @@ struct SaveTests {
         #expect(try folder.bytes("name.txt") == [2])
     }
 
-    @Test("a file that appears during the download stays, and the new one is where the error and the event say")
+    @Test("a file that appears during the download stays, and the error and the event contain the new file's path")
     func moveFails() async throws {
         let folder = try ScratchFolder()
         let server = try await MockServer.start { _ in MockResponse(body: "hello") }
@@ -208,7 +208,7 @@ extension Destination {
     }
 }
 
-/// A body after whose last chunk something happens.
+/// A body with an action after its last chunk.
 private struct Interrupted: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error

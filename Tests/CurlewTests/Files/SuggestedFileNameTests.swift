@@ -3,10 +3,10 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The names that responses suggest for files")
+@Suite("Suggested file names")
 struct SuggestedFileNameTests {
     @Test(
-        "the name that a peer suggests is made a plain, visible file name that is safe on every system",
+        "a suggested name becomes a plain, visible file name that is safe on every system",
         arguments: [
             ("report.pdf", "report.pdf"), ("../../etc/passwd", "passwd"), ("/etc/passwd", "passwd"),
             ("C:\\Windows\\system.ini", "system.ini"), ("..\\..\\a.exe", "a.exe"), ("a/b\\c/d.txt", "d.txt"),
@@ -28,14 +28,14 @@ struct SuggestedFileNameTests {
     }
 
     @Test(
-        "a name of which no safe character remains is refused",
+        "a name without any safe character is refused",
         arguments: [
             "", ".", "..", "...", "/", "\\", "../", "./..", " ", ". . .", "\u{0}", "\u{202E}", "\u{2028}.\u{A0}",
         ])
     func empty(_ text: String) { #expect(SuggestedFileName.sanitized(text) == nil) }
 
     @Test(
-        "a long name is cut between characters, and its extension stays",
+        "a long name is truncated between characters, and keeps its extension",
         arguments: [
             (String(repeating: "a", count: 300) + ".txt", String(repeating: "a", count: 251) + ".txt"),
             (String(repeating: "a", count: 300), String(repeating: "a", count: 255)),
@@ -57,7 +57,7 @@ struct SuggestedFileNameTests {
     }
 
     @Test(
-        "a suggested name comes from Content-Disposition first, then from the URI, then from the media type",
+        "a suggested name comes from Content-Disposition, else from the URI, else from the media type",
         arguments: [
             ("attachment; filename=a.txt", "http://x/b", "image/png", "a.txt"),
             ("attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt", "http://x/b", nil, "€.txt"),
@@ -81,7 +81,7 @@ struct SuggestedFileNameTests {
     }
 
     @Test(
-        "a name is a stem and an extension",
+        "a name consists of a stem and an extension",
         arguments: [
             ("a.txt", "a", ".txt"), ("a", "a", ""), (".a", ".a", ""), ("a.", "a.", ""), ("a.tar.gz", "a", ".tar.gz"),
             (".tar.gz", ".tar", ".gz"), ("a.b.c", "a.b", ".c"), ("", "", ""),

@@ -1,12 +1,12 @@
 import Curlew
 import Glibc
 
-/// A file system of a few bytes in memory, mounted on a folder until it goes.
+/// A file system of a few bytes in memory, mounted on a folder as long as this object lives.
 final class TemporaryDisk: Sendable {
     let folder: ScratchFolder
     var path: String { folder.path }
 
-    /// Whether this process may mount one.
+    /// True if this process may mount one.
     static let isPermitted: Bool = (try? TemporaryDisk(size: 64 << 10)) != nil
 
     init(size: Int, options: String = "") throws {
@@ -17,12 +17,12 @@ final class TemporaryDisk: Sendable {
         }
     }
 
-    /// From now on nothing can be written.
+    /// Makes the disk read-only.
     func makeReadOnly() {
-        // MS_REMOUNT and MS_RDONLY.
+        // The flags are MS_REMOUNT and MS_RDONLY.
         _ = mount("tmpfs", folder.path, "tmpfs", 32 | 1, "")
     }
 
-    // MNT_DETACH: a descriptor that is still open does not keep it in its place.
+    // The flag is MNT_DETACH: an open descriptor does not prevent the unmount.
     deinit { umount2(folder.path, 2) }
 }

@@ -17,7 +17,7 @@ struct ErrorClassTests {
         return await curlewError { _ = try await session.get("http://a.test/", as: JSONValue.self) }
     }
 
-    @Test("every code that says timeout is one, and no other")
+    @Test("exactly the codes with the suffix -timeout are timeouts")
     func timeouts() throws {
         for code in try codes() {
             #expect(code.isTimeout == code.rawValue.hasSuffix("-timeout"), "\(code)")
@@ -25,7 +25,7 @@ struct ErrorClassTests {
         }
     }
 
-    @Test("an error says of itself what its code says")
+    @Test("an error has the classes of its code")
     func codesAndErrors() throws {
         for code in try codes() {
             let error = CurlewError(code, "")
@@ -35,7 +35,7 @@ struct ErrorClassTests {
         }
     }
 
-    @Test("the documentation of a class names its codes, and no other")
+    @Test("the documentation of a class lists exactly its codes")
     func documentation() throws {
         let source = try Repository.text(of: "Sources/Curlew/Message/ErrorCode+Classes.swift")
         let codes = try Repository.text(of: "Sources/Curlew/Message/ErrorCode.swift").split(separator: "\n")
@@ -67,7 +67,7 @@ struct ErrorClassTests {
     }
 
     @Test(
-        "a status that may pass is transient, another is not",
+        "a temporary status is transient, and others are not",
         arguments: [(503, true), (429, true), (404, false), (401, false)])
     func statuses(_ status: Int, _ isTransient: Bool) async throws {
         let error = try #require(try await error(.init(code: status)))
@@ -75,7 +75,7 @@ struct ErrorClassTests {
         #expect(error.isTransient == isTransient)
     }
 
-    @Test("a cancellation is recognized, Curlew's as well as Swift's")
+    @Test("a cancellation is recognized, from Curlew and from Swift")
     func cancellations() {
         struct Foreign: Error {}
         #expect(CurlewError.isCancellation(CancellationError()))

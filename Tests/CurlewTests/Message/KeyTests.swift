@@ -3,7 +3,7 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-// As a user has it, without the inside of the library: a link of one's own with an option of its own.
+// The code uses only the public interface, like a user's link with its own option.
 
 extension RequestOptions {
     private enum TenantKey: Key { static let defaultValue: String? = nil }
@@ -44,9 +44,9 @@ private struct Tenancy: CurlewMiddleware {
     }
 }
 
-@Suite("Values under custom keys", .timeLimit(.minutes(1)))
+@Suite("Values of custom keys", .timeLimit(.minutes(1)))
 struct KeyTests {
-    @Test("a key that was never set has its default, and a key set to nil has it again")
+    @Test("a key that was never set has its default, and so has a key set to nil")
     func defaults() {
         var options = RequestOptions()
         #expect(options.tenant == nil && options.level == 3)
@@ -57,7 +57,7 @@ struct KeyTests {
         #expect(options.tenant == nil && options.level == 0)
     }
 
-    @Test("a copy of options has values of its own, beside the options of Curlew's links")
+    @Test("a copy of options has separate values, beside the options of Curlew's links")
     func copies() {
         var options = RequestOptions()
         options.tag = "t"
@@ -70,7 +70,7 @@ struct KeyTests {
         #expect(copy.tenant == "b" && copy.maximumAttempts == 2 && copy.redirects != nil && copy.tag == "t")
     }
 
-    @Test("a link hands its option on to the response, and to the error")
+    @Test("a link passes its option to the response, and to the error")
     func link() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(transport: stub, chain: .bare) { Tenancy() }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Options in one line")
 struct OptionsTests {
-    @Test("what an initializer of a request's options takes is what they have")
+    @Test("each argument of an initializer of request options sets its option")
     func request() throws {
         let policy = AddressPolicy.publicOnly.ports(443)
         let options = RequestOptions(
@@ -25,7 +25,7 @@ struct OptionsTests {
         #expect(options.secretFields == [.apiKey])
     }
 
-    @Test("options of which none is set cost no object, and links' options follow in the same line")
+    @Test("options without any value allocate no object, and links' options can follow in the same line")
     func noneSet() {
         #expect(!RequestOptions().isAnySet && !RequestOptions(tag: nil).isAnySet)
         #expect(RequestOptions(tag: "tag").isAnySet)
@@ -35,7 +35,7 @@ struct OptionsTests {
         #expect(options.headTimeout == .seconds(2))
     }
 
-    @Test("a configuration takes what differs from its defaults, and is kept whole when it is stored")
+    @Test("a configuration is created from its differences to the defaults, and survives encoding and decoding")
     func configuration() throws {
         let configuration = SessionConfiguration(
             timeouts: Timeouts(head: .seconds(5)), connections: ConnectionLimits(perHost: 8),
@@ -59,7 +59,7 @@ struct OptionsTests {
     }
 
     @Test(
-        "a copy of a request, a response or options keeps its values when the original changes, and the other way round"
+        "a copy of a request, a response or options is independent of the original"
     )
     func copies() throws {
         var request = try CurlewRequest(.get, "http://a.test/", fields: [.accept: "a"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// RFC 3986 §3.2.3: `port = *DIGIT`. Zeros before a number do not change it, and no server listens at port 0 (RFC 6335 §6).
+/// RFC 3986 §3.2.3: `port = *DIGIT`. Leading zeros do not change a port, and no server listens on port 0 (RFC 6335 §6).
 private let ports: [(text: String, port: Int?)] = [
     ("80", 80), ("1", 1), ("65535", 65_535), ("0080", 80), ("000080", 80), ("0000000000000000000008080", 8080),
     ("0065535", 65_535), ("0", nil), ("00000", nil), ("000000", nil), ("65536", nil), ("99999", nil), ("100000", nil),
@@ -15,7 +15,7 @@ private let ports: [(text: String, port: Int?)] = [
 
 @Suite("Ports", .endsServers, .timeLimit(.minutes(1)))
 struct PortNumberTests {
-    @Test("the port of a URL is read the same with every host", arguments: ports)
+    @Test("the port of a URL is parsed equally for every kind of host", arguments: ports)
     func url(_ text: String, _ port: Int?) throws {
         for host in ["a.test", "127.0.0.1", "[::1]", "A_b.test", "user:pw@a.test"] {
             for rest in ["", "/", "/p", "?q", "#f"] {
@@ -28,7 +28,7 @@ struct PortNumberTests {
         }
     }
 
-    @Test("the port of a proxy, of an exception and of an alternative are read as that of a URL", arguments: ports)
+    @Test("ports of proxies, exceptions and alternative services are parsed like those of URLs", arguments: ports)
     func others(_ text: String, _ port: Int?) throws {
         #expect((try? Proxy("socks5://a.test:\(text)"))?.port == port)
         #expect((try? Proxy("http://u:p@[::1]:\(text)/"))?.port == port)
@@ -41,14 +41,14 @@ struct PortNumberTests {
             ProxyHostPattern("a.test:\(text)")?.matches(try CurlewURI("http://a.test:\(port)/"), address: nil) == true)
     }
 
-    @Test("an empty port is that of the scheme, and its colon is left out")
+    @Test("an empty port is the default of the scheme, and its colon is omitted")
     func empty() throws {
         #expect(try CurlewURI("http://a.test:/x").description == "http://a.test/x")
         #expect(try CurlewURI("https://a.test:").port == 443)
         #expect(try Proxy("https://a.test:").port == 443 && Proxy("http://a.test:").port == 1080)
     }
 
-    @Test("URLs whose ports are written differently have one origin and one key")
+    @Test("URLs with differently written ports have one origin and one key")
     func oneOrigin() throws {
         for (one, other) in [
             ("http://a.test:0080/", "http://a.test/"), ("https://a.test:00443/x", "https://A.test:443/x"),
@@ -59,7 +59,7 @@ struct PortNumberTests {
         }
     }
 
-    @Test("a route with a port that is none is refused", arguments: [0, -1, 65_536])
+    @Test("a route with an invalid port is refused", arguments: [0, -1, 65_536])
     func route(_ port: Int) async throws {
         let routes = [
             ConnectionRoute(hosts: [.init(host: "a.test", port: port, addresses: ["127.0.0.1"])]),
@@ -75,7 +75,7 @@ struct PortNumberTests {
         }
     }
 
-    @Test("the Host field has the port without zeros")
+    @Test("the Host field has the port without leading zeros")
     func host() async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse())

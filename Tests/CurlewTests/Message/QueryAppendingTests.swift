@@ -2,10 +2,10 @@ import Curlew
 import HTTPTypes
 import Testing
 
-@Suite("Parameters that are added to a query")
+@Suite("Appending parameters to a query")
 struct QueryAppendingTests {
     @Test(
-        "there is one separator before what is added",
+        "a single separator precedes the appended parameters",
         arguments: [
             ("/p", "/p?a=1"), ("/p?", "/p?a=1"), ("/p?x=2", "/p?x=2&a=1"), ("/p?x=2&", "/p?x=2&a=1"),
             ("/p?x=2&&", "/p?x=2&&a=1"), ("/p?&", "/p?&a=1"), ("/p?x", "/p?x&a=1"), ("/p?x=", "/p?x=&a=1"),
@@ -23,14 +23,15 @@ struct QueryAppendingTests {
         }
     }
 
-    @Test("an empty query to add leaves a URI as it is", arguments: ["/p", "/p?", "/p?x", "/p?x&", "/p#f", "/p?#f"])
+    @Test(
+        "an empty query to append leaves a URI unchanged", arguments: ["/p", "/p?", "/p?x", "/p?x&", "/p#f", "/p?#f"])
     func nothing(_ path: String) throws {
         let uri = try CurlewURI("http://a.test\(path)")
         #expect(try uri.appending(query: "") == uri && uri.appending(query: "&") == uri)
     }
 
     @Test(
-        "parameters of a request follow a query that is there by one separator",
+        "parameters of a request follow an existing query after one separator",
         arguments: ["/p?", "/p?x=2&", "/p?x=2"])
     func parameters(_ path: String) throws {
         let request = try HTTPRequestSerializer().serialize(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Errors and values in readable lines")
+@Suite("Readable errors and values")
 struct ReadableErrorTests {
     struct Bird: Decodable, Sendable { var id: Int }
     struct Flock: Decodable, Sendable { var birds: [Bird] }
@@ -19,7 +19,7 @@ struct ReadableErrorTests {
     }
 
     @Test(
-        "a value of the wrong kind is named by its path and both kinds",
+        "a value of the wrong kind is reported with its path and both kinds",
         arguments: [
             (#"{"birds":[{"id":1},{"id":"secret"}]}"#, "birds[1].id: expected Int, found a string (in JSON)"),
             (#"{"birds":[{"id":null}]}"#, "birds[0].id: expected Int, found null (in JSON)"),
@@ -33,7 +33,7 @@ struct ReadableErrorTests {
         #expect(!error.description.contains("secret"))
     }
 
-    @Test("an unexpected status is described once, with its phrase")
+    @Test("an unexpected status is described once, with its reason phrase")
     func status() async throws {
         let error = try await error("{}", status: .notFound)
         #expect(
@@ -48,7 +48,7 @@ struct ReadableErrorTests {
     }
 
     @Test(
-        "durations are rounded, and have a unit",
+        "durations are rounded, and have units",
         arguments: [
             (Duration.seconds(20), "20 s"), (.seconds(4.916829), "4.92 s"), (.milliseconds(300), "300 ms"),
             (.microseconds(1500), "1.5 ms"), (.nanoseconds(999_600_000), "1 s"), (.zero, "0 s"),
@@ -59,7 +59,7 @@ struct ReadableErrorTests {
     }
 
     @Test(
-        "sizes have the largest unit that divides them",
+        "sizes have the largest unit without a remainder",
         arguments: [
             (ByteSize(0), "0 bytes"), (1, "1 byte"), (100, "100 bytes"), (.kibibytes(64), "64 KiB"),
             (.mebibytes(1), "1 MiB"), (ByteSize(1 << 31), "2 GiB"), (1025, "1025 bytes"),
@@ -68,7 +68,7 @@ struct ReadableErrorTests {
         #expect("\(size)" == text)
     }
 
-    @Test("public values print no addresses, no internals and no secrets")
+    @Test("descriptions of public values contain no addresses, internals or secrets")
     func values() throws {
         var request = try CurlewRequest(.post, "https://user:secret@a.test/x?token=secret")
         request.fields[.authorization] = "secret"

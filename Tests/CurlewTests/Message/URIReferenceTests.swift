@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A reference")
+@Suite("URI references")
 struct URIReferenceTests {
     private let base: CurlewURI
 
@@ -26,7 +26,7 @@ struct URIReferenceTests {
     }
 
     @Test(
-        "a value in a path is one escaped segment, wherever it tries to lead",
+        "a value in a path is one escaped segment, even if it contains slashes or dots",
         arguments: [
             ("7", "7"), ("../admin", "..%2Fadmin"), ("7?x=1", "7%3Fx%3D1"), ("a#b", "a%23b"), ("a b", "a%20b"),
             ("%2e%2e", "%252e%252e"), ("a\\b", "a%5Cb"), ("é", "%C3%A9"), ("\r\nX: y", "%0D%0AX%3A%20y"),
@@ -39,14 +39,14 @@ struct URIReferenceTests {
         #expect(try resolved("x-\(value)") == "https://a.test/v1/x-\(expected)")
     }
 
-    @Test("numbers, identifiers and cases of enumerations are values, too")
+    @Test("numbers, identifiers and enumeration cases are values too")
     func types() throws {
         enum Kind: String { case wader = "a/b" }
         struct ID: CustomStringConvertible { var description: String { "n/1" } }
         #expect(try resolved("\(7)/\(Kind.wader)/\(ID())/\("ab".prefix(1))") == "https://a.test/v1/7/a%2Fb/n%2F1/a")
     }
 
-    @Test("a value behind the question mark is one value of the query, and may be empty or dots")
+    @Test("a value in the query is one escaped value, and may be empty or consist of dots")
     func query() throws {
         #expect(
             try resolved("s?q=\("a&b=c#d e+?")&n=\("")&d=\("..")")
@@ -54,7 +54,7 @@ struct URIReferenceTests {
         #expect(try resolved("s#\("a b")") == "https://a.test/v1/s#a%20b")
     }
 
-    @Test("an empty value and a segment of dots are refused, also where they come about by parts that join")
+    @Test("an empty value and a segment of dots are refused, even if composed of several parts")
     func dots() {
         let dot = "."
         #expect(problem("users/\("")") != nil)
@@ -67,7 +67,7 @@ struct URIReferenceTests {
         #expect(problem("users/\(dot)\(dot)\(dot)") == nil)
     }
 
-    @Test("a value in the place of scheme or host is refused")
+    @Test("a value as scheme or host is refused")
     func host() {
         let host = "evil.test"
         for reference: URIReference in [
@@ -79,13 +79,13 @@ struct URIReferenceTests {
         #expect(problem("https://a.test/\(host)") == nil)
     }
 
-    @Test("a collection and a URL are no values")
+    @Test("a collection or a URL as a value is refused")
     func collections() {
         #expect(problem("users/\([1, 2])")?.contains("collection") == true)
         #expect(problem("users/\(base)")?.contains(".uri") == true)
     }
 
-    @Test("raw text and whole references go in as they are")
+    @Test("raw text and complete references are inserted unchanged")
     func raw() throws {
         #expect(try resolved("users/\(raw: "a/b?c=d")&e=\("f/g")") == "https://a.test/v1/users/a/b?c=d&e=f%2Fg")
         #expect(try resolved(.raw("../x?y")) == "https://a.test/x?y")
@@ -93,7 +93,7 @@ struct URIReferenceTests {
         #expect(try resolved("plain/../text") == "https://a.test/v1/text")
     }
 
-    @Test("the call of a reference that is refused sends nothing")
+    @Test("a call with a refused reference sends no request")
     func call() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let api = try HTTPSession(baseURL: "https://a.test/", transport: stub)

@@ -2,24 +2,24 @@ import Curlew
 import HTTPTypes
 import Testing
 
-@Suite("A URI")
+@Suite("URIs")
 struct URITests {
     @Test(
-        "a user whose name holds a colon is refused, as another user would be read behind it",
+        "a user name with a colon is refused, because it would be parsed as another user",
         arguments: ["us%3Aer:pw", "us%3aer", "%3A", "a%3A:b:c"])
     func colonInUser(_ information: String) {
         let error = #expect(throws: CurlewError.self) { _ = try CurlewURI("http://\(information)@a.test/") }
         #expect(error?.code == .invalidURL && error?.message.contains("us%3") == false)
     }
 
-    @Test("a password may hold a colon, encoded or not", arguments: ["user:p%3Aw", "user:p:w"])
+    @Test("a password may contain a colon, encoded or not", arguments: ["user:p%3Aw", "user:p:w"])
     func colonInPassword(_ information: String) throws {
         let request = try CurlewRequest(.get, "http://\(information)@a.test/")
         #expect(request.curlCommand(maskingSecrets: false).contains("--user user:p:w "))
     }
 
     @Test(
-        "relative references are resolved as RFC 3986 §5.4 lists them",
+        "relative references are resolved as in the list of RFC 3986 §5.4",
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
             ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
@@ -40,7 +40,7 @@ struct URITests {
     }
 
     @Test(
-        "a base URL is read as AFNetworking reads it",
+        "references are resolved against a base URL as in AFNetworking",
         arguments: [
             ("foo", "http://example.com/v1/foo"), ("foo?bar=baz", "http://example.com/v1/foo?bar=baz"),
             ("/foo", "http://example.com/foo"), ("http://example2.com/", "http://example2.com/"),
@@ -53,7 +53,7 @@ struct URITests {
         }
     }
 
-    @Test("the parts of a URI can be read")
+    @Test("the components of a URI can be read")
     func parts() throws {
         let uri = try CurlewURI("HTTPS://user:pw@Example.com:8443/a/b?c=d#e")
         #expect(uri.scheme == "https")
@@ -72,7 +72,7 @@ struct URITests {
     }
 
     @Test(
-        "an international name becomes its ASCII form, in any locale",
+        "an internationalized name becomes its ASCII form, in any locale",
         arguments: [
             ("bücher.example", "xn--bcher-kva.example"), ("BÜCHER.Example", "xn--bcher-kva.example"),
             ("bu\u{308}cher.example", "xn--bcher-kva.example"), ("例え。テスト", "xn--r8jz45g.xn--zckzah"),
@@ -86,7 +86,7 @@ struct URITests {
     }
 
     @Test(
-        "an error about a URL shows neither password nor query, whatever combines with their delimiters",
+        "an error about a URL shows neither password nor query, even with combining marks at their delimiters",
         arguments: [
             "http://user:secret@\u{301}host:x/", "http://user:secret@\u{301}:x/?q@", "http://host:x/?\u{301}secret",
             "http://host:x/#\u{301}secret", "https//user:\(String(repeating: "secret", count: 20))@host/path?x=1",
@@ -99,7 +99,7 @@ struct URITests {
     }
 
     @Test(
-        "a host that has no ASCII form, or whose ASCII form has delimiters, is refused",
+        "a host without an ASCII form, or with delimiters in it, is refused",
         arguments: [
             "a\u{2100}b.example", "ex\u{2028}ample", "\u{200D}.example", "example\u{FF0F}evil", "example\u{FF1A}80",
             "a\u{FF20}b.example", "-ü.example", String(repeating: "ü", count: 64) + ".example",
@@ -110,7 +110,7 @@ struct URITests {
     }
 
     @Test(
-        "a host in brackets holds no brackets",
+        "a host in brackets contains no further brackets",
         arguments: ["[[::1]", "[::[1]", "[[]]", "[[[]", "[]", "[:]", "[::1]]", "[::1", "[::1]x", "[::g]"])
     func brackets(_ host: String) {
         #expect(throws: CurlewError.self) { try CurlewURI("http://\(host)/") }

@@ -8,7 +8,7 @@ import Testing
 @Suite("User-Agent", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct UserAgentTests {
     @Test(
-        "a program's name becomes a product of ASCII",
+        "a program's name becomes an ASCII product token",
         arguments: [
             ("importer", "importer Curlew/0.1"), ("vogel zähler", "vogel-zahler Curlew/0.1"),
             ("\u{441}\u{43b}\u{43e}\u{43d}", "Curlew/0.1"), ("", "Curlew/0.1"), ("a\r\nb/c(d)", "abcd Curlew/0.1"),
@@ -17,13 +17,13 @@ struct UserAgentTests {
         #expect(UserAgent(program: program).text == expected)
     }
 
-    @Test("a program's version stands behind its name")
+    @Test("a program's version follows its name")
     func version() {
         #expect(SessionConfiguration.userAgent(program: "a", version: "1.4 (x)") == "a/1.4-x Curlew/0.1")
         #expect(SessionConfiguration.userAgent(version: "2").contains("/2 Curlew/"))
     }
 
-    @Test("every request of a session has one User-Agent, unless it has the field itself")
+    @Test("every request of a session has one User-Agent, unless it has set the field itself")
     func everyRequest() async throws {
         let server = try await MockServer.start { request in
             for try await _ in request.body {}
@@ -42,7 +42,7 @@ struct UserAgentTests {
         #expect(await server.takeRequest()?.fields[values: .userAgent] == ["own"])
     }
 
-    @Test("a session may send none, and none that may not stand in a field")
+    @Test("a session may send no User-Agent, and an invalid one is never sent")
     func others() async throws {
         let server = try await MockServer.start()
         _ = try await makeSession().get(.raw(server.url()))

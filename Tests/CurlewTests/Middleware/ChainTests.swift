@@ -4,9 +4,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A chain of links", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Chains of links", .endsServers, .timeLimit(.minutes(1)))
 struct ChainTests {
-    /// Answers with what it was asked, without a network.
+    /// A transport that answers with a description of the request, without a network.
     struct Stub: Transport {
         func send(_ request: CurlewRequest) async throws -> CurlewResponse {
             var fields = request.fields
@@ -15,7 +15,7 @@ struct ChainTests {
         }
     }
 
-    /// Adds its name on the way in and on the way out.
+    /// A link that records its name before and after the rest of the chain.
     struct Mark: CurlewMiddleware {
         let name: String
 
@@ -49,7 +49,7 @@ struct ChainTests {
         }
     }
 
-    /// Turns text into a request and the response into a number: the types change on the way.
+    /// A link that changes the types: text becomes a request, and the response becomes a number.
     struct LengthOf: CurlewMiddleware {
         func intercept(_ path: String, next: Next<CurlewRequest, CurlewResponse>) async throws -> Int {
             let response = try await next(try CurlewRequest(.get, "http://stub.test/\(path)"))
@@ -76,7 +76,7 @@ struct ChainTests {
         #expect(seen == "<a<b<c>c>b>a")
     }
 
-    @Test("links may be optional or chosen", arguments: [true, false])
+    @Test("a link may be optional or chosen by if and else", arguments: [true, false])
     func conditions(_ flag: Bool) async throws {
         let link: Mark? = flag ? Mark(name: "opt") : nil
         let seen = try await marks {
@@ -87,7 +87,7 @@ struct ChainTests {
         #expect(seen == (flag ? "<if<yes<opt>opt>yes>if" : "<no>no"))
     }
 
-    @Test("a link may answer by itself, and call the rest twice")
+    @Test("a link may answer by itself, and may call the rest twice")
     func shortcuts() async throws {
         let cached = try HTTPSession(transport: Stub(), chain: .bare) { Cached() }
         #expect(try await cached.get("http://stub.test/").status == .notModified)
@@ -98,20 +98,20 @@ struct ChainTests {
         #expect(twice == "<t>t")
     }
 
-    @Test("a link may change the types")
+    @Test("a link may change the types of request and response")
     func types() async throws {
         let chain = ChainBuilder.buildPartialBlock(accumulated: LengthOf(), next: Mark(name: "x"))
         let length = try await chain.intercept("path") { try await Stub().send($0) }
         #expect(length == 4)
     }
 
-    @Test("an empty chain passes everything on")
+    @Test("an empty chain passes requests unchanged")
     func empty() async throws {
         let session = try HTTPSession(baseURL: "http://stub.test/a", transport: Stub(), chain: .bare) {}
         #expect(try await session.get("b").fields[.location] == "http://stub.test/a/b")
     }
 
-    @Test("default fields give way to a call's own")
+    @Test("default fields do not replace a call's own fields")
     func defaults() async throws {
         let session = try HTTPSession(
             baseURL: "http://stub.test/", transport: Stub(), defaultFields: [.userAgent: "default", .accept: "a/b"],
@@ -122,7 +122,7 @@ struct ChainTests {
         #expect(fields[.accept] == "a/b")
     }
 
-    @Test("links run on the caller's executor, not on the loop")
+    @Test("links run on the caller's executor, not on the event loop")
     func executor() async throws {
         struct WhereAmI: CurlewMiddleware {
             let loop: CurlewEventLoop

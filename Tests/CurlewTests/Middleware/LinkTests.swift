@@ -5,13 +5,13 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A link that is a closure", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Closures as links", .noLeaks, .timeLimit(.minutes(1)))
 struct LinkTests {
     private let stub = StubTransport { request in
         .response(.ok, fields: [.mark: request.request.fields[.mark] ?? "none"])
     }
 
-    @Test("a closure among links sees requests and responses in the order of the chain")
+    @Test("a closure among links receives requests and responses in the order of the chain")
     func order() async throws {
         let steps = Guarded<[String]>([])
         let session = try HTTPSession(transport: stub, chain: .bare) {
@@ -46,7 +46,7 @@ struct LinkTests {
         #expect(try await session.get("http://a.test/").fields[.mark] == "in out")
     }
 
-    @Test("a closure of one expression passes the call on, optional and chosen as any link")
+    @Test("a single-expression `Link` works with `if` and `if`/`else` in a chain")
     func conditions() async throws {
         let link: Link? = Link { try await $1($0) }
         for flag in [true, false] {
@@ -58,7 +58,7 @@ struct LinkTests {
         }
     }
 
-    @Test("a closure may answer by itself, call the rest twice, and throw")
+    @Test("a closure may answer by itself, may call the rest twice, and may throw")
     func shortcuts() async throws {
         let session = try HTTPSession(transport: stub, chain: .bare) {
             Link { request, next in
@@ -105,7 +105,7 @@ struct LinkTests {
     }
 
     @Test(
-        "a request without its secrets has neither known nor marked secrets, nor user information, and the rest as it was"
+        "a request without its secrets lacks secret fields, known and marked, and user information, and is otherwise equal"
     )
     func removingSecrets() throws {
         let own = try #require(HTTPField.Name("X-Own"))

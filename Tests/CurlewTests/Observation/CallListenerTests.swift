@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// A listener that keeps its events.
+/// A listener that stores its events.
 private final class Notes: CallListener {
     private let kept = Guarded<[CallEvent]>([])
     private let onEvent: @Sendable (CallEvent) -> Void
@@ -15,7 +15,7 @@ private final class Notes: CallListener {
 
     var events: [CallEvent] { kept.withLock { $0 } }
 
-    /// The kinds, each with the number of its attempt.
+    /// The kinds of events, each with the number of its attempt.
     var kinds: [String] { events.map { "\($0.kind) \($0.attempt)" } }
 
     func receive(_ event: CallEvent) {
@@ -74,7 +74,7 @@ struct CallListenerTests {
         #expect(notes.events.first { $0.kind == .redirected }?.status == .found)
     }
 
-    @Test("a cancelled call has one end, and so has its attempt")
+    @Test("a cancelled call has one end event, and so has its attempt")
     func cancelled() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -94,7 +94,7 @@ struct CallListenerTests {
         #expect(notes.events.filter { $0.errorCode == .cancelled }.count == 2)
     }
 
-    @Test("a session that is cancelled ends the attempt of a body that is half read")
+    @Test("a session that is cancelled ends the attempt of a half-read body")
     func shutdown() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -113,7 +113,7 @@ struct CallListenerTests {
         withExtendedLifetime(response) {}
     }
 
-    @Test("an answer from a cache has no attempt")
+    @Test("a response from a cache has no attempt")
     func cached() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -161,7 +161,7 @@ struct CallListenerTests {
         #expect(stub.received.first?.fields[.xAttempt] == "1")
     }
 
-    @Test("a link that is passed twice reports one call, and attempts are numbered over both")
+    @Test("a link that is passed twice reports one call, and numbers the attempts of both passes")
     func nested() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let (outer, inner) = (Notes(), Notes())
@@ -177,7 +177,7 @@ struct CallListenerTests {
         #expect(Set((outer.events + inner.events).map(\.call)).count == 1)
     }
 
-    @Test("a listener that blocks holds up no call, and the events beyond its limit are dropped and counted")
+    @Test("a slow listener delays no call, and events beyond its limit are dropped and counted")
     func blocked() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "x") }
         let (holding, release) = (Gate(), Guarded(false))
@@ -197,7 +197,7 @@ struct CallListenerTests {
         #expect(listening.dropped >= 20 * 5 - 3)
     }
 
-    @Test("a transport around a session reports each attempt once, though it may wait for the network")
+    @Test("a transport around a session reports each attempt once, even with a connectivity timeout")
     func wrapped() async throws {
         struct Around: Transport {
             let session: SessionActor
@@ -218,7 +218,7 @@ struct CallListenerTests {
         #expect(await server.takeRequest()?.fields[.xAttempt] == "1")
     }
 
-    @Test("a request that a listener has kept is a call of its own when it is sent")
+    @Test("a request that a listener has stored is a separate call when it is sent")
     func keptRequest() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let notes = Notes()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests are logged, and secrets are not", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Logged requests and masked secrets", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RequestLoggingTests {
     private let log = RecordingLog()
 
@@ -18,7 +18,7 @@ struct RequestLoggingTests {
         return try HTTPSession(transport: stub, chain: .bare) { [link] in link }
     }
 
-    @Test("a call writes a line at its beginning and one at its end, with the same identifier")
+    @Test("a call logs its start and its end with the same identifier")
     func lines() async throws {
         let stub = StubTransport { _ in .response(.created, body: "curlew") }
         _ = try await session(stub, .debug).get("http://user:secret@a.test/path?q=1#part")
@@ -36,7 +36,7 @@ struct RequestLoggingTests {
         #expect(Set(log.lines.map { $0["call.id"] }).count == 2)
     }
 
-    @Test("the line of a failure has its code and stage, and of a foreign error only its type")
+    @Test("the line of a failure has its code and stage, and of another error only its type")
     func failures() async throws {
         struct Foreign: Error { let text = "secret" }
         let stub = StubTransport()
@@ -53,7 +53,7 @@ struct RequestLoggingTests {
         #expect(!log.text.contains("secret"))
     }
 
-    @Test("fields are written at trace alone, and those with secrets masked")
+    @Test("fields are logged only at level trace, with secrets masked")
     func fields() async throws {
         let answer: HTTPFields = [.setCookie: "sid=secret5", .server: "curlew", .mark: "secret6"]
         let stub = StubTransport { _ in .response(fields: answer, body: "secret7") }
@@ -76,7 +76,7 @@ struct RequestLoggingTests {
         #expect(!log.text.contains("secret"))
     }
 
-    /// A session whose first link, if that is asked for, shows the queries.
+    /// A session whose first link shows the queries on request.
     private func querySession(_ stub: StubTransport, showsQueries: Bool) throws -> HTTPSession {
         let logger = log.logger(.trace)
         return try HTTPSession(transport: stub, chain: .bare) {
@@ -90,7 +90,7 @@ struct RequestLoggingTests {
         }
     }
 
-    @Test("queries are masked in lines, also those of redirects and of fields, unless they may be shown")
+    @Test("queries are masked in lines, redirects and fields, unless allowed")
     func queries() async throws {
         for showsQueries in [false, true] {
             let log = log.lines.count
@@ -121,7 +121,7 @@ struct RequestLoggingTests {
         }
     }
 
-    @Test("queries are masked in descriptions of errors, and in their lines, unless they may be shown")
+    @Test("queries are masked in error descriptions and their lines, unless allowed")
     func errorQueries() async throws {
         for showsQueries in [false, true] {
             let stub = StubTransport { request in
@@ -132,7 +132,7 @@ struct RequestLoggingTests {
                 }
             }
             let session = try querySession(stub, showsQueries: showsQueries)
-            // A stub does not know the option.
+            // A stub's own error does not follow the option.
             for path in ["/absent", "/loop"] + (showsQueries ? [] : ["/lost"]) {
                 let error = await curlewError {
                     _ = try await session.get(.raw("http://a.test\(path)?token=secret"), as: .text)
@@ -188,7 +188,7 @@ struct RequestLoggingTests {
         #expect(Set(log.lines.map { $0["call.id"] }).count == 1)
     }
 
-    @Test("a second logging link further in logs each attempt with the identifier of the first")
+    @Test("a second, inner logging link logs each attempt with the identifier of the first")
     func inner() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.serviceUnavailable), .response(.ok))
@@ -207,7 +207,7 @@ struct RequestLoggingTests {
         #expect(log.lines.allSatisfy { $0["call.id"] == "one" })
     }
 
-    @Test("a call logs nothing at info, whether it is answered, repeated, redirected or fails, and costs no identifier")
+    @Test("a call logs nothing at level info, whatever its result, and allocates no identifier")
     func silence() async throws {
         let stub = StubTransport()
         stub.enqueue(
@@ -247,7 +247,7 @@ struct RequestLoggingTests {
         #expect(log.lines.allSatisfy { $0["request_id"] == "kept" && $0["call.id"]?.count == 16 })
     }
 
-    @Test("a logger of the link goes before that of the task, and a chain without the link logs nothing")
+    @Test("a logger of the link precedes that of the task, and a chain without the link logs nothing")
     func ownLogger() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let other = RecordingLog()
@@ -270,7 +270,7 @@ struct RequestLoggingTests {
         #expect(log.lines.last?["fields"]?.contains("curlew") == true)
     }
 
-    @Test("a connection that is refused is logged with its error and stage, over sockets")
+    @Test("a refused connection is logged with its error and stage, over sockets")
     func sockets() async throws {
         let refused = try RefusedPort.unused()
         let link = RequestLogging(log.logger(.debug), levels: .init(request: .trace))

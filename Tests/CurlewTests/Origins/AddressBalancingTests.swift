@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests are spread over the addresses of a host", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Balancing requests over the addresses of a host", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct AddressBalancingTests {
     private typealias Handler = @Sendable (Int, InboundRequest) async throws -> MockResponse
 
@@ -14,7 +14,7 @@ struct AddressBalancingTests {
         _ addresses: [String] = ["127.0.0.1", "127.0.0.2", "127.0.0.3"], tls: ServerTLS? = nil,
         _ handler: @escaping Handler = { _, _ in MockResponse(body: "ok") }
     ) async throws -> [MockServer] {
-        // Another process may have the port that the first one got at another address.
+        // The port of the first server may be taken by another process at another address.
         for _ in 0..<20 {
             var servers: [MockServer] = []
             for (index, address) in addresses.enumerated() {
@@ -51,7 +51,7 @@ struct AddressBalancingTests {
         _ = try await response.body.collect(upTo: 100)
     }
 
-    @Test("responses of any address are stored, and answer requests to their host")
+    @Test("responses from any address are stored under their host")
     func stored() async throws {
         let servers = try await servers { _, _ in MockResponse(fields: [.cacheControl: "max-age=60"], body: "ok") }
         let link = balancing(.roundRobin, lookup())
@@ -65,7 +65,7 @@ struct AddressBalancingTests {
         #expect(cache.figures.hits == 2 && cache.figures.stored == 2)
     }
 
-    @Test("requests go to one address after the other, and kept connections are used again")
+    @Test("requests rotate over the addresses, and reuse pooled connections")
     func roundRobin() async throws {
         let servers = try await servers()
         let link = balancing(.roundRobin, lookup())
@@ -76,7 +76,7 @@ struct AddressBalancingTests {
         #expect(await servers[1].takeRequest()?.fields[HTTPField.Name("Host")!] == "birds.test:\(servers[0].port)")
     }
 
-    @Test("a dead address is left out for ten seconds, and its requests go to another at once, POST too")
+    @Test("a dead address is excluded for ten seconds, and its requests, POST too, use another at once")
     func deadAddress() async throws {
         let servers = try await servers()
         await servers[2].shutdown()
@@ -111,7 +111,7 @@ struct AddressBalancingTests {
         _ = session
     }
 
-    @Test("a request fails with the last error when every address is dead, and they are tried again")
+    @Test("a request fails with the last error when every address is dead, and the addresses are tried again")
     func allDead() async throws {
         let servers = try await servers()
         let session = try makeSession { balancing(.leastPending, lookup()) }
@@ -125,7 +125,7 @@ struct AddressBalancingTests {
         #expect(error?.code == .connectionRefused)
     }
 
-    @Test("the address with the fewest requests under way is picked, and a body that is not read counts")
+    @Test("the address with the fewest running requests is chosen, and an unread body counts")
     func leastPending() async throws {
         let servers = try await servers { _, request in
             request.path == "/long" ? MockResponse(body: .pattern(count: 32 << 20)) : MockResponse(body: "ok")
@@ -145,14 +145,14 @@ struct AddressBalancingTests {
         try await eventually("the long exchange has ended") { await session.session?.tasks().isEmpty == true }
         try await requests(3, besides: 0)
         #expect(servers.map(\.requestCount) == [2, 3, 3])
-        // A body that is dropped counts no longer, either.
+        // A dropped body does not count any more.
         do { _ = try await session.get(.raw("http://birds.test:\(port)/long")) }
         try await eventually("the dropped exchange has ended") { await session.session?.tasks().isEmpty == true }
         try await requests(3, besides: 0)
         #expect(servers.map(\.requestCount).reduce(0, +) == 12 && servers.allSatisfy { $0.requestCount > 2 })
     }
 
-    @Test("one address of the policy's is used where it forbids the others")
+    @Test("the allowed address is used if the policy forbids the others")
     func addressPolicy() async throws {
         let servers = try await servers()
         var options = RequestOptions()
@@ -164,12 +164,12 @@ struct AddressBalancingTests {
         }
         #expect(servers.map(\.requestCount) == [0, 3, 0])
         #expect(servers.map(\.connectionCounts.accepted) == [0, 1, 0])
-        // Requests with another policy have all three.
+        // Requests with another policy use all three addresses.
         for _ in 0..<3 { try await get(session, servers[0].port) }
         #expect(servers.map(\.requestCount) == [1, 4, 1])
     }
 
-    @Test("IPv6 addresses are used, and the family of a route is kept to")
+    @Test("IPv6 addresses are used, and the route's address family is respected")
     func families() async throws {
         let servers = try await servers(["127.0.0.1", "::1"])
         let session = try makeSession { balancing(.roundRobin, lookup(["::1", "127.0.0.1", "fe80::1%lo"])) }
@@ -181,7 +181,7 @@ struct AddressBalancingTests {
         #expect(servers.map(\.requestCount) == [2, 4])
     }
 
-    @Test("a server that is not trusted fails the request, and no other address is tried")
+    @Test("an untrusted server fails the request without a try of another address")
     func untrusted() async throws {
         let servers = try await servers(tls: ServerTLS([try TestChain.selfSigned.get()]))
         let tries = Guarded(0)
@@ -196,7 +196,7 @@ struct AddressBalancingTests {
         #expect(error?.code.isTrustFailure == true && tries.withLock { $0 } == 1)
     }
 
-    @Test("a host that is an address, a route of its own and a look-up without an answer leave a request alone")
+    @Test("an IP address as host, a request's own route and a failed look-up leave a request unchanged")
     func leftAlone() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let asked = Guarded(0)
@@ -222,7 +222,7 @@ struct AddressBalancingTests {
         #expect(try await session.get(.raw("http://localhost:\(server.port)/")).status == .ok)
     }
 
-    @Test("a call that is cancelled during the look-up ends, and one with a deadline ends in time")
+    @Test("a call can be cancelled during the look-up, and a deadline ends it in time")
     func waiting() async throws {
         let clock = TestClock()
         let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
@@ -244,7 +244,7 @@ struct AddressBalancingTests {
     }
 }
 
-@Suite("The addresses of hosts that are balanced", .timeLimit(.minutes(1)))
+@Suite("The address pool of balanced hosts", .timeLimit(.minutes(1)))
 struct AddressPoolTests {
     private let clock = TestClock()
     private let answers = Guarded<[@Sendable (HostLookup.Answer) -> Void]>([])
@@ -270,7 +270,7 @@ struct AddressPoolTests {
         (0..<count).compactMap { _ in pool.use(of: name, by: .roundRobin, .any, except: [])?.address.description }
     }
 
-    @Test("simultaneous callers share a look-up, and one that is cancelled does not end it for the others")
+    @Test("simultaneous callers share a look-up, which survives the cancellation of one caller")
     func sharing() async throws {
         let pool = pool()
         #expect(!pool.hasAddresses(of: "h"))
@@ -291,7 +291,7 @@ struct AddressPoolTests {
         await pool.addressesArrive(of: "h")
     }
 
-    @Test("addresses are looked up anew beside the requests, and old ones are used while that fails")
+    @Test("addresses are refreshed in the background, and old ones are used while that fails")
     func lifetime() {
         let pool = pool()
         #expect(!pool.hasAddresses(of: "h"))
@@ -307,14 +307,14 @@ struct AddressPoolTests {
         #expect(picked(pool) == ["10.0.0.1", "10.0.0.2", "10.0.0.1"])
         answer("10.0.0.3", "10.0.0.1")
         #expect(pool.hasAddresses(of: "h") && Set(picked(pool)) == ["10.0.0.1", "10.0.0.3"])
-        // Ten lifetimes later nobody knows whose addresses they are.
+        // The addresses expire after ten lifetimes without a refresh.
         clock.advance(by: .seconds(301))
         #expect(!pool.hasAddresses(of: "h") && begun == 1)
         answer()
         #expect(pool.hasAddresses(of: "h") && Set(picked(pool)) == ["10.0.0.1", "10.0.0.3"])
     }
 
-    @Test("an address that fails again is left out for twice as long, up to five minutes; failures together are one")
+    @Test("repeated failure doubles an address's exclusion, up to five minutes; simultaneous failures count once")
     func pauses() {
         let pool = pool()
         _ = pool.hasAddresses(of: "h")
@@ -332,7 +332,7 @@ struct AddressPoolTests {
         }
     }
 
-    @Test("the host that was not used for longest is forgotten when there are too many")
+    @Test("the least recently used host is removed when there are too many")
     func bound() {
         let pool = pool(hosts: 2)
         for name in ["a", "b"] {
@@ -348,7 +348,7 @@ struct AddressPoolTests {
         #expect(picked(pool, 1, of: "c") == ["10.0.0.1"])
     }
 
-    @Test("a use ends once, by itself at the latest")
+    @Test("releasing an address twice counts once, and dropping it releases it")
     func uses() {
         let pool = pool()
         _ = pool.hasAddresses(of: "h")
@@ -363,7 +363,7 @@ struct AddressPoolTests {
         #expect(pick()?.address == IPAddress("10.0.0.2"))
     }
 
-    @Test("equal routes share the options of a connection")
+    @Test("equal routes share their connection options")
     func sharedOptions() throws {
         let defaults = try RequestDefaults(SessionConfiguration())
         func options(_ host: String) throws -> ConnectionOptions {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A request goes to an alternative of its origin", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Requests to alternative services", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct AlternativeServiceTests {
     private let now = Guarded<Int64>(1000)
 
@@ -47,7 +47,7 @@ struct AlternativeServiceTests {
     }
 
     @Test(
-        "what an origin has said is used for the next request, with Host and certificate of the origin",
+        "an announced alternative is used for the next request, with Host and certificate of the origin",
         arguments: ["h2", "http%2F1.1"])
     func use(_ name: String) async throws {
         let alternative = try await server()
@@ -63,7 +63,7 @@ struct AlternativeServiceTests {
         #expect(await origin.takeRequest()?.fields[HTTPField.Name("Alt-Used")!] == nil)
     }
 
-    @Test("responses of an alternative are stored, and answer requests to their origin")
+    @Test("responses from an alternative are stored under their origin")
     func stored() async throws {
         let answer = MockResponse(fields: [.cacheControl: "max-age=60"], body: "ok")
         let alternative = try await server { answer }
@@ -79,14 +79,14 @@ struct AlternativeServiceTests {
         try await fetch(session, origin)
         #expect(alternative.requestCount == 1 && origin.requestCount == 0)
         #expect(cache.figures.hits == 1 && cache.figures.stored == 1)
-        // A response that a caller's own route has brought is kept apart.
+        // A response over a caller's own route is stored separately.
         var options = RequestOptions()
         options.route = ConnectionRoute(redirections: [.init(toHost: "127.0.0.1", toPort: origin.port)])
         try await fetch(session, origin, options)
         #expect(origin.requestCount == 1)
     }
 
-    @Test("an alternative with another key is held to the pins of its origin")
+    @Test("an alternative with another key must match the pins of its origin")
     func pinned() async throws {
         let certificate = try HeldCertificate.selfSigned()
         let alternative = try await server(.ipv4, certificate)
@@ -106,7 +106,7 @@ struct AlternativeServiceTests {
         #expect(store.service(for: uri) { _ in true } == nil)
     }
 
-    @Test("an alternative at another address is used for as long as it holds")
+    @Test("an alternative at another address is used until it expires")
     func otherAddress() async throws {
         let alternative = try await server(.ip("127.0.0.2"))
         let origin = try await server()
@@ -119,7 +119,7 @@ struct AlternativeServiceTests {
         #expect(origin.requestCount == 1 && alternative.requestCount == 1)
     }
 
-    @Test("an alternative that cannot be connected to is left out for five minutes, then for ten")
+    @Test("an unreachable alternative is excluded for five minutes, then for ten")
     func refused() async throws {
         let origin = try await server()
         let store = store()
@@ -159,7 +159,7 @@ struct AlternativeServiceTests {
         #expect(store.service(for: uri) { _ in true } == nil)
     }
 
-    @Test("a request that an alternative answers with 421 goes to the origin, POST too")
+    @Test("a request with a 421 from an alternative is sent to the origin, POST too")
     func misdirected() async throws {
         let alternative = try await server { MockResponse(status: .misdirectedRequest, body: "not here") }
         let origin = try await server()
@@ -168,13 +168,13 @@ struct AlternativeServiceTests {
         let response = try await session(store).post(.raw(uri.description), .body(.string("once")))
         #expect(response.status == .ok)
         #expect(await origin.takeRequest()?.text == "once")
-        // The engine asks once more over a fresh connection, as after any 421.
+        // The engine repeats the request over a new connection, as after any 421.
         try await alternative.waitForRequests(2)
         #expect(alternative.requestCount == 2 && origin.requestCount == 1)
         #expect(store.service(for: uri) { _ in true } == nil)
     }
 
-    @Test("an alternative at an address that the policy forbids is not connected to")
+    @Test("an alternative at a forbidden address is not used")
     func forbiddenAddress() async throws {
         let alternative = try await server(.ip("127.0.0.2"))
         let origin = try await server()
@@ -193,7 +193,7 @@ struct AlternativeServiceTests {
         #expect(error?.code == .addressForbidden && alternative.connectionCounts.accepted == 0)
     }
 
-    @Test("nothing is noted from http, and nothing used where certificates are not verified")
+    @Test("alternatives are not stored from http, and not used without certificate verification")
     func unverified() async throws {
         let clear = try await MockServer.start { _ in MockResponse(fields: [AlternativeServices.field: "h2=\":1\""]) }
         let origin = try await server { MockResponse(fields: [AlternativeServices.field: "h2=\":1\""]) }
@@ -215,7 +215,7 @@ struct AlternativeServiceTests {
         #expect(origin.requestCount == 3 && alternative.requestCount == 0)
     }
 
-    @Test("a request with a place of its own goes there")
+    @Test("a request with its own route ignores alternatives")
     func leftAlone() throws {
         let request = try CurlewRequest(.get, "https://h.example/")
         func isOpen(_ change: (inout CurlewRequest) -> Void) -> Bool {
@@ -243,7 +243,7 @@ struct AlternativeServiceTests {
         #expect(ConnectionDefaults(route: ConnectionRoute(), proxy: .none, security: .system) == nil)
     }
 
-    @Test("the route of a session holds for its requests, whatever alternatives there are")
+    @Test("the route of a session precedes alternatives")
     func sessionRoute() async throws {
         let origin = try await server()
         let alternative = try await server()
@@ -260,7 +260,7 @@ struct AlternativeServiceTests {
         #expect(alternative.requestCount == 0)
     }
 
-    @Test("a port from 1024 on serves no origin below, unless that is allowed; other ports below serve nobody")
+    @Test("an unprivileged port serves no privileged origin unless allowed, and other ports below 1024 are refused")
     func ports() async throws {
         func used(_ url: String, _ field: String, allows: Bool = false) async throws -> Bool {
             let store = store()
@@ -290,7 +290,7 @@ struct AlternativeServiceTests {
     }
 }
 
-@Suite("Alternatives of origins")
+@Suite("The store of alternatives")
 struct AlternativeServiceStoreTests {
     private let uri: CurlewURI
     private let store = AlternativeServices.Store { 1_000_000_000 }
@@ -304,7 +304,7 @@ struct AlternativeServiceStoreTests {
         }
     }
 
-    @Test("entries are read in their order, with their parameters, from all fields of a response")
+    @Test("entries are parsed in order, with their parameters, from all fields of a response")
     func reading() {
         #expect(
             noted(
@@ -314,12 +314,12 @@ struct AlternativeServiceStoreTests {
                 ])
         #expect(noted("h2=\":2\"; persist=2") == ["h2 h.example 2 86400"])
         #expect(noted("h2=\":3\"; ma=99999999999999999999999") == ["h2 h.example 3 2592000"])
-        // RFC 7838 §3 takes the port of RFC 3986 §3.2.3.
+        // RFC 7838 §3 uses the port syntax of RFC 3986 §3.2.3.
         #expect(noted("h2=\":000443\"") == ["h2 h.example 443 86400"])
     }
 
     @Test(
-        "garbage changes nothing",
+        "an invalid field changes nothing",
         arguments: [
             "", ",,", "h2", "h2=", "h2=:443", "h2=\"443\"", "h2=\":\"", "h2=\":0\"", "h2=\":65536\"", "h2=\":00000\"",
             "h2=\"a b:443\"", "h2=\"user@a:443\"", "h2=\"a/b:443\"", "h2=\"[::1:443\"", "h%2=\":443\"", "=\":443\"",
@@ -331,7 +331,7 @@ struct AlternativeServiceStoreTests {
         #expect(noted(text) == ["h2 kept.example 443 86400"])
     }
 
-    @Test("an entry that cannot be read is skipped, and the others count")
+    @Test("an invalid entry is skipped, and the others are stored")
     func partly() {
         #expect(noted("nonsense, h2=\":443\"; ma=x, h2=\":444\"") == ["h2 h.example 444 86400"])
         #expect(noted(String(repeating: "h2=\":1\",", count: 3000)) == ["h2 h.example 444 86400"])
@@ -339,7 +339,7 @@ struct AlternativeServiceStoreTests {
     }
 
     @Test(
-        "a field replaces what was there: with HTTP/3 alone nothing is left, nor after clear, nor with an age that is over"
+        "a field replaces stored entries: HTTP/3 alone, clear or an age of zero leaves none"
     )
     func replacing() {
         #expect(noted("h2=\":1\"").count == 1)
@@ -354,7 +354,7 @@ struct AlternativeServiceStoreTests {
         #expect(noted("h2=\":1\"; ma=0") == [])
     }
 
-    @Test("a change of the network leaves what persists")
+    @Test("a network change keeps persistent entries")
     func networkChange() throws {
         #expect(noted("h2=\":1\", h2=\":2\"; persist=1").count == 2)
         let service = try #require(store.services(for: uri).last)
@@ -366,7 +366,7 @@ struct AlternativeServiceStoreTests {
         #expect(!store.isFilled)
     }
 
-    @Test("origins differ by host and port, and the one that expires first makes room")
+    @Test("origins differ by host and port, and a full store evicts the entry that expires first")
     func origins() throws {
         let store = AlternativeServices.Store(limits: .init(origins: 2)) { 0 }
         for (host, age) in [("a", 20), ("b", 10), ("c", 30)] {
@@ -383,7 +383,7 @@ struct AlternativeServiceStoreTests {
         #expect(!store.isFilled)
     }
 
-    @Test("alternatives are written as curl writes them, and read again")
+    @Test("alternatives are written in curl's file format, and read again")
     func file() async throws {
         let folder = try ScratchFolder()
         let path = folder.file("altsvc.txt")
@@ -402,7 +402,7 @@ struct AlternativeServiceStoreTests {
         #expect(other.services(for: uri) == store.services(for: uri))
     }
 
-    @Test("lines that are no alternatives are skipped and reported; what is for HTTP/3 or over is not reported")
+    @Test("invalid lines are skipped and reported; lines for HTTP/3 or expired ones are not reported")
     func brokenFile() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write(

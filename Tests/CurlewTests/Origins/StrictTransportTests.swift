@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A host that asks for https gets no request by http", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("HTTPS for hosts with Strict-Transport-Security", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct StrictTransportTests {
     private let field = "max-age=1000; includeSubDomains"
 
@@ -38,7 +38,7 @@ struct StrictTransportTests {
         }
     }
 
-    @Test("a verified response makes the next request for http one of https, with its method and body")
+    @Test("a verified response turns the next http request into https, with its method and body")
     func upgrade() async throws {
         let server = try await secureServer([.strictTransportSecurity: field])
         let store = StrictTransport.Store { 0 }
@@ -52,7 +52,7 @@ struct StrictTransportTests {
         #expect(request.method == .post && request.text == "hello" && request.target == "/x?y" && request.tls != nil)
     }
 
-    @Test("a request that becomes one of https is held to the pins of its host")
+    @Test("a request upgraded to https must match the pins of its host")
     func pins() async throws {
         let server = try await secureServer([:])
         let own = try TestChain.selfSigned.get()
@@ -75,7 +75,7 @@ struct StrictTransportTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("a field is not noted from http, from an address, nor where the policy takes invalid certificates")
+    @Test("a field from http, from an IP address, or under a policy that accepts invalid certificates is ignored")
     func unverified() async throws {
         let server = try await secureServer([.strictTransportSecurity: field])
         let clear = try await MockServer.start { _ in MockResponse(fields: [.strictTransportSecurity: "max-age=1000"]) }
@@ -95,7 +95,7 @@ struct StrictTransportTests {
         #expect(store.hosts.isEmpty && clear.requestCount == 1 && server.requestCount == 4)
     }
 
-    @Test("of two fields the first counts, even if it is nonsense or the end of it")
+    @Test("the first of two fields applies, even if it is invalid or has an age of zero")
     func twice() async throws {
         let store = StrictTransport.Store { 0 }
         for (first, second, expected) in [
@@ -111,7 +111,7 @@ struct StrictTransportTests {
         }
     }
 
-    @Test("a response that no connection brought is not noted")
+    @Test("a response without a connection is ignored")
     func stubbed() async throws {
         let store = StrictTransport.Store()
         let stub = StubTransport { _ in .response(.ok, fields: [.strictTransportSecurity: "max-age=1000"]) }
@@ -121,7 +121,7 @@ struct StrictTransportTests {
     }
 
     @Test(
-        "port 80 and none become 443, another port stays",
+        "port 80 and a missing port become 443, and another port stays",
         arguments: [
             ("http://h.example/a?b#c", "https://h.example/a?b#c"), ("http://h.example:80/", "https://h.example/"),
             ("http://H.Example:8080/a", "https://H.Example:8080/a"),
@@ -144,12 +144,12 @@ struct StrictTransportTests {
         _ = try await session.get(.raw(from))
         let uri = try #require(seen.withLock { $0 })
         #expect(uri.description == to)
-        // The parts are where they should be.
+        // Each part of the URI is where it belongs.
         let again = try CurlewURI(to).withUserInformation(uri.userInformation)
         #expect(uri == again)
     }
 
-    @Test("redirects that lead from https to http and back end in an error of the redirects")
+    @Test("redirects that alternate between https and http end in a redirect error")
     func circle() async throws {
         let server = try await secureServer([:])
         let store = StrictTransport.Store()
@@ -162,7 +162,7 @@ struct StrictTransportTests {
         #expect(looped?.code == .tooManyRedirects)
     }
 
-    @Test("secrets of a session with a base of http go to the same host by https, and to no other")
+    @Test("secrets of a session with an http base are sent to the same host by https, and to no other")
     func secrets() async throws {
         let store = StrictTransport.Store()
         store.add("h.example", includesSubdomains: true, age: .seconds(1000))
@@ -179,12 +179,12 @@ struct StrictTransportTests {
     }
 }
 
-@Suite("Hosts that have asked for https")
+@Suite("The store of Strict-Transport-Security hosts")
 struct StrictTransportStoreTests {
     private func field(_ text: String) -> StrictTransportField? { StrictTransportField(Array(text.utf8)) }
 
     @Test(
-        "a field is read as the grammar has it",
+        "a field is parsed by the grammar",
         arguments: [
             ("max-age=10", 10, false), ("MAX-AGE=\"10\"", 10, false), (" max-age = 10 ; includesubdomains ", 10, true),
             ("includeSubDomains;max-age=0;", 0, true), (";;max-age=1;; preload", 1, false),
@@ -195,7 +195,7 @@ struct StrictTransportStoreTests {
     }
 
     @Test(
-        "a field that breaks the grammar is ignored",
+        "a malformed field is ignored",
         arguments: [
             "", ";", "includeSubDomains", "max-age", "max-age=", "max-age=-1", "max-age=1.5", "max-age=soon",
             "max-age=1 2", "max-age=1, max-age=2", "max-age=1; max-age=2", "max-age=1; includeSubDomains=yes",
@@ -210,7 +210,7 @@ struct StrictTransportStoreTests {
         #expect(field("max-age=1; x=" + String(repeating: "a", count: 5000)) == nil)
     }
 
-    @Test("an age of zero removes a host, and the time of a host ends by the clock")
+    @Test("an age of zero removes a host, and a host expires by the clock")
     func time() throws {
         let now = Guarded<Int64>(100)
         let store = StrictTransport.Store { now.withLock { $0 } }
@@ -230,7 +230,7 @@ struct StrictTransportStoreTests {
         #expect(!store.note(Array("max-age=10".utf8), from: try CurlewURI("http://h.example/")))
     }
 
-    @Test("the host that is the soonest to expire makes room")
+    @Test("a full store evicts the host that expires first")
     func bound() {
         let store = StrictTransport.Store(limits: .init(hosts: 2)) { 0 }
         #expect(store.add("a.example", age: .seconds(20)) && store.add("b.example", age: .seconds(10)))
@@ -244,7 +244,7 @@ struct StrictTransportStoreTests {
     }
 
     #if InternationalNames
-    @Test("a name in another script is known by its ASCII form")
+    @Test("an internationalized name is stored in its ASCII form")
     func international() throws {
         let store = StrictTransport.Store { 0 }
         #expect(store.add("Bücher.example", age: .seconds(10)))
@@ -253,7 +253,7 @@ struct StrictTransportStoreTests {
     }
     #endif
 
-    @Test("hosts are written as curl writes them, and read again")
+    @Test("hosts are written in curl's file format, and read again")
     func file() async throws {
         let folder = try ScratchFolder()
         let path = folder.file("hsts.txt")
@@ -272,7 +272,7 @@ struct StrictTransportStoreTests {
         #expect(other.hosts == store.hosts)
     }
 
-    @Test("lines that are no hosts are skipped and reported, and a host that expires later stays")
+    @Test("invalid lines are skipped and reported, and of equal hosts the later expiry is kept")
     func garbage() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write(
@@ -302,7 +302,7 @@ struct StrictTransportStoreTests {
         #expect(store.hosts.allSatisfy { $0.expirySeconds <= 1_000_000_000 + 63_072_000 })
     }
 
-    @Test("a file that is missing or too large is an error, and the store stays as it was")
+    @Test("a missing or oversized file is an error, and the store stays unchanged")
     func unreadable() async throws {
         let folder = try ScratchFolder()
         let store = StrictTransport.Store(limits: .init(fileSize: .kibibytes(1)))
@@ -317,7 +317,7 @@ struct StrictTransportStoreTests {
         #expect(store.hosts.isEmpty)
     }
 
-    @Test("a file with more hosts than the store keeps leaves those that expire last")
+    @Test("a file with more hosts than the limit leaves those that expire last")
     func manyLines() async throws {
         let folder = try ScratchFolder()
         let lines = (0..<3000).map { "h\($0).example \"2001\($0 < 1500 ? "1001" : "1101") 00:00:00\"\n" }
@@ -328,7 +328,7 @@ struct StrictTransportStoreTests {
         #expect(store.requiresHTTPS(try CurlewURI("http://h2999.example/")))
     }
 
-    @Test("moments are written and read to the second")
+    @Test("times are written and read in seconds")
     func moments() {
         for seconds in [0, 951_825_600, 1_000_000_000, OriginFile.latest] as [Int64] {
             #expect(OriginFile.seconds(of: OriginFile.text(of: seconds)) == seconds)

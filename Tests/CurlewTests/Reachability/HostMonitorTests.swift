@@ -5,7 +5,7 @@ import Testing
 @testable import Curlew
 
 @Suite(
-    "A host is looked up again when the network changes",
+    "Reachability of a host across network changes",
     .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1))
 )
 struct HostMonitorTests {
@@ -41,7 +41,7 @@ struct HostMonitorTests {
         }
     }
 
-    @Test("a host is reachable as soon as one of its addresses is")
+    @Test("a host is reachable as soon as one of its addresses is reachable")
     func anyAddress() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -53,7 +53,7 @@ struct HostMonitorTests {
         #expect(await first?.path?.gateways == [])
     }
 
-    @Test("known addresses are checked at once after a change of the network, and looked up again")
+    @Test("known addresses are checked at once after a network change, and looked up again")
     func again() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -73,7 +73,7 @@ struct HostMonitorTests {
         await wait(&updates) { $0.path?.gateways == ["192.0.2.9"] }
     }
 
-    @Test("a host that is not found is not reachable without a network and unknown with one, with the reason")
+    @Test("an unknown host is unreachable without a network and unknown with one, with the reason")
     func notFound() async throws {
         let network = try NetworkNamespace()
         let resolver = Resolver()
@@ -87,7 +87,7 @@ struct HostMonitorTests {
         #expect(status == .unknown)
     }
 
-    @Test("a failed look-up is repeated up to its limit, and then only after the next change of the network")
+    @Test("a failed look-up is repeated up to its limit, and then only after the next network change")
     func retries() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -101,7 +101,7 @@ struct HostMonitorTests {
         #expect(await monitor.failure == nil)
     }
 
-    @Test("a look-up that takes too long makes the status unknown, and its late answer still counts")
+    @Test("a slow look-up makes the status unknown, and its late answer is used")
     func stalled() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -115,7 +115,7 @@ struct HostMonitorTests {
         #expect(await updates.next()?.isReachable == true)
     }
 
-    @Test("the late answer of a look-up is dropped when nobody listens any more")
+    @Test("the late answer of a look-up is dropped without listeners")
     func lateForAll() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -125,7 +125,7 @@ struct HostMonitorTests {
         let late = await resolver.next()
         gone.cancel()
         #expect(await gone.value == .unknown)
-        // A listener that comes before the monitor has stopped would go on with what is under way.
+        // A listener that starts before the monitor has stopped would continue the running look-up.
         try await waitUntil { await !monitor.isWatching }
         var updates = monitor.updates.makeAsyncIterator()
         let answer = await resolver.next()
@@ -134,7 +134,7 @@ struct HostMonitorTests {
         #expect(await updates.next()?.path?.interface == "eth0")
     }
 
-    @Test("the system's look-ups that never end are bounded in number, and hold up nobody")
+    @Test("endless look-ups of the system are limited in number, and delay no other")
     func threads() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

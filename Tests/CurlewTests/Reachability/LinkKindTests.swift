@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What an interface is")
+@Suite("The kind of a network interface")
 struct LinkKindTests {
     private func link(
         _ index: UInt32, driver: String = "", hardware: Int32 = 1, lower: UInt32? = nil, master: UInt32? = nil,
@@ -53,7 +53,7 @@ struct LinkKindTests {
         #expect(kinds().kind(of: link(2, driver: driver)) == kind)
     }
 
-    @Test("a VLAN has the kind of its lower interface, also through a bond, and is other if that is not known")
+    @Test("a VLAN has the kind of its lower interface, also through a bond, or else the kind other")
     func slices() {
         let kinds = kinds(
             link(2, master: 3), link(3, driver: "bond"), link(4, driver: "vlan", lower: 3), types: [2: "wlan"])
@@ -63,7 +63,7 @@ struct LinkKindTests {
     }
 
     @Test(
-        "a bridge has the kind of its running ports, an expensive one first, and is other without ports"
+        "a bridge has the kind of its running ports, an expensive one first, or else the kind other"
     )
     func bridges() {
         let bridge = link(9, driver: "bridge")
@@ -74,14 +74,14 @@ struct LinkKindTests {
         #expect(mixed.kind(of: bridge) == .cellular)
     }
 
-    @Test("interfaces that refer to each other in a loop are read without an endless loop")
+    @Test("interfaces with circular references are read in finite time")
     func circle() {
         let first = link(2, driver: "vlan", lower: 3)
         let second = link(3, driver: "vlan", lower: 2)
         #expect(kinds(first, second).kind(of: first) == .other)
     }
 
-    @Test("a tunnel is carried by its lower interface, or else by the only kind of hardware that runs")
+    @Test("a tunnel has the kind of its lower interface, or else the only kind of running hardware")
     func carriers() {
         let tunnel = link(9, driver: "tun", hardware: 65534)
         #expect(kinds(tunnel).carrier(of: tunnel) == nil)
@@ -108,7 +108,7 @@ struct LinkKindTests {
         return root.path
     }
 
-    @Test("DEVTYPE and the marks of wireless drivers are read")
+    @Test("DEVTYPE and the markers of wireless drivers are read")
     func facts() throws {
         let plain = try folder(["ifindex": "2\n", "uevent": "INTERFACE=if2\nIFINDEX=2\n"])
         #expect(SystemInterfaces(root: plain).facts(link(2)) == .init(isKnown: true))
@@ -120,7 +120,7 @@ struct LinkKindTests {
         for path in [plain, wireless] { try FileManager.default.removeItem(atPath: path) }
     }
 
-    @Test("an interface has no facts without /sys, or with that of another namespace")
+    @Test("an interface has no properties without /sys, or with that of another namespace")
     func absent() throws {
         #expect(SystemInterfaces(root: "/nowhere").facts(link(2)) == .init())
         let other = try folder(["ifindex": "77\n", "uevent": "DEVTYPE=wlan\n"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-/// Reads updates until one is as expected; those between are states on the way.
+/// Reads updates until one matches; earlier ones are transitional states.
 @discardableResult
 func wait(
     _ updates: inout ReachabilityMonitor.Updates.AsyncIterator, sourceLocation: SourceLocation = #_sourceLocation,
@@ -16,7 +16,7 @@ func wait(
     return .unknown
 }
 
-/// Waits for something that happens on the monitor's loop and tells nobody.
+/// Waits for a change on the monitor's loop that has no event.
 func waitUntil(
     sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () async -> Bool
 ) async throws {

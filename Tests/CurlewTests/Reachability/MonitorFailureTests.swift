@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor that cannot know says so", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Monitors with an unknown status", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MonitorFailureTests {
     private func monitor(
         failing number: Int32, times: Int = .max, _ target: ReachabilityTarget = .everything
@@ -33,7 +33,7 @@ struct MonitorFailureTests {
         #expect(await local.status == .unknown)
     }
 
-    @Test("a monitor that finds no free descriptor tries again until it gets one")
+    @Test("a monitor without a free descriptor retries until it gets one")
     func exhausted() async throws {
         let monitor = try monitor(failing: EMFILE, times: 7)
         var updates = monitor.updates.makeAsyncIterator()
@@ -43,12 +43,12 @@ struct MonitorFailureTests {
         #expect(await monitor.failure == nil)
     }
 
-    @Test("a kernel that answers nothing, or garbage, makes the status unknown")
+    @Test("a kernel without an answer, or with an invalid one, makes the status unknown")
     func silent() async throws {
         let monitor = try { () throws -> ReachabilityMonitor in
             var source = NetworkSource()
             source.times.failureWait = 1_000_000
-            // A socket of another kind takes the requests and never answers.
+            // A socket of another kind accepts the requests and never answers.
             source.opening.socket = { _ in
                 var pair: [Int32] = [0, 0]
                 let kind = Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -62,7 +62,7 @@ struct MonitorFailureTests {
         #expect(await monitor.failure?.code == .reachabilityUnavailable)
     }
 
-    @Test("loopback is there on this machine, by the system's own sources")
+    @Test("the loopback interface is found through the system's own sources")
     func system() async throws {
         let monitor = try ReachabilityMonitor(address: "127.0.0.1")
         let path = try #require(await monitor.status.path)
@@ -80,7 +80,7 @@ struct MonitorFailureTests {
         #expect(await curlewError { _ = try ReachabilityMonitor(address: text) }?.code == .invalidRequest)
     }
 
-    @Test("addresses are read strictly", arguments: ["127.1", "1.2.3.4%eth0", "2001:db8::1%eth0", "fe80::1%", "::g"])
+    @Test("addresses are parsed strictly", arguments: ["127.1", "1.2.3.4%eth0", "2001:db8::1%eth0", "fe80::1%", "::g"])
     func badAddresses(_ text: String) async {
         #expect(await curlewError { _ = try ReachabilityMonitor(address: text) }?.code == .invalidRequest)
     }

@@ -5,20 +5,20 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor works while it is listened to", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Listeners of a reachability monitor", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct MonitorTests {
-    /// The sockets of the process. Loops of tests before may still be closing theirs.
+    /// The sockets of the process. Loops of earlier tests may still be closing theirs.
     private func sockets() throws -> Set<String> {
         let folder = "/proc/self/fd"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        // The folder itself was open while it was read.
+        // The folder itself was open during the reading.
         return Set(
             names.compactMap { name in
                 try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
             }.filter { $0.hasPrefix("socket:") })
     }
 
-    @Test("a monitor has two descriptors while somebody listens, and none before and after")
+    @Test("a monitor has two descriptors while it has listeners, and none before and after")
     func descriptorCount() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -36,7 +36,7 @@ struct MonitorTests {
         #expect(monitor.listenerCount == 0)
     }
 
-    @Test("the first element after a pause is the present status, not an old one")
+    @Test("the first element after a pause is the current status")
     func restart() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -47,7 +47,7 @@ struct MonitorTests {
         #expect(await monitor.status == .notReachable)
     }
 
-    @Test("a hundred listeners get the same, those who come late included")
+    @Test("a hundred listeners get the same elements, late listeners included")
     func manyListeners() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -121,13 +121,13 @@ struct MonitorTests {
         let memory = residentBytes()
         try network.ip(lines)
         await wait(&quick) { $0.path?.gateways.contains("192.0.2.2") == true && $0.path?.families == .both }
-        // Listeners are told one after the other, in no order: the quick one may be on its way while the slow one has yet to
-        // get the last state. The turn of the loop that tells them ends before this returns.
+        // Listeners are notified one by one, in no order: the fast one may be running before the slow one gets the last
+        // state. The notifying turn of the loop ends before this returns.
         await withCheckedContinuation { done in loop.core.execute { done.resume() } }
         let last = try #require(await slow.next())
         #expect(last.path?.gateways.contains("192.0.2.2") == true)
         #expect(residentBytes() - memory < 16 << 20)
-        // And nothing is stuck.
+        // The slow listener continues.
         try network.ip("link set far0 down")
         await wait(&quick) { $0 == .notReachable }
         await wait(&slow) { $0 == .notReachable }
@@ -138,13 +138,13 @@ struct MonitorTests {
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("the status is right after more changes than the socket's buffer holds")
+    @Test("the status is correct after more changes than the socket's buffer holds")
     func overrun() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
         var opening = network.opening
         opening.receiveBuffer = 2048
-        // Shown with a socket that nobody reads: the burst is too much for such a buffer.
+        // The overflow is shown with an unread socket: the burst exceeds such a buffer.
         let unread = try NetlinkSocket(opening)
         try unread.subscribe()
         let loop = try CurlewEventLoop(name: "curlew-test")
@@ -197,7 +197,7 @@ struct MonitorTests {
         }
     }
 
-    @Test("the time from a link's change to its element is measured, without a limit")
+    @Test("the time from an interface change to its element is measured, without a limit")
     func latency() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

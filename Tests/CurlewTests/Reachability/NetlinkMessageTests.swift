@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The kernel's messages are read")
+@Suite("Messages of the kernel")
 struct NetlinkMessageTests {
     private typealias Text = NetlinkText
 
@@ -48,7 +48,7 @@ struct NetlinkMessageTests {
     func bridgePort() { #expect(readLink(Text.linkHead(family: 7) + Text.name("eth0")) == nil) }
 
     @Test(
-        "an invalid interface name is refused, since it becomes a part of a path",
+        "an invalid interface name is refused, because it becomes part of a path",
         arguments: ["", ".", "..", "a/b", "../../etc", "a b", "a\nb", "sixteen-letters0"])
     func names(_ name: String) { #expect(readLink(Text.linkHead() + Text.name(name)) == nil) }
 
@@ -65,7 +65,7 @@ struct NetlinkMessageTests {
     }
 
     @Test(
-        "the kind of a route says whether a packet is sent, kept or refused",
+        "the kind of a route tells whether a packet is sent, delivered locally or refused",
         arguments: [
             (1, NetworkRoute.Fate.sent), (2, .kept), (4, .kept), (3, .refused), (5, .refused), (6, .refused),
             (7, .refused), (8, .refused), (200, .refused),
@@ -74,7 +74,7 @@ struct NetlinkMessageTests {
         #expect(try #require(readRoute(Text.routeHead(kind: kind))).fate == fate)
     }
 
-    @Test("an address of the wrong length, or of zeros, is read as none")
+    @Test("an address of the wrong length, or of zeros, is read as absent")
     func oddAddresses() throws {
         let route = try #require(
             readRoute(Text.routeHead() + Text.attribute(7, [1, 2, 3]) + Text.attribute(5, [0, 0, 0, 0])))
@@ -107,14 +107,14 @@ struct NetlinkMessageTests {
         #expect(attributes.attributes(from: 99).isEmpty && attributes.attributes(from: -1).isEmpty)
     }
 
-    @Test("a message that is cut anywhere is read without a trap")
+    @Test("a truncated message is read without a trap")
     func prefixes() {
         let link = Text.message(16, Text.linkHead() + Text.name("eth0") + Text.driver("veth"))
         let route = Text.message(24, Text.routeHead() + Text.attribute(4, Text.bytes(UInt32(5))))
         for message in [link, route] {
             for count in 0..<message.count {
                 #expect(read(Array(message.prefix(count))).isEmpty)
-                // The same, but with a length that says that it is whole.
+                // The truncated message declares its actual length here.
                 guard count >= 16 else { continue }
                 let cut = Text.bytes(UInt32(count)) + message[4..<count]
                 #expect(read(Array(cut)).count == 1)

@@ -2,7 +2,7 @@ import Glibc
 
 @testable import Curlew
 
-/// Writes netlink messages as the kernel does, for the tests of reading.
+/// Netlink messages in the format of the kernel, for the tests of the parser.
 enum NetlinkText {
     static func bytes(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number) { Array($0) } }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor follows the state of the network", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A monitor across network changes", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct NetworkChangeTests {
     @Test("the status follows an interface that is plugged in, unplugged and plugged in again")
     func plug() async throws {
@@ -34,7 +34,7 @@ struct NetworkChangeTests {
         #expect(await wait(&updates) { $0.isReachable }.path?.families == .ipv4)
     }
 
-    @Test("the next route is used when the interface of the first goes, without a message about routes")
+    @Test("the next route is used when the first interface disappears, without a message about routes")
     func fallback() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -48,7 +48,7 @@ struct NetworkChangeTests {
         #expect(path?.localAddresses == ["198.51.100.10"])
     }
 
-    @Test("an address that is valid on its link alone does not make the network reachable")
+    @Test("a link-local address does not make the network reachable")
     func linkLocalOnly() async throws {
         let network = try NetworkNamespace()
         try network.ip(
@@ -61,7 +61,7 @@ struct NetworkChangeTests {
         await wait(&updates) { $0.path?.localAddresses == ["192.0.2.10"] }
     }
 
-    @Test("routes come and go")
+    @Test("the status follows routes that are added and removed")
     func routes() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -83,7 +83,7 @@ struct NetworkChangeTests {
         try network.plugIn()
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next()?.path?.families == .both)
-        // Preferred by their metrics; one that throws lets nothing after it in its table be asked.
+        // The routes are preferred by their metrics; a route of kind throw ends the look-up in its table.
         try network.ip("route add \(kind) default metric 1")
         #expect(await updates.next()?.path?.families == .ipv6)
         try network.ip("route add \(kind) ::/0 metric 1")
@@ -108,16 +108,16 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.interface == "eth0")
     }
 
-    @Test("an IPv6 network counts as reachable once its address is no longer tentative")
+    @Test("an IPv6 network is reachable once its address is no longer tentative")
     func onlyIPv6() async throws {
         let network = try NetworkNamespace()
-        // Loopback's address must not be taken for one to send from.
+        // The loopback address must not be used as a source.
         try network.ip(
             "link set lo up", "link add eth0 type veth peer name far0", "link set far0 up",
             "link set eth0 addrgenmode none", "link set eth0 up", "route add ::/0 dev eth0")
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next() == .notReachable)
-        // Whether another has the address is asked for a second.
+        // Duplicate address detection takes a second.
         try network.ip("addr add 2001:db8::10/64 dev eth0")
         let path = await wait(&updates) { $0.isReachable }.path
         #expect(path?.families == .ipv6 && path?.localAddresses == ["2001:db8::10"] && path?.gateways == [])
@@ -138,7 +138,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.interface == "eth0")
     }
 
-    @Test("loopback alone makes no network reachable, but its own addresses")
+    @Test("the loopback interface makes only its own addresses reachable")
     func loopback() async throws {
         let network = try NetworkNamespace()
         var local = try network.monitor(ReachabilityTarget(address: "127.0.0.1")).updates.makeAsyncIterator()
@@ -206,7 +206,7 @@ struct NetworkChangeTests {
     }
 }
 
-/// A tunnel whose program this process is.
+/// A tunnel whose program is this process.
 struct Tunnel {
     /// A descriptor; a negative error number if there is none.
     let descriptor: Int32
@@ -217,7 +217,7 @@ struct Tunnel {
             descriptor = -errno
             return
         }
-        // struct ifreq: the name in 16 bytes, then IFF_TUN | IFF_NO_PI.
+        // The request is a struct ifreq: the name in 16 bytes, then IFF_TUN | IFF_NO_PI.
         var request = Array(name.utf8) + [UInt8](repeating: 0, count: 40 - name.utf8.count)
         request[16] = 0x01
         request[17] = 0x10

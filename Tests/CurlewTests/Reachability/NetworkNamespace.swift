@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-// Swift's Glibc does not have these GNU extensions.
+// Swift's Glibc module lacks these GNU extensions.
 private let enterNewNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET
 private let unshare = systemFunction("unshare", as: (@convention(c) (Int32) -> Int32).self)
 private let setns = systemFunction("setns", as: (@convention(c) (Int32, Int32) -> Int32).self)
@@ -13,13 +13,13 @@ private func systemFunction<Function>(_ name: String, as type: Function.Type) ->
     dlsym(nil, name).map { unsafeBitCast($0, to: type) }
 }
 
-/// A network of a test's own: the kernel gives it interfaces and routes that nobody else sees.
+/// A network namespace of a test: its interfaces and routes are invisible to others.
 ///
-/// Threads enter it, not processes. It is gone when nothing refers to it any more.
+/// Threads enter it, not processes. The kernel removes it with its last reference.
 final class NetworkNamespace: Sendable {
     private let descriptor: Int32
 
-    /// Why there can be none; nil if there can be. It takes root, and `ip` of the package iproute2.
+    /// The reason why no namespace can be created; nil if it can. It requires root, and `ip` of the package iproute2.
     static let obstacle: String? = {
         if access("/usr/sbin/ip", X_OK) != 0, access("/sbin/ip", X_OK) != 0 { return "there is no ip (iproute2)" }
         do {
@@ -30,7 +30,7 @@ final class NetworkNamespace: Sendable {
         }
     }()
 
-    /// Whether the kernel can make links of that kind.
+    /// True if the kernel can create links of this kind.
     static func knows(_ kind: String) -> Bool {
         isPermitted && (try? NetworkNamespace().ip("link add name probe0 type \(kind)")) != nil
     }
@@ -48,7 +48,7 @@ final class NetworkNamespace: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Runs something on a thread that is in the namespace, and waits for it.
+    /// Runs a closure on a thread in the namespace, and waits for it.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
         let descriptor = descriptor
         return try Self.onThread {
@@ -57,10 +57,10 @@ final class NetworkNamespace: Sendable {
         }
     }
 
-    /// Puts the calling thread into the namespace, for good.
+    /// Moves the calling thread into the namespace permanently.
     func enter() { _ = setns?(descriptor, enterNewNetwork) }
 
-    /// Runs `ip` with each line as its arguments. A line that fails is an error.
+    /// Runs `ip` with each line as its arguments. A failed line is an error.
     func ip(_ lines: String...) throws { try ip(lines) }
 
     func ip(_ lines: [String]) throws {
@@ -69,7 +69,7 @@ final class NetworkNamespace: Sendable {
         guard status == 0 else { throw NamespaceError("ip \(lines.joined(separator: "; "))", status) }
     }
 
-    /// A child begins in the namespace of the thread that makes it.
+    /// A child process starts in the namespace of its creating thread.
     private static func batch(_ text: String) throws -> Int32 {
         let pipe = Pipe()
         var actions = posix_spawn_file_actions_t()
@@ -90,7 +90,7 @@ final class NetworkNamespace: Sendable {
         return end
     }
 
-    /// With nil at their end, to be freed.
+    /// C strings with a terminating nil, which the caller frees.
     private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         var strings: [UnsafeMutablePointer<CChar>?] = []
         for text in texts { strings.append(strdup(text)) }
@@ -114,9 +114,9 @@ final class NetworkNamespace: Sendable {
         return try outcome.get()
     }
 
-    // MARK: What is in it
+    // MARK: Contents
 
-    /// Sockets that a monitor makes there.
+    /// Sockets that a monitor opens in the namespace.
     var opening: NetlinkOpening {
         NetlinkOpening(socket: { [self] size in (try? run { NetlinkOpening.system(size) }) ?? -EPERM })
     }
@@ -127,13 +127,13 @@ final class NetworkNamespace: Sendable {
     ) throws -> ReachabilityMonitor {
         var source = NetworkSource()
         source.opening = opening
-        // Of this process's network, which is another one.
+        // The folder describes the network of this process, which is another one.
         source.interfaces.root = "/nowhere"
         adjust(&source)
         return try ReachabilityMonitor(target, source: source)
     }
 
-    /// Loopback, and a cable: `eth0` with an address of each family, plugged into `far0`, and the routes by it.
+    /// Adds loopback and a cable: `eth0` with an address of each family, connected to `far0`, and its routes.
     func plugIn(metric: Int = 100) throws {
         try ip(
             "link set lo up", "link add eth0 type veth peer name far0", "link set far0 up",
@@ -151,7 +151,7 @@ struct NamespaceError: Error, CustomStringConvertible {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// The test needs networks of its own.
+    /// Enables a test only if network namespaces can be created.
     static var needsNamespaces: Self {
         .enabled(
             if: NetworkNamespace.isPermitted, "\(NetworkNamespace.obstacle ?? "network namespaces are permitted")")

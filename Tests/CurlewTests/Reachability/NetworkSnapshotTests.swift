@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What counts as reachable")
+@Suite("Rules of reachability")
 struct NetworkSnapshotTests {
     private let global = IPAddress("192.0.2.10")
     private let linkLocal = IPAddress("169.254.7.7")
@@ -42,7 +42,7 @@ struct NetworkSnapshotTests {
         #expect(status(way(source: IPAddress("::1"), isIPv6: true), isForEverything: false) == .notReachable)
     }
 
-    @Test("loopback counts for an address, and not for the network in general")
+    @Test("the loopback interface makes an address reachable, but not the network in general")
     func loopback() {
         let own = way(.kept, flags: 0x49, source: IPAddress("127.0.0.1"), name: "lo", kind: .loopback)
         let routed = way(.sent, flags: 0x49, source: IPAddress("127.0.0.1"), name: "lo", kind: .loopback)
@@ -50,7 +50,7 @@ struct NetworkSnapshotTests {
         #expect(status(own, isForEverything: false).path?.kind == .loopback)
     }
 
-    @Test("a link-local source will do for a link-local destination")
+    @Test("a link-local source suffices for a link-local destination")
     func toLinkLocal() {
         var neighbour = way(source: linkLocal)
         #expect(status(neighbour, isForEverything: false) == .notReachable)
@@ -58,7 +58,7 @@ struct NetworkSnapshotTests {
         #expect(status(neighbour, isForEverything: false).isReachable)
     }
 
-    @Test("the path has both families, and the interface of the first that is usable")
+    @Test("the path has both families, and the interface of the first usable one")
     func families() {
         let six = way(source: IPAddress("2001:db8::10"), isIPv6: true, name: "tun0", kind: .other, over: .cellular)
         let four = way(source: global)

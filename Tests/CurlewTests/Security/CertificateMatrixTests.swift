@@ -3,7 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@Suite("Wrong certificates", .endsServers, .timeLimit(.minutes(3)))
+@Suite("Invalid certificates", .endsServers, .timeLimit(.minutes(3)))
 struct CertificateMatrixTests {
     private typealias Options = HeldCertificate.Options
 
@@ -15,7 +15,7 @@ struct CertificateMatrixTests {
         return options
     }
 
-    /// Serves a leaf under the root, or under an intermediate of its own, and says why it is refused.
+    /// The code of a client's refusal of a leaf under the root, or under its own intermediate; nil if it is accepted.
     private func code(
         _ options: Options, under intermediate: Options? = nil, strict: Bool = false
     ) async throws -> ErrorCode? {
@@ -37,7 +37,7 @@ struct CertificateMatrixTests {
     }
 
     @Test(
-        "valid certificates are accepted, with every kind of key and both versions of TLS, and with issuers",
+        "valid certificates are accepted, with every kind of key and both versions of TLS, and with intermediates",
         arguments: [
             HeldCertificate.KeyKind.ecP256, .ecP384, .rsa2048, .ed25519,
         ])
@@ -66,7 +66,7 @@ struct CertificateMatrixTests {
         #expect(try await code(leaf { _ in }, under: over) == .certificateExpired)
     }
 
-    @Test("a certificate is refused whose issuer is itself, unknown, missing, or did not sign it")
+    @Test("a self-signed certificate, or one with an unknown, missing or false issuer, is refused")
     func issuers() async throws {
         let policy = try root().anchor
         let cases: [([HeldCertificate], ErrorCode)] = [
@@ -102,14 +102,14 @@ struct CertificateMatrixTests {
         let stage = try await TrustStage([HeldCertificate.localhost(issuedBy: weakRoot)])
         #expect(try await stage.code(weakRoot.anchor) == .weakCertificate)
         await stage.end()
-        // A root's own signature proves nothing, so its hash does not matter.
+        // The hash of a root does not matter, because its own signature proves nothing.
         let oldRoot = try HeldCertificate(
             Options(commonName: "Old Root", signatureHash: .sha1, authority: .authority()))
         let fine = try await TrustStage([HeldCertificate.localhost(issuedBy: oldRoot)])
         #expect(try await fine.code(oldRoot.anchor) == nil)
     }
 
-    @Test("a certificate is refused whose usages or authority do not fit its place in the chain")
+    @Test("a certificate whose usages or authority do not match its place in the chain is refused")
     func usage() async throws {
         #expect(try await code(leaf { $0.extendedKeyUsage = ["clientAuth"] }) == .unsuitableCertificate)
         #expect(try await code(leaf { $0.extendedKeyUsage = ["anyExtendedKeyUsage"] }) == .unsuitableCertificate)
@@ -128,7 +128,7 @@ struct CertificateMatrixTests {
         #expect(try await code(leaf { _ in }, under: mute) == .unsuitableCertificate)
     }
 
-    @Test("the strict mode asks for what browsers let pass")
+    @Test("the strict mode enforces rules that browsers do not")
     func strict() async throws {
         let cases: [(Options, refused: Bool)] = [
             (leaf { _ in }, false), (leaf { $0.commonName = "another.test" }, true),
@@ -141,7 +141,7 @@ struct CertificateMatrixTests {
         }
     }
 
-    @Test("a chain is refused that breaks a path length or name constraints")
+    @Test("a chain that violates a path length or name constraints is refused")
     func constraints() async throws {
         let first = try HeldCertificate(.authority("First", pathLength: 0), issuer: root())
         let second = try HeldCertificate(.authority("Second"), issuer: first)
@@ -166,7 +166,7 @@ struct CertificateMatrixTests {
         #expect(try await code(odd, under: issuer("permitted;DNS:good.test")) == .unsuitableCertificate)
     }
 
-    @Test("a chain may be as deep as the policy says, and a very long one is refused")
+    @Test("a chain may have the depth that the policy allows, and a very long one is refused")
     func depth() async throws {
         var issuers = [try root()]
         for number in 1...4 {
@@ -191,7 +191,7 @@ struct CertificateMatrixTests {
         #expect(try await long.code(root().anchor) != nil)
     }
 
-    @Test("issuers that vouch for each other in a loop lead nowhere, and end")
+    @Test("a cycle of issuers ends in an error")
     func loop() async throws {
         let first = try HeldCertificate(.authority("First"))
         let second = try HeldCertificate(.authority("Second"), issuer: first)

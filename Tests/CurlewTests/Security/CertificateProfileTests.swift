@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What certificates may say", .timeLimit(.minutes(3)))
+@Suite("The contents of certificates", .timeLimit(.minutes(3)))
 struct CertificateProfileTests {
     private typealias Options = HeldCertificate.Options
 
@@ -19,7 +19,7 @@ struct CertificateProfileTests {
         Options(commonName: "Issuer", authority: .authority(), otherExtensions: extensions)
     }
 
-    /// Serves a leaf under the root, or under an intermediate of its own, and says why it is refused.
+    /// The code of a client's refusal of a leaf under the root, or under its own intermediate; nil if it is accepted.
     private func code(
         _ options: Options, under intermediate: Options? = nil, _ adjust: (inout SecurityPolicy) -> Void = { _ in }
     ) async throws -> ErrorCode? {
@@ -30,7 +30,7 @@ struct CertificateProfileTests {
         return try await TrustStage.code(of: [leaf] + issuers, by: policy)
     }
 
-    @Test("an authority without a subject name vouches for no server, anywhere on the path and under every policy")
+    @Test("an authority without a subject name is refused, anywhere on the path and under every policy")
     func namelessAuthority() async throws {
         let nameless = Options(commonName: "", authority: .authority())
         #expect(try await code(leaf(), under: nameless) == .unsuitableCertificate)
@@ -61,7 +61,7 @@ struct CertificateProfileTests {
     }
 
     @Test(
-        "a wildcard is refused if it stands for a name that is excluded or not permitted",
+        "a wildcard that covers an excluded or unpermitted name is refused",
         arguments: [
             Constraint(
                 testDescription: "a sibling is excluded (CVE-2025-61727)",
@@ -95,20 +95,20 @@ struct CertificateProfileTests {
         issuer.nameConstraints = constraint.constraints
         let expected: ErrorCode? = constraint.isRefused ? .unsuitableCertificate : nil
         #expect(try await code(options, under: issuer) == expected)
-        // Constraints of an authority further up, and of the anchor, hold as well.
+        // The constraints of a higher authority, and of the anchor, apply too.
         let top = try HeldCertificate(issuer)
         let middle = try HeldCertificate(.authority("Middle"), issuer: top)
         let deep = try HeldCertificate(options, issuer: middle)
         #expect(try await TrustStage.code(of: [deep, middle], by: top.anchor) == expected)
     }
 
-    @Test("name constraints of nothing at all, and broken ones, are refused")
+    @Test("empty and malformed name constraints are refused")
     func emptyConstraints() async throws {
         let cases: [(what: String, bytes: [UInt8], expected: ErrorCode)] = [
             ("neither list", [0x30, 0x00], .unsuitableCertificate),
             ("two empty lists", [0x30, 0x04, 0xA0, 0x00, 0xA1, 0x00], .unsuitableCertificate),
             ("one empty list", [0x30, 0x02, 0xA1, 0x00], .unsuitableCertificate),
-            // What OpenSSL cannot read it does not take for an issuer.
+            // OpenSSL does not use an unparsable certificate as an issuer.
             ("no sequence", [0x05, 0x00], .unknownIssuer), ("half a tag", [0x30], .unknownIssuer),
         ]
         for (what, bytes, expected) in cases {
@@ -118,7 +118,7 @@ struct CertificateProfileTests {
         }
     }
 
-    @Test("the strict mode wants name constraints and policy constraints to be critical")
+    @Test("the strict mode requires name constraints and policy constraints to be critical")
     func criticalConstraints() async throws {
         var names = authority()
         names.nameConstraints = ["permitted;DNS:localhost"]
@@ -137,7 +137,7 @@ struct CertificateProfileTests {
 
     // MARK: Authorities as servers
 
-    @Test("an authority's certificate is a server's only with the policy's leave, and if it says serverAuth")
+    @Test("an authority's certificate may be a server's only with the policy's permission and serverAuth")
     func authorityAsServer() async throws {
         let cases: [(what: String, usage: [String], extended: [String], withLeave: ErrorCode?)] = [
             ("signs nothing", ["digitalSignature"], ["serverAuth"], nil),
@@ -156,7 +156,7 @@ struct CertificateProfileTests {
             #expect(try await code(options) == .unsuitableCertificate, "\(what)")
             #expect(try await code(options) { $0.allowsAuthorityAsServer = true } == withLeave, "\(what)")
         }
-        // The test server does not serve what only signs certificates.
+        // The test server refuses to serve a certificate that only signs certificates.
         let signing = try HeldCertificate(
             leaf {
                 $0.authority = .authority()
@@ -171,7 +171,7 @@ struct CertificateProfileTests {
         #expect(try await code(leaf()) { $0.allowsAuthorityAsServer = true } == nil)
         let signer = leaf { $0.keyUsage = ["digitalSignature", "keyCertSign"] }
         #expect(try await code(signer) { $0.allowsAuthorityAsServer = true } == .unsuitableCertificate)
-        // An anchor needs no leave: it is trusted itself.
+        // An anchor needs no permission: it is trusted itself.
         let own = leaf {
             $0.authority = .authority()
             $0.keyUsage = ["digitalSignature", "keyCertSign"]
@@ -183,7 +183,7 @@ struct CertificateProfileTests {
         #expect(try await TrustStage.code(of: [issued], by: both) == nil)
     }
 
-    @Test("the length of a path does not count the server's own certificate, whatever it says of itself")
+    @Test("the path length does not count the server's own certificate, whatever its contents")
     func pathLength() async throws {
         let issuer = Options(commonName: "Issuer", authority: .authority(pathLength: 0))
         let last = leaf {
@@ -203,9 +203,9 @@ struct CertificateProfileTests {
         #expect(try await TrustStage.code(of: [deep, second, first], by: policy) == .unsuitableCertificate)
     }
 
-    // MARK: Others
+    // MARK: Other rules
 
-    @Test("an authority information access that cannot be read is refused, wherever in the chain")
+    @Test("an invalid authority information access is refused, wherever in the chain")
     func informationAccess() async throws {
         let bad: [(what: String, bytes: [UInt8])] = [
             ("text", Array("malformed".utf8)), ("nothing", []), ("no description", [0x30, 0x00]),
@@ -224,7 +224,7 @@ struct CertificateProfileTests {
         #expect(try await code(leaf { $0.otherExtensions = [good] }, under: authority(good)) == nil)
     }
 
-    @Test("the strict mode refuses a root whose authority key identifier is not its own key's, and no more")
+    @Test("the strict mode refuses a root whose authority key identifier is not exactly its own key's")
     func rootKeyIdentifier() async throws {
         let other: [UInt8] = [0x30, 0x16, 0x80, 0x14] + [UInt8](repeating: 7, count: 20)
         let cases: [(what: String, value: HeldCertificate.Extension, strict: ErrorCode?)] = [
@@ -246,14 +246,14 @@ struct CertificateProfileTests {
         }
     }
 
-    @Test("the strict mode refuses a server's certificate that may be used for anything")
+    @Test("the strict mode refuses a server certificate with anyExtendedKeyUsage")
     func anyUsage() async throws {
         let options = leaf { $0.extendedKeyUsage = ["serverAuth", "anyExtendedKeyUsage"] }
         #expect(try await code(options) == nil)
         #expect(try await code(options) { $0.isStrict = true } == .unsuitableCertificate)
     }
 
-    @Test("no byte that is turned over in a certificate of a chain is more than a reason to refuse it")
+    @Test("a changed byte in any certificate of a chain causes at most a refusal")
     func hostile() throws {
         let issuer = try HeldCertificate(
             Options(

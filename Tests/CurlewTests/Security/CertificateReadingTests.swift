@@ -4,9 +4,9 @@ import CurlewTestingTraits
 import Foundation
 import Testing
 
-@Suite("Certificates as they are read", .endsServers)
+@Suite("Reading of certificates", .endsServers)
 struct CertificateReadingTests {
-    @Test("garbage, a cut certificate, one with bytes behind it and one of 10 MiB are refused")
+    @Test("garbage, a truncated certificate, trailing bytes and a certificate of 10 MiB are refused")
     func bad() throws {
         let good = try TestChain.leaf.get().certificateDER
         #expect(try CurlewCertificate(der: good).der == good)
@@ -19,7 +19,7 @@ struct CertificateReadingTests {
             let error = #expect(throws: CurlewError.self, "\(index)") { try CurlewCertificate(der: bytes) }
             #expect(error?.code == .invalidTLSSetting)
         }
-        // Every byte turned over: an error or another certificate, never a trap.
+        // Every changed byte gives an error or another certificate, never a trap.
         for index in good.indices {
             var spoilt = good
             spoilt[index] ^= 0xFF
@@ -27,7 +27,7 @@ struct CertificateReadingTests {
         }
     }
 
-    @Test("a PEM text may hold several certificates among other things")
+    @Test("a PEM text may contain several certificates among other data")
     func pem() throws {
         let (root, leaf) = (try TestChain.root.get(), try TestChain.leaf.get())
         let text =
@@ -39,7 +39,7 @@ struct CertificateReadingTests {
         #expect(throws: CurlewError.self) { try CurlewCertificate(pem: "") }
     }
 
-    @Test("details say what the certificate does, without control characters")
+    @Test("details show the contents of a certificate, without control characters")
     func details() throws {
         let names: [HeldCertificate.AlternativeName] = [
             .dns("a.test"), .dns("b\0\n.test"), .ip("192.0.2.1"), .ip("2001:db8::1"), .email("x@a.test"),
@@ -62,7 +62,7 @@ struct CertificateReadingTests {
         #expect(abs(end.timeIntervalSince(start) - 31 * 86_400) < 5)
     }
 
-    @Test("a directory gives the certificates of its files, and a broken one is an error")
+    @Test("a directory yields the certificates of its files, and an invalid one is an error")
     func directory() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -81,7 +81,7 @@ struct CertificateReadingTests {
         #expect(throws: CurlewError.self) { try SecurityPolicy.certificates(inDirectory: "/nonexistent") }
     }
 
-    @Test("a policy is stored with its switches and pins, and read again")
+    @Test("a policy with its switches and pins survives encoding and decoding")
     func stored() throws {
         var policy = try TestChain.root.get().anchor
         policy.pinning = .keys(
@@ -97,7 +97,7 @@ struct CertificateReadingTests {
         #expect(copy == policy)
     }
 
-    @Test("the time of validation may be set, and the last second of a certificate is good")
+    @Test("the validation time can be set, and a certificate is valid in its last second")
     func moment() async throws {
         let stage = try await TrustStage([HeldCertificate.localhost(issuedBy: TestChain.root.get())])
         var policy = try TestChain.root.get().anchor
@@ -105,7 +105,7 @@ struct CertificateReadingTests {
         let leaf = try #require(response.security?.chain.first)
         let (start, end) = (try #require(try leaf.details().notBefore), try #require(try leaf.details().notAfter))
         let root = try TestChain.root.get().certificate.details()
-        // The root may be a moment older than what it signed.
+        // The root may be slightly older than the certificates that it signed.
         let last = min(end, try #require(root.notAfter))
         for (date, expected) in [
             (start, nil), (start - 1, ErrorCode.certificateNotYetValid), (last, nil), (end + 1, .certificateExpired),
@@ -113,7 +113,7 @@ struct CertificateReadingTests {
             policy.validationDate = date
             #expect(try await stage.code(policy) == expected, "\(date)")
         }
-        // A `Date` can be anything that a `Double` is.
+        // A `Date` can have any value of a `Double`.
         for interval in [-Double.infinity, -1e300, .infinity, 1e300, .nan] {
             policy.validationDate = Date(timeIntervalSince1970: interval)
             let expected = interval < 0 ? ErrorCode.certificateNotYetValid : .certificateExpired

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-/// Certificates in OpenSSL's own list, as a handshake hands over what a peer has sent.
+/// Certificates in an OpenSSL stack, as in a handshake.
 final class CertificateStack {
     let raw: OpaquePointer
 

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Stands between a client and a server, and ends each connection after so many bytes of the server's. It relays one
-/// connection after another on a thread of its own.
+/// A relay between a client and a server that ends each connection after a given number of the server's bytes. It
+/// relays one connection after another on its own thread.
 final class CuttingRelay: Sendable {
     let port: Int
     private let listener: Int32

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("AFNetworking's decision table", .endsServers, .timeLimit(.minutes(2)))
 struct DecisionTableTests {
-    /// AFNetworking's modes.
+    /// The pinning modes of AFNetworking.
     enum Mode: Sendable {
         case none, publicKey, certificate
     }
 
-    /// A policy over our own root, as AFNetworking's is over the system's.
+    /// A policy over the test root, like AFNetworking's over the system's roots.
     private func policy(
         _ mode: Mode, _ pins: [HeldCertificate], allowsInvalid: Bool = false,
         validatesName: Bool = true,
@@ -30,7 +30,7 @@ struct DecisionTableTests {
 
     private func unknown() throws -> HeldCertificate { try TestChain.otherRoot.get() }
 
-    @Test("1: invalid certificates with a name to check and no pins are refused, even if the chain is good")
+    @Test("1: unpinned invalid certificates with a name check are refused, even if the chain is valid")
     func lineOne() async throws {
         let stage = try await TrustStage(TestChain.sent())
         #expect(try await stage.code(policy(.none, [], allowsInvalid: true)) == .untrustedCertificate)
@@ -38,7 +38,7 @@ struct DecisionTableTests {
         #expect(try await stage.code(policy(.certificate, [], allowsInvalid: true)) == .pinMismatch)
     }
 
-    @Test("2: the name is checked, or only the chain")
+    @Test("2: either the name is checked, or only the chain")
     func lineTwo() async throws {
         let wrong = try HeldCertificate.wrongName(issuedBy: TestChain.intermediate.get())
         let stage = try await TrustStage([wrong, TestChain.intermediate.get()])
@@ -48,7 +48,7 @@ struct DecisionTableTests {
             try await stage.code(policy(.none, [], validatesName: false, trusting: unknown())) == .unknownIssuer)
     }
 
-    @Test("3: without pinning all is taken if invalid certificates are, else what is valid")
+    @Test("3: without pinning every certificate is accepted if invalid ones are allowed, else only valid ones")
     func lineThree() async throws {
         let good = try await TrustStage(TestChain.sent())
         #expect(try await good.code(policy(.none, [])) == nil)
@@ -63,7 +63,7 @@ struct DecisionTableTests {
     }
 
     @Test(
-        "4: with pinning the chain has to be valid before a pin is looked at",
+        "4: with pinning the chain must be valid before a pin is compared",
         arguments: [
             Mode.publicKey, .certificate,
         ])
@@ -79,7 +79,7 @@ struct DecisionTableTests {
         await over.end()
     }
 
-    @Test("5: pinned certificates are the only anchors, and one of them has to be in the chain")
+    @Test("5: pinned certificates are the only anchors, and one of them must be in the chain")
     func lineFive() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let (root, intermediate, leaf) = try (
@@ -91,12 +91,12 @@ struct DecisionTableTests {
         }
         #expect(try await stage.code(policy(.certificate, [unknown()])) == .pinMismatch)
         #expect(try await stage.code(policy(.certificate, [])) == .pinMismatch)
-        // Searched from the root's end.
+        // The pinned certificates are compared from the root's end.
         let both = try await stage.fetch(policy(.certificate, [leaf, root]))
         #expect(try both.security?.matchedPin == root.pin)
     }
 
-    @Test("5: allowing invalid certificates drops the other anchors, not name and dates")
+    @Test("5: allowing invalid certificates removes the need for an anchor, but not the checks of name and dates")
     func lineFiveInvalid() async throws {
         let own = try TestChain.selfSigned.get()
         let stage = try await TrustStage([own])
@@ -114,7 +114,7 @@ struct DecisionTableTests {
         #expect(try await other.code(policy(.certificate, [wrong], allowsInvalid: true, validatesName: false)) == nil)
     }
 
-    @Test("6: one key of the chain is enough, wherever it is")
+    @Test("6: a single pinned key of the chain suffices, wherever it is")
     func lineSix() async throws {
         let stage = try await TrustStage(TestChain.sent())
         for pin in [try TestChain.root.get(), try TestChain.intermediate.get(), try TestChain.leaf.get()] {
@@ -125,7 +125,7 @@ struct DecisionTableTests {
         #expect(try await stage.code(policy(.publicKey, [])) == .pinMismatch)
     }
 
-    @Test("6: with invalid certificates allowed a pinned key is all that is asked, as the article warns")
+    @Test("6: with invalid certificates allowed a pinned key is the only requirement, as the article warns")
     func lineSixInvalid() async throws {
         let bad = try HeldCertificate(.init(alternativeNames: [.dns("elsewhere.test")], validity: .expired))
         let stage = try await TrustStage([bad])
@@ -133,10 +133,10 @@ struct DecisionTableTests {
         #expect(try await stage.code(policy(.publicKey, [unknown()], allowsInvalid: true)) == .pinMismatch)
     }
 
-    @Test("6: a pinned certificate that a stranger merely sends along proves nothing")
+    @Test("6: a pinned certificate that an impostor appends to its chain is ignored")
     func borrowed() async throws {
         let pinned = try TestChain.root.get()
-        // It bears the pinned authority's name as its issuer, and another key's signature.
+        // The impostor has the name of the pinned authority, and another key.
         let impostor = try HeldCertificate(.authority(pinned.commonName))
         let forged = try HeldCertificate.localhost(issuedBy: impostor)
         for chain in [[forged, pinned], [forged, impostor, pinned], [try TestChain.selfSigned.get(), pinned]] {

@@ -8,7 +8,7 @@ import Testing
 struct EvaluatorTests {
     private struct Whim: Error {}
 
-    @Test("an evaluator sees host, chain and verdict, and may accept, refuse or defer")
+    @Test("an evaluator receives host, chain and verdict, and may accept, refuse or defer")
     func decisions() async throws {
         let stage = try await TrustStage([TestChain.selfSigned.get()])
         let own = try TestChain.selfSigned.get().certificate
@@ -32,7 +32,7 @@ struct EvaluatorTests {
         #expect(try await stage.code(policy) == .selfSignedCertificate)
     }
 
-    @Test("an evaluator's refusal is the request's error, whatever the policy says")
+    @Test("an evaluator's refusal is the request's error, whatever the policy decides")
     func refusal() async throws {
         let stage = try await TrustStage(TestChain.sent())
         var policy = try TestChain.root.get().anchor
@@ -50,7 +50,7 @@ struct EvaluatorTests {
         #expect(try await stage.code(policy) == nil)
     }
 
-    @Test("an evaluator is asked for every connection, and a policy with one equals only its copies")
+    @Test("an evaluator is called for every connection, and a policy with one equals only its copies")
     func everyConnection() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let (asked, asking) = AsyncStream.makeStream(of: Void.self)

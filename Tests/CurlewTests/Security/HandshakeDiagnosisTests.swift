@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What a failure of TLS was")
+@Suite("The cause of a TLS failure")
 struct HandshakeDiagnosisTests {
     private func code(
         _ diagnosis: HandshakeDiagnosis, _ text: String = "", isLost: Bool = false
@@ -10,7 +10,7 @@ struct HandshakeDiagnosisTests {
         diagnosis.refusal(engineText: text, isLost: isLost)?.code
     }
 
-    @Test("an alert during the handshake gives the reason of the failure")
+    @Test("an alert during the handshake determines the reason of the failure")
     func alerts() {
         let cases: [(Int32, asked: Bool, identity: Bool, ErrorCode?)] = [
             (40, false, false, .tlsMismatch), (70, false, false, .tlsMismatch), (71, true, true, .tlsMismatch),
@@ -25,7 +25,7 @@ struct HandshakeDiagnosisTests {
         }
     }
 
-    @Test("after the handshake only a client certificate that is missing or refused is a failure of TLS")
+    @Test("after the handshake only a missing or rejected client certificate is a TLS failure")
     func afterwards() {
         var diagnosis = HandshakeDiagnosis(version: .tls13, wasAskedForCertificate: true)
         #expect(code(diagnosis, "wrong version number") == nil)
@@ -39,7 +39,7 @@ struct HandshakeDiagnosisTests {
         #expect(code(HandshakeDiagnosis(version: .tls13), isLost: true) == nil)
     }
 
-    @Test("OpenSSL's messages and alerts distinguish plain text from a version that is not allowed")
+    @Test("OpenSSL's messages and alerts distinguish plain text from a forbidden version")
     func words() {
         #expect(code(HandshakeDiagnosis(), "error:0A00010B:SSL routines::wrong version number") == .plainTextOnTLSPort)
         #expect(code(HandshakeDiagnosis(), "error:0A000102:SSL routines::unsupported protocol") == .tlsMismatch)

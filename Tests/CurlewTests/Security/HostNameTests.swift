@@ -32,7 +32,7 @@ struct HostNameTests {
         #expect((HostName(host: wanted)?.matches(names) ?? false) == isMatch)
     }
 
-    @Test("an address stands for itself, however it is written, and only as an address")
+    @Test("an IP address matches in any notation, and only as an address")
     func addresses() throws {
         let certificate = try HeldCertificate(.init(alternativeNames: [.ip("127.0.0.1"), .ip("::1")]))
         let names = try #require(AlternativeNames(certificate.certificate.handle()))
@@ -47,7 +47,7 @@ struct HostNameTests {
         #expect(HostName(host: "bücher.example") == nil)
     }
 
-    @Test("names of certificates are checked over TLS, odd ones too, and for the URI's host whatever the route")
+    @Test("certificate names are checked over TLS, unusual ones too, and for the URI's host whatever the route")
     func served() async throws {
         let root = try TestChain.root.get()
         let cases: [([HeldCertificate.AlternativeName], String, ErrorCode?)] = [
@@ -78,7 +78,7 @@ struct HostNameTests {
         }
     }
 
-    @Test("a policy for some hosts holds for those and no others")
+    @Test("a policy for some hosts applies only to those hosts")
     func patterns() throws {
         let cases: [(String, String, Bool)] = [
             ("example.com", "example.com", true), ("example.com", "www.example.com", false),
@@ -94,7 +94,7 @@ struct HostNameTests {
         }
     }
 
-    @Test("a server is held to the policy of its host")
+    @Test("a server is checked with the policy of its host")
     func hostPolicies() async throws {
         let stage = try await TrustStage([HeldCertificate.localhost(issuedBy: TestChain.root.get())])
         var policy = try TestChain.otherRoot.get().anchor

@@ -17,7 +17,7 @@ struct IdentityTests {
     }
 
     @Test(
-        "PEM, DER and PKCS #12 show the server the same certificate",
+        "PEM, DER and PKCS #12 send the same certificate to the server",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])
@@ -44,7 +44,7 @@ struct IdentityTests {
     }
 
     @Test(
-        "a server that gets no client certificate, and one that rejects it, cause different errors",
+        "a missing and a rejected client certificate have different errors",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])
@@ -67,7 +67,7 @@ struct IdentityTests {
         await lenient.end()
     }
 
-    @Test("a key that is another's, a wrong passphrase and garbage are errors before anything is sent")
+    @Test("a mismatched key, a wrong passphrase and garbage are errors before a request is sent")
     func unusable() throws {
         let (held, other) = (try client(), try client())
         let bag = try PKCS12Maker.make(held, passphrase: "secret")
@@ -102,7 +102,7 @@ struct IdentityTests {
         #expect(try opened == ClientIdentity(pem: held.certificatePEM, key: held.privateKeyPEM))
     }
 
-    @Test("the key is in no description, no mirror and no encoding")
+    @Test("the key appears in no description, mirror or encoding")
     func secrecy() throws {
         let held = try client()
         let identity = try ClientIdentity(pem: held.certificatePEM, key: held.privateKeyPEM)
@@ -116,7 +116,7 @@ struct IdentityTests {
     }
 }
 
-/// PKCS #12 bags and encrypted keys, by OpenSSL.
+/// PKCS #12 bags and encrypted keys, created by OpenSSL.
 enum PKCS12Maker {
     private static func read(_ held: HeldCertificate) throws -> (certificate: OpaquePointer, key: OpaquePointer) {
         let certificate = held.certificateDER.withUnsafeBufferPointer { buffer in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Connections of one policy under another", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Isolation of connections by policy", .endsServers, .timeLimit(.minutes(2)))
 struct PolicyIsolationTests {
     private func pinning(_ pin: HeldCertificate) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
@@ -15,7 +15,7 @@ struct PolicyIsolationTests {
     }
 
     @Test(
-        "a connection is used again under an equal policy, and under no other",
+        "a connection is reused only under an equal policy",
         arguments: [
             HTTPVersionPolicy.http11, .negotiated,
         ])
@@ -33,10 +33,10 @@ struct PolicyIsolationTests {
         }
         #expect(try await fetch(good) == nil)
         #expect(try await fetch(good) == nil)
-        // An equal value that was made anew.
+        // The policy is an equal value, created again.
         #expect(try await fetch(.anchors([TestChain.root.get().certificate])) == nil)
         #expect(stage.server.connectionCounts.accepted == 1)
-        // The open connection would carry it; the pin does not fit.
+        // The open connection could carry the request; the pin does not match.
         #expect(try await fetch(pinning(TestChain.otherRoot.get())) == .pinMismatch)
         #expect(try await fetch(.system) == .unknownIssuer)
         #expect(stage.server.connectionCounts.accepted == 3)
@@ -47,7 +47,7 @@ struct PolicyIsolationTests {
         await stage.end()
     }
 
-    @Test("streams that come at once keep to connections of their own policies")
+    @Test("concurrent streams use connections of their own policies")
     func streams() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let policies = [try TestChain.root.get().anchor, try pinning(TestChain.otherRoot.get()), .system]
@@ -63,7 +63,7 @@ struct PolicyIsolationTests {
     }
 
     @Test(
-        "a session ticket is used again under its policy alone, and never past an evaluator",
+        "a session ticket is used only under its policy, and never bypasses an evaluator",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])
@@ -86,7 +86,7 @@ struct PolicyIsolationTests {
             return response.security?.isResumed
         }
         let good = try TestChain.root.get().anchor
-        // Held, so that the policy stays the same one between its connections.
+        // The reference keeps the policy's object alive between its connections.
         let held = try CompiledPolicy.of(good)
         #expect(try await resumed(good) == false)
         #expect(try await resumed(good) == true)
@@ -105,7 +105,7 @@ struct PolicyIsolationTests {
     func release() async throws {
         let good = try TestChain.root.get().anchor
         var policies = [good, try pinning(TestChain.otherRoot.get())]
-        // Nobody else has these values.
+        // The values are unique to this test.
         for index in policies.indices { policies[index].intermediateLimit = 9 }
         func use() async throws -> [UInt64] {
             let held = try policies.map { try CompiledPolicy.of($0) }
@@ -119,13 +119,13 @@ struct PolicyIsolationTests {
             return held.map(\.number)
         }
         let numbers = try await use()
-        // The loop may still be about to drop what it held.
+        // The loop may be about to release its references.
         for (policy, number) in zip(policies, numbers) {
             try await eventually("the compiled policy is gone") { try CompiledPolicy.of(policy).number != number }
         }
     }
 
-    @Test("equal policies are one object as long as it is held, and others never share its number")
+    @Test("equal policies share one object, and different ones have different numbers")
     func registry() throws {
         let policy = try TestChain.root.get().anchor
         let first = try CompiledPolicy.of(policy)
@@ -133,7 +133,7 @@ struct PolicyIsolationTests {
         var other = policy
         other.minimumTLSVersion = .tls13
         #expect(try CompiledPolicy.of(other).identifier != first.identifier)
-        // Every setting counts.
+        // Every setting is part of the equality.
         var variants = [policy, other]
         func vary(_ change: (inout SecurityPolicy) throws -> Void) rethrows {
             var copy = policy

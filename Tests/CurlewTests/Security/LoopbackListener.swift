@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Sockets of the system, for the tests' servers that have a thread of their own.
+/// System sockets, for test servers with their own thread.
 enum LoopbackListener {
     /// A listening socket on a free port of 127.0.0.1.
     static func open() throws -> (descriptor: Int32, port: Int) {
@@ -19,7 +19,7 @@ enum LoopbackListener {
         return (descriptor, port)
     }
 
-    /// A connection to a port of 127.0.0.1; negative if there is none.
+    /// A connection to a port of 127.0.0.1; negative after a failure.
     static func connect(to port: Int) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         let length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -29,7 +29,7 @@ enum LoopbackListener {
         return -1
     }
 
-    /// A connection to a port of 127.0.0.1 from another one, or from any if that is 0.
+    /// A connection to a port of 127.0.0.1 from another port, or from any if that is 0.
     static func connect(to port: Int, from localPort: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         let length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Paths that are searched for", .timeLimit(.minutes(3)))
+@Suite("The search for certificate paths", .timeLimit(.minutes(3)))
 struct PathSearchTests {
     private typealias Options = HeldCertificate.Options
 
-    /// An authority that two others vouch for, and a server that it vouches for.
+    /// An authority with certificates of two issuers, and a server certificate under it.
     ///
     ///     leaf → shared → constrained → first root
     ///          → shared            → second root
@@ -33,7 +33,7 @@ struct PathSearchTests {
             leaf = try HeldCertificate.localhost(issuedBy: sharedBelowConstrained)
         }
 
-        /// Everything, what leads to the constraint before the rest.
+        /// All certificates, those of the constrained path first.
         var sent: [HeldCertificate] { [leaf, sharedBelowConstrained, constrained, sharedBelowSecond] }
 
         func policy(_ anchors: [HeldCertificate]) throws -> SecurityPolicy {
@@ -41,7 +41,7 @@ struct PathSearchTests {
         }
     }
 
-    @Test("a server is accepted by its path without constraints, in whatever order the certificates are sent")
+    @Test("a path without constraints is found, in any order of the sent certificates")
     func otherPath() async throws {
         let graph = try Graph()
         let others = graph.sent.dropFirst()
@@ -55,12 +55,12 @@ struct PathSearchTests {
         }
     }
 
-    @Test("an authority's certificate that leads nowhere does not hide the one that leads to an anchor")
+    @Test("an authority's certificate without a valid issuer does not hide the one that leads to an anchor")
     func deadEnd() async throws {
         let graph = try Graph()
-        // Nobody knows the constrained authority's issuer here.
+        // The issuer of the constrained authority is unknown here.
         #expect(try await TrustStage.code(of: graph.sent, by: graph.policy([graph.secondRoot])) == nil)
-        // What is weak or over on one path says nothing of the other.
+        // A weak or expired certificate on one path does not affect the other.
         for adjust in [{ $0.signatureHash = .sha1 }, { $0.validity = .expired }] as [(inout Options) -> Void] {
             let second = try Graph(adjust)
             let wide = try HeldCertificate(
@@ -83,23 +83,23 @@ struct PathSearchTests {
         let both = SecurityPolicy.anchors([try old.certificate, try new.certificate])
         #expect(try await TrustStage.code(of: [leaf, cross], by: both) == nil)
         #expect(try await TrustStage.code(of: [leaf, cross], by: old.anchor) == .unsuitableCertificate)
-        // An anchor that is sent along is the anchor that it is, constraint and all.
+        // An anchor that is sent along keeps its constraints.
         #expect(try await TrustStage.code(of: [leaf, old], by: both) == .unsuitableCertificate)
     }
 
-    @Test("the error of a chain without a valid path is the first reason that was found")
+    @Test("the error of a chain without a valid path is the first failure")
     func noPath() async throws {
         let graph = try Graph()
         let policy = try graph.policy([graph.firstRoot])
         #expect(try await TrustStage.code(of: graph.sent, by: policy) == .unsuitableCertificate)
         let forged = try Graph()
-        // It has the name of the second root's authority, and another's signature.
+        // The forged certificate has the name of the second root's authority, and another's signature.
         let sent = [graph.leaf, graph.sharedBelowConstrained, graph.constrained, forged.sharedBelowSecond]
         let both = try graph.policy([graph.firstRoot, graph.secondRoot])
         #expect(try await TrustStage.code(of: sent, by: both) == .unsuitableCertificate)
     }
 
-    @Test("names, the limit of intermediates, pins and revocation hold on the other path too")
+    @Test("names, the limit of intermediates, pins and revocation are checked on an alternative path too")
     func otherRules() async throws {
         let graph = try Graph()
         let stage = try await TrustStage(graph.sent)
@@ -130,7 +130,7 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: sent, by: policy) == .hostNameMismatch)
     }
 
-    @Test("an authority's certificate that was revoked does not hide another one that was not")
+    @Test("a revoked certificate of an authority does not hide a valid one")
     func revoked() async throws {
         let graph = try Graph()
         var policy = try graph.policy([graph.firstRoot, graph.secondRoot])
@@ -145,7 +145,7 @@ struct PathSearchTests {
         }
     }
 
-    @Test("a strict policy finds the path that is strictly good")
+    @Test("a strict policy finds the path that satisfies the strict rules")
     func strict() async throws {
         var loose = Options.authority("Shared")
         loose.serialNumber = 0
@@ -159,9 +159,9 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: [leaf, bad, good], by: policy) == nil)
     }
 
-    // MARK: Bounds
+    // MARK: Search limits
 
-    /// What a search has spent that found no path.
+    /// The cost of a search without a result.
     private func spent(
         leaf: HeldCertificate, sent: [HeldCertificate], anchors: [HeldCertificate]
     ) throws -> (paths: Int, signatures: Int, steps: Int) {
@@ -183,7 +183,7 @@ struct PathSearchTests {
         return (paths, search.signatures, search.steps)
     }
 
-    @Test("authorities that all vouch for each other cost no more than the bounds, with an anchor and without")
+    @Test("authorities that all sign each other stay within the search limits, with and without an anchor")
     func mesh() async throws {
         let authorities = try (0..<8).map { try HeldCertificate.root("Authority \($0)") }
         let certificates = try authorities.flatMap { subject in
@@ -199,17 +199,17 @@ struct PathSearchTests {
             #expect(signatures <= PathSearch.signatureLimit && steps <= PathSearch.stepLimit)
             #expect(anchors == [stranger] ? paths == 0 : paths > 0)
         }
-        // OpenSSL's own path has become too long, or ends nowhere.
+        // OpenSSL's own path is too long, or has no end.
         let code = try await TrustStage.code(of: sent, by: stranger.anchor)
         #expect([.unknownIssuer, .unsuitableCertificate].contains(code))
         #expect(try await TrustStage.code(of: sent, by: authorities[7].anchor) == nil)
     }
 
-    @Test("issuers with the right name and the wrong key cost no more than the bounds")
+    @Test("issuers with the right name and the wrong key stay within the search limits")
     func decoys() throws {
         let root = try TestChain.root.get()
         let issuer = try HeldCertificate(.authority("Popular"), issuer: root)
-        // Without key identifiers only a signature tells one from another.
+        // Only a signature distinguishes them without key identifiers.
         let leaf = try HeldCertificate(
             Options(alternativeNames: HeldCertificate.loopbackNames, namesAuthorityKey: false), issuer: issuer)
         let decoys = try (0..<100).map { _ in try HeldCertificate(.authority("Popular"), issuer: root) }

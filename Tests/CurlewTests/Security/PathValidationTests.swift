@@ -4,11 +4,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A path of certificates is validated", .timeLimit(.minutes(1)))
+@Suite("The validation of a certificate path", .timeLimit(.minutes(1)))
 struct PathValidationTests {
     private typealias Options = HeldCertificate.Options
 
-    /// Validates what a peer has sent, its own certificate first.
+    /// Validates the certificates of a peer, its own first.
     private func validate(
         _ sent: [HeldCertificate], trusting anchors: [HeldCertificate], at moment: Int64 = CertificateTime.now,
         _ adjust: (inout PathValidation.Rules) throws -> Void = { _ in }
@@ -23,7 +23,7 @@ struct PathValidationTests {
         }
     }
 
-    @Test("a path to an anchor is found, leaf first, whatever else was sent and in whatever order")
+    @Test("a path to an anchor is found, leaf first, with other certificates and in any order")
     func goodPath() throws {
         let (root, intermediate) = (try TestChain.root.get(), try TestChain.intermediate.get())
         let leaf = try TestChain.leaf.get()
@@ -45,7 +45,7 @@ struct PathValidationTests {
         #expect(try validate([leaf], trusting: [leaf]).chain.count == 1)
     }
 
-    @Test("a path that leads to no anchor has an unknown issuer, a certificate alone is self-signed")
+    @Test("a path without an anchor has an unknown issuer, and a single certificate is self-signed")
     func noAnchor() throws {
         let stranger = try TestChain.otherRoot.get()
         #expect(try validate(TestChain.sent(), trusting: [stranger]).refusal?.code == .unknownIssuer)
@@ -55,7 +55,7 @@ struct PathValidationTests {
         #expect(alone.chain.count == 1)
     }
 
-    @Test("a certificate is valid in its first and its last second, and not a second before or after")
+    @Test("a certificate is valid in its first and last second, and not a second before or after")
     func validity() throws {
         let root = try TestChain.root.get()
         let leaf = try HeldCertificate(
@@ -70,7 +70,7 @@ struct PathValidationTests {
         }
     }
 
-    @Test("a broken signature, a weak hash, a weak key and a client's certificate are each found")
+    @Test("a broken signature, a weak hash, a weak key and a client certificate are each detected")
     func leafFaults() throws {
         let root = try TestChain.root.get()
         let faults: [(Options, ErrorCode)] = [
@@ -94,7 +94,7 @@ struct PathValidationTests {
         }
     }
 
-    @Test("only the strict rules ask for a positive serial number and for critical name constraints")
+    @Test("only the strict rules require a positive serial number and critical name constraints")
     func strictRules() throws {
         let root = try TestChain.root.get()
         var numberless = Options.authority("Numberless")
@@ -111,7 +111,7 @@ struct PathValidationTests {
         }
     }
 
-    @Test("a list of revoked certificates is asked for, and one that is missing is no permission")
+    @Test("a revocation list is required, and a missing list refuses the certificate")
     func revocation() throws {
         let (root, leaf) = (try TestChain.root.get(), try HeldCertificate.localhost(issuedBy: TestChain.root.get()))
         let cases: [([HeldCertificate], by: HeldCertificate, ErrorCode?)] = [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The verdict on a peer", .timeLimit(.minutes(1)))
 struct PeerVerifierTests {
-    /// Pins of a policy, by the mode that looks at them.
+    /// The pins of a policy, by pinning mode.
     private enum Pinned: CaseIterable, CustomTestStringConvertible {
         case nothing, leafCertificate, rootCertificate, otherCertificate, leafKey, otherKey, expiredKey
 
@@ -41,7 +41,7 @@ struct PeerVerifierTests {
         }
     }
 
-    @Test("a verified peer also has to have what is pinned, and the verdict names the pin", arguments: Pinned.allCases)
+    @Test("a verified peer must also match a pin, and the verdict names the pin", arguments: Pinned.allCases)
     private func verifiedPeer(_ pinned: Pinned) throws {
         let judgment = try judge(TestChain.sent(), pinned.policy())
         let expected: ErrorCode? = [.otherCertificate, .otherKey].contains(pinned) ? .pinMismatch : nil
@@ -55,7 +55,7 @@ struct PeerVerifierTests {
         #expect(judgment.pin == pin)
     }
 
-    @Test("a peer that cannot be verified is refused, unless the policy allows it and a pin says who it is")
+    @Test("an unverified peer is refused, unless the policy allows it and a pin matches")
     func unverifiedPeer() throws {
         let stranger = try HeldCertificate.localhost(issuedBy: TestChain.otherRoot.get())
         var policy = try TestChain.root.get().anchor
@@ -69,7 +69,7 @@ struct PeerVerifierTests {
         #expect(try judge([stranger], policy).refusal?.code == .pinMismatch)
     }
 
-    @Test("a key counts on what signatures hold together, not in what is merely sent along")
+    @Test("a pinned key counts only in a signed chain, not in an unrelated certificate")
     func unsignedCompany() throws {
         let stranger = try HeldCertificate.localhost(issuedBy: TestChain.otherRoot.get())
         var policy = try TestChain.root.get().anchor
@@ -78,7 +78,7 @@ struct PeerVerifierTests {
         #expect(try judge([stranger, TestChain.intermediate.get()], policy).refusal?.code == .pinMismatch)
     }
 
-    @Test("a name is checked without pins only on a certificate that was verified")
+    @Test("without pins a name is checked only on a verified certificate")
     func nameWithoutPins() throws {
         var policy = try TestChain.root.get().anchor
         policy.allowsInvalidCertificates = true
@@ -87,7 +87,7 @@ struct PeerVerifierTests {
         #expect(try judge([TestChain.selfSigned.get()], policy).refusal == nil)
     }
 
-    @Test("the certificate has to be for the host, by its alternative names alone")
+    @Test("the certificate must be for the host, by its alternative names only")
     func hostName() throws {
         var policy = try TestChain.root.get().anchor
         let intermediate = try TestChain.intermediate.get()
@@ -100,7 +100,7 @@ struct PeerVerifierTests {
         #expect(try judge([nameless, intermediate], policy).refusal == nil)
     }
 
-    @Test("pins that have expired are not asked for, but without verification nothing would be left")
+    @Test("expired pins are ignored, but not if verification is off as well")
     func expiredPins() throws {
         var policy = try Pinned.expiredKey.policy()
         #expect(try judge(TestChain.sent(), policy).refusal == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Pins", .endsServers, .timeLimit(.minutes(2)))
 struct PinTests {
-    @Test("a pin is read and written as sha256/ and Base64, and nothing else is one")
+    @Test("a pin is read and written as sha256/ and Base64, and other texts are refused")
     func text() throws {
         let pin = try TestChain.leaf.get().pin
         #expect(try SecurityPolicy.Pin(pin.description) == pin)
@@ -21,7 +21,7 @@ struct PinTests {
         #expect(try JSONDecoder().decode([SecurityPolicy.Pin].self, from: JSONEncoder().encode([pin])) == [pin])
     }
 
-    @Test("a pin is the one that `openssl pkey -pubin -outform der | openssl dgst -sha256` finds")
+    @Test("a pin equals the result of `openssl pkey -pubin -outform der | openssl dgst -sha256`")
     func knownPin() throws {
         let certificate = try CurlewCertificate(
             pem: """
@@ -41,7 +41,7 @@ struct PinTests {
         )
     }
 
-    @Test("a key is pinned by its hash or a backup's, and the response has the pin that matched")
+    @Test("a key matches by its hash or a backup hash, and the response has the matching pin")
     func backups() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let reserve = try TestChain.otherRoot.get().pin
@@ -57,7 +57,7 @@ struct PinTests {
         #expect(error.message.contains(used.description))
     }
 
-    @Test("pins are not asked for once their time is over, while all else is")
+    @Test("expired pins are ignored, while all other checks remain")
     func expiry() async throws {
         let stage = try await TrustStage(TestChain.sent())
         var policy = try TestChain.root.get().anchor
@@ -79,7 +79,7 @@ struct PinTests {
         #expect(try await other.code(policy) == .selfSignedCertificate)
     }
 
-    @Test("the starting point pinned asks for the system's authorities as well as for a key")
+    @Test("the preset pinned requires the system's authorities and a key")
     func pinned() async throws {
         let own = try TestChain.selfSigned.get()
         let stage = try await TrustStage([own])
@@ -88,7 +88,7 @@ struct PinTests {
         #expect(try await stage.code(.system) == .selfSignedCertificate)
     }
 
-    @Test("pins hold beside anchors of one's own, in one line or set afterwards")
+    @Test("pins apply together with custom anchors, set at once or afterwards")
     func pinnedAnchors() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let root = try TestChain.root.get()
@@ -109,7 +109,7 @@ struct PinTests {
         }
     }
 
-    @Test("pins need https, as the base of a session and for each request")
+    @Test("pins require https, for the base of a session and for each request")
     func secureBase() async throws {
         let policy = SecurityPolicy.pinned(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))
         var configuration = SessionConfiguration()

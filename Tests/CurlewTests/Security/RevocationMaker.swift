@@ -2,7 +2,7 @@ import COpenSSL
 import CurlewTesting
 import Testing
 
-/// Lists of revoked certificates and responses about them, by OpenSSL.
+/// Revocation lists and OCSP responses, created by OpenSSL.
 enum RevocationMaker {
     enum Status: Int32 { case good, revoked, unknown }
 
@@ -30,7 +30,7 @@ enum RevocationMaker {
         return Array(UnsafeBufferPointer(start: first, count: Int(count)))
     }
 
-    /// A list by `issuer`, in DER; from an hour ago, until `end` seconds from now.
+    /// A list by `issuer`, in DER; valid from an hour ago, until `end` seconds from now.
     static func list(by issuer: HeldCertificate, revoking: [HeldCertificate] = [], end: Int = 3600) throws -> [UInt8] {
         let (authority, key) = (try certificate(issuer), try key(issuer))
         defer { X509_free(authority) }
@@ -56,7 +56,8 @@ enum RevocationMaker {
         return try bytes { i2d_X509_CRL(list, &$0) }
     }
 
-    /// A response about `leaf` that `signer` has signed, in DER; from an hour before `end`, until `end` seconds from now.
+    /// A response about `leaf`, signed by `signer`, in DER; valid from an hour before `end`, until `end` seconds from
+    /// now.
     static func response(
         about leaf: HeldCertificate, by issuer: HeldCertificate, signer: HeldCertificate? = nil,
         _ status: Status = .good,

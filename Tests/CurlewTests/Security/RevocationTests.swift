@@ -36,7 +36,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("bytes that are no revocation list are an error")
+    @Test("bytes that are not a revocation list are an error")
     func badLists() throws {
         let list = try RevocationMaker.list(by: TestChain.root.get())
         #expect(try SecurityPolicy.RevocationLists([list]).lists == [list])
@@ -57,7 +57,7 @@ struct RevocationTests {
     }
 
     @Test(
-        "a stapled response is accepted only if it is valid, current, about the certificate, and says good",
+        "a stapled response is accepted only if it is valid, current, for the certificate, and good",
         arguments: [
             TLS1_2_VERSION, TLS1_3_VERSION,
         ])
@@ -128,11 +128,11 @@ struct RevocationTests {
         }
     }
 
-    @Test("a server that asks for a new handshake is not followed")
+    @Test("a renegotiation that the server requests is refused")
     func renegotiation() async throws {
         let peer = try StaplingPeer(TestChain.sent(), highest: TLS1_2_VERSION, renegotiates: true)
         let session = try makeSession { $0.security = (try? TestChain.root.get().anchor) ?? .system }
-        // OpenSSL's server goes on without one; no other certificate ever counts.
+        // OpenSSL's server continues without a renegotiation; a second certificate is never accepted.
         do {
             #expect(try await session.get(.raw(peer.url)).security?.chain.count == 3)
         } catch let error as CurlewError {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Identities and anchors that rotate", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Rotating identities and anchors", .noLeaks, .timeLimit(.minutes(2)))
 struct RotationTests {
-    /// The interval of the tests' rotations, on a clock that the test turns.
+    /// The interval of the tests' rotations, on a clock that the test sets.
     private static let interval = Duration.seconds(10)
 
     private static func client(_ name: String, validity: HeldCertificate.Validity = .usual) throws -> HeldCertificate {
@@ -48,7 +48,7 @@ struct RotationTests {
             try Data(text.utf8).write(to: URL(filePath: "\(folder.path)/\(name)"))
         }
 
-        /// Has the files looked at, and waits until that has been done.
+        /// Triggers a check of the files, and waits for it.
         func look() async throws {
             try await clock.waitForSleepers(1)
             clock.advance(by: interval)
@@ -69,7 +69,7 @@ struct RotationTests {
     // MARK: Connections
 
     @Test(
-        "the next connection shows the new certificate, and a request under way goes on with the old one",
+        "the next connection presents the new certificate, and a running request continues with the old one",
         arguments: [HTTPVersionPolicy.http11, .negotiated])
     func nextConnection(_ version: HTTPVersionPolicy) async throws {
         let (first, second) = (try Self.client("first"), try Self.client("second"))
@@ -146,7 +146,7 @@ struct RotationTests {
         await server.shutdown()
     }
 
-    /// Where the rotating policy is.
+    /// The place of the rotating policy.
     enum Place: CaseIterable { case session, request, host, handshakeAlone }
 
     @Test("anchors rotate in the policy of a session, of a request and of a host", arguments: Place.allCases)
@@ -193,16 +193,16 @@ struct RotationTests {
 
     // MARK: Files
 
-    /// The ways in which files are replaced.
+    /// The ways of replacing files.
     enum Replacement: CaseIterable { case rename, inPlace, symbolicLink }
 
-    @Test("files that are replaced are seen to have changed", arguments: Replacement.allCases)
+    @Test("replaced files are detected", arguments: Replacement.allCases)
     func replaced(_ replacement: Replacement) async throws {
         let folder = try ScratchFolder()
         let manager = FileManager.default
         let usesLink = replacement == .symbolicLink
         if usesLink {
-            // As Kubernetes has it: the folder is a link, and another takes its name.
+            // The folder is a symbolic link that is replaced, as in Kubernetes.
             for name in ["one", "two"] {
                 try manager.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: false)
             }
@@ -233,12 +233,12 @@ struct RotationTests {
         #expect(files.rotation.version == version)
     }
 
-    /// What may be wrong with files.
+    /// The faults of files.
     enum Damage: CaseIterable {
         case brokenCertificate, halfCertificate, otherKey, noKey, emptyCertificate, folderInstead
     }
 
-    @Test("files that cannot be used change nothing, and are reported once", arguments: Damage.allCases)
+    @Test("unusable files change nothing, and are reported once", arguments: Damage.allCases)
     func refused(_ damage: Damage) async throws {
         let log = RecordingLog()
         var files = try withLogger(log.logger(.info)) { _ in try Files() }
@@ -260,7 +260,7 @@ struct RotationTests {
         #expect(error.code == .invalidTLSSetting)
         #expect(files.rotation.material.identity?.chain.first?.der == files.first.certificateDER)
         #expect(files.rotation.version == 1)
-        // Each reload throws it.
+        // Each reload throws the error.
         let rotation = files.rotation
         await #expect(throws: CurlewError.self) { try await rotation.reload() }
         #expect(log.lines.count == 1)
@@ -288,7 +288,7 @@ struct RotationTests {
     }
 
     @Test(
-        "a certificate that has expired, or is not valid yet, is taken with a warning",
+        "a certificate that has expired, or is not valid yet, is used with a warning",
         arguments: [HeldCertificate.Validity.expired, .notYetValid])
     func expired(_ validity: HeldCertificate.Validity) async throws {
         let log = RecordingLog()
@@ -300,7 +300,7 @@ struct RotationTests {
         #expect(log.lines.map(\.level) == [.warning])
     }
 
-    @Test("files that cannot be used at the start are an error")
+    @Test("unusable files at the start are an error")
     func unusableAtStart() throws {
         let folder = try ScratchFolder()
         try Files.write(Self.client("first"), in: folder.path)
@@ -330,7 +330,7 @@ struct RotationTests {
     private struct Outage: Error {}
 
     @Test(
-        "a provider that fails, or answers what cannot be used, changes nothing, and is reported once for the same failure"
+        "a provider that fails or returns unusable material changes nothing, and each failure is reported once"
     )
     func provider() async throws {
         let (first, second) = (try Self.client("first"), try Self.client("second"))
@@ -369,7 +369,7 @@ struct RotationTests {
         #expect(rotation.material.identity == (try Self.identity(second)))
     }
 
-    @Test("an answer that was asked for earlier does not replace one that was asked for later")
+    @Test("an answer to an earlier query does not replace one to a later query")
     func order() async throws {
         let certificates = try ["first", "second", "third"].map { try Self.identity(Self.client($0)) }
         let gate = Gate()
@@ -391,9 +391,9 @@ struct RotationTests {
         #expect(rotation.version == 2)
     }
 
-    // MARK: Its life
+    // MARK: Lifecycle
 
-    @Test("a rotation that nobody has any more ends its task, its provider's wait and its updates")
+    @Test("a rotation without references ends its task, its provider's wait and its updates")
     func dropped() async throws {
         let clock = TestClock()
         let (begun, signal) = AsyncStream.makeStream(of: Void.self)
@@ -419,7 +419,7 @@ struct RotationTests {
         try await eventually("nobody sleeps on the clock") { clock.sleeperCount == 0 }
     }
 
-    @Test("a policy has its rotation in its equality, and cannot be encoded with it")
+    @Test("a policy's equality includes its rotation, and a policy with a rotation cannot be encoded")
     func encoding() throws {
         let rotation = try SecurityPolicy.Rotation(initial: .init(), clock: TestClock()) { .init() }
         let other = try SecurityPolicy.Rotation(initial: .init(), clock: TestClock()) { .init() }

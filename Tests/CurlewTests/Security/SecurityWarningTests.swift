@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Warnings about security policies")
 struct SecurityWarningTests {
-    @Test("a policy that may not do what it seems to has warnings, and other policies have none")
+    @Test("a policy that is weaker than it seems has warnings, and other policies have none")
     func warnings() throws {
         let pin = try TestChain.leaf.get().certificate
         func count(_ pinning: SecurityPolicy.Pinning, allowsInvalid: Bool, validatesName: Bool = true) -> Int {
@@ -24,7 +24,7 @@ struct SecurityWarningTests {
         #expect(count(.none, allowsInvalid: true, validatesName: false) == 1)
     }
 
-    @Test("warnings are logged once for a policy, to the logger of the task that makes the session")
+    @Test("warnings are logged once per policy, to the logger of the task that creates the session")
     func logged() throws {
         let log = RecordingLog()
         var configuration = SessionConfiguration()
@@ -38,7 +38,7 @@ struct SecurityWarningTests {
         #expect(log.lines.map(\.message) == ["this policy accepts any server at all"])
     }
 
-    @Test("a session over another's connections keeps to https as well when these pin")
+    @Test("a session over a transport with pins requires https too")
     func sharedTransport() throws {
         var configuration = SessionConfiguration()
         configuration.security = .pinned(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))

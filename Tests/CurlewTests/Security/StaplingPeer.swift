@@ -4,10 +4,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// A TLS server on OpenSSL, for what the test kit's servers cannot do: staple, and ask for new handshakes. It serves one
-/// connection after another on a thread of its own.
+/// A TLS server on OpenSSL, with features that the test kit's servers lack: stapling and renegotiation. It serves one
+/// connection after another on its own thread.
 ///
-/// `@unchecked Sendable`: all is set before the thread starts; the context is OpenSSL's to guard.
+/// `@unchecked Sendable`: all properties are set before the thread starts; OpenSSL guards the context.
 final class StaplingPeer: @unchecked Sendable {
     let port: Int
     private let listener: Int32

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("TLS as a policy sets it", .endsServers, .timeLimit(.minutes(2)))
+@Suite("TLS settings of a policy", .endsServers, .timeLimit(.minutes(2)))
 struct TLSSettingsTests {
     private func policy(_ change: (inout SecurityPolicy) -> Void = { _ in }) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
@@ -13,7 +13,7 @@ struct TLSSettingsTests {
         return policy
     }
 
-    @Test("the policy's and the server's TLS versions are respected, and having none in common is an error")
+    @Test("the TLS versions of policy and server are respected, and no common version is an error")
     func versions() async throws {
         let stage = try await TrustStage(TestChain.sent())
         #expect(try await stage.fetch(policy { $0.maximumTLSVersion = .tls12 }).security?.tlsVersion == .tls12)
@@ -28,7 +28,7 @@ struct TLSSettingsTests {
         #expect(tooOld.code == .tlsMismatch, "\(tooOld)")
     }
 
-    @Test("ciphers, suites and groups are those of the policy")
+    @Test("cipher suites and groups are those of the policy")
     func ciphers() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let suite = "TLS_CHACHA20_POLY1305_SHA256"
@@ -50,7 +50,7 @@ struct TLSSettingsTests {
         #expect(nothing.code == .tlsMismatch, "\(nothing)")
     }
 
-    @Test("a setting that cannot be used is an error when the session is made")
+    @Test("an unusable setting is an error when the session is created")
     func unusable() throws {
         let other = TLSVersionText.decode("TLSv1.0")
         let changes: [(inout SecurityPolicy) throws -> Void] = [
@@ -95,7 +95,7 @@ struct TLSSettingsTests {
         }
     }
 
-    @Test("the handshake sends the host's name, another, or none, and certificates are checked for the host anyway")
+    @Test("the handshake sends the host's name, another, or none, and certificates are always checked for the host")
     func serverName() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let url = "https://localhost:\(stage.server.port)/"
@@ -108,7 +108,7 @@ struct TLSSettingsTests {
         }
     }
 
-    @Test("TLS secrets are logged only where a policy asks for it, into a file that only its owner can read")
+    @Test("TLS secrets are logged only if a policy asks for it, into a file that only its owner can read")
     func keyLog() async throws {
         let path = NSTemporaryDirectory() + "curlew-keys-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -122,7 +122,7 @@ struct TLSSettingsTests {
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
     }
 
-    @Test("a handshake is looked at without a request, and closed")
+    @Test("a handshake without a request is inspected and closed")
     func handshakeOnly() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let session = try #require(stage.session.session)
@@ -140,7 +140,7 @@ struct TLSSettingsTests {
     }
 
     @Test(
-        "a handshake that is cut anywhere is a failure, and the session stays usable",
+        "a truncated handshake is a failure, and the session stays usable",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])
@@ -160,9 +160,10 @@ struct TLSSettingsTests {
         await stage.end()
     }
 
-    @Test("a server that announces 10 MiB of certificates is cut off, and not read on")
+    @Test("a server that announces 10 MiB of certificates is disconnected at once")
     func hugeCertificate() async throws {
-        // A ServerHello of TLS 1.2 (ECDHE-RSA-AES128-GCM-SHA256, renegotiation info), then a Certificate message's head.
+        // The bytes are a ServerHello of TLS 1.2 (ECDHE-RSA-AES128-GCM-SHA256, renegotiation info), then the head of a
+        // Certificate message.
         let random = [UInt8](repeating: 7, count: 32)
         let hello = [0x02, 0, 0, 45, 3, 3] + random + [0, 0xC0, 0x2F, 0, 0, 5, 0xFF, 0x01, 0, 1, 0]
         let certificate: [UInt8] = [0x0B, 0xA0, 0, 0, 0x9F, 0xFF, 0xFD] + [UInt8](repeating: 0x30, count: 1000)
@@ -180,7 +181,7 @@ struct TLSSettingsTests {
         #expect(error?.message.contains("excessive message size") == true, "\(String(describing: error))")
     }
 
-    @Test("a handshake that ends early, or is answered by another protocol, fails")
+    @Test("a handshake that ends early, or meets another protocol, fails")
     func broken() async throws {
         let answers: [[UInt8]] = [
             [], [0x15, 3, 3, 0, 2, 2, 40], [0x16, 3, 3, 0, 4, 2, 0, 0], Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
@@ -205,7 +206,7 @@ struct TLSSettingsTests {
     }
 }
 
-/// A version that the library does not offer, as a stored policy might name it.
+/// A version that the library does not offer, as in a stored policy.
 enum TLSVersionText {
     static func decode(_ text: String) -> SecurityPolicy.TLSVersion {
         struct Box: Codable { var description: String }

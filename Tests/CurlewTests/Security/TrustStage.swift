@@ -2,7 +2,7 @@ import Curlew
 import CurlewTesting
 import Testing
 
-/// Certificates that many tests share: keys take time to make.
+/// Certificates shared by many tests, because creating keys takes time.
 enum TestChain {
     static let root = Result { try HeldCertificate.root() }
     static let intermediate = Result {
@@ -12,11 +12,11 @@ enum TestChain {
     static let selfSigned = Result { try HeldCertificate.selfSigned() }
     static let otherRoot = Result { try HeldCertificate.root("Another Root") }
 
-    /// What a server sends.
+    /// The chain that a server sends.
     static func sent() throws -> [HeldCertificate] { [try leaf.get(), try intermediate.get()] }
 }
 
-/// A server with a chain, and what policies say of it.
+/// A server with a chain, and the verdicts of policies on it.
 struct TrustStage {
     let server: MockServer
     let session: HTTPSession
@@ -38,7 +38,7 @@ struct TrustStage {
         return response
     }
 
-    /// Why the server is refused; nil if it is not.
+    /// The refusal of the server; nil if it is accepted.
     func refusal(_ policy: SecurityPolicy, _ url: String? = nil) async throws -> CurlewError? {
         do {
             _ = try await fetch(policy, url)
@@ -55,7 +55,7 @@ struct TrustStage {
 
     func end() async { await server.shutdown() }
 
-    /// The code of a policy's refusal of a server with this chain; nil if it is not refused.
+    /// The code of a policy's refusal of a server with this chain; nil if it is accepted.
     static func code(of chain: [HeldCertificate], by policy: SecurityPolicy) async throws -> ErrorCode? {
         let stage = try await TrustStage(chain)
         let code = try await stage.code(policy)
@@ -73,7 +73,7 @@ extension HeldCertificate {
         get throws { try SecurityPolicy.Pin(of: certificate) }
     }
 
-    /// A policy that trusts it and nobody else.
+    /// A policy with this certificate as its only anchor.
     var anchor: SecurityPolicy {
         get throws { .anchors([try certificate]) }
     }

@@ -2,7 +2,7 @@ import Curlew
 import HTTPTypes
 import Testing
 
-@Suite("Several serializers")
+@Suite("Compound serializers")
 struct CompoundTests {
     enum Answer: Sendable, Equatable {
         case numbers([Int])
@@ -21,7 +21,7 @@ struct CompoundTests {
         return ResponseSerializers.Compound(json.serializers + [text.map { .text($0) }])
     }
 
-    @Test("the first serializer that makes a value wins")
+    @Test("the first serializer that returns a value wins")
     func first() async throws {
         #expect(try await withText.serialize(stubResponse("[1]")) == .numbers([1]))
         #expect(try await withText.serialize(stubResponse("[\"a\"]")) == .names(["a"]))
@@ -29,7 +29,7 @@ struct CompoundTests {
         #expect(json.acceptField == "application/json, */*;q=0.1")
     }
 
-    @Test("if no serializer makes a value, the error has the reasons of all")
+    @Test("an error of all serializers contains each of their reasons")
     func none() async throws {
         let error = await curlewError { _ = try await withText.serialize(stubResponse("{}")) }
         #expect(error?.code == .decodingFailed)
@@ -48,7 +48,7 @@ struct CompoundTests {
             }?.causes.count == 0)
     }
 
-    @Test("a status that is not taken stays on top, with the body that could be read")
+    @Test("an unacceptable status remains the error, with the decoded body")
     func status() async throws {
         let error = await curlewError {
             _ = try await withText.serialize(stubResponse(.badGateway, type: "text/plain", "no"))
@@ -68,7 +68,7 @@ struct CompoundTests {
         #expect(cut?.bodyPrefix.count == CurlewError.bodyPrefixLimit)
     }
 
-    @Test("each serializer has statuses of its own")
+    @Test("each serializer has its own statuses")
     func statuses() async throws {
         var missing = ResponseSerializers.Text()
         missing.acceptance.statuses = .codes(404)
@@ -77,7 +77,7 @@ struct CompoundTests {
         #expect(try await compound.serialize(stubResponse("[1]")) == .numbers([1]))
     }
 
-    @Test("an error that a transformation throws is a failure to decode")
+    @Test("an error thrown by a transformation is a decoding failure")
     func mapping() async throws {
         struct Odd: Error {}
         let serializer = JSONResponseSerializer<Int>(options: .anyValue).map { number in

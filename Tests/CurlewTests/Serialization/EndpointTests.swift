@@ -4,11 +4,11 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An endpoint", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Endpoints", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct EndpointTests {
     struct User: Codable, Sendable, Equatable { var name: String }
 
-    /// Turns a user into a request: what a request serializer does.
+    /// A request serializer that turns a user into a request.
     struct UserSerializer: CurlewMiddleware {
         func intercept(_ call: ParameterizedRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
             -> CurlewResponse
@@ -20,7 +20,7 @@ struct EndpointTests {
         }
     }
 
-    /// Adds a letter to a field on the way in.
+    /// A link that appends a letter to a field of the request.
     struct Mark: CurlewMiddleware {
         let letter: String
 
@@ -64,7 +64,7 @@ struct EndpointTests {
         #expect(try await api.call(raw).status == .ok)
     }
 
-    @Test("the argument of an endpoint goes through the chain's own serializer, and the value comes back")
+    @Test("the argument of an endpoint passes the chain's own serializer, and the value is returned")
     func withArgument() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -107,7 +107,7 @@ struct EndpointTests {
         #expect(await server.takeRequest()?.target == "/users")
     }
 
-    @Test("an endpoint of a type needs its argument alone, and belongs to no session")
+    @Test("an endpoint of a type only needs its argument, and is independent of a session")
     func typed() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -119,7 +119,7 @@ struct EndpointTests {
         #expect(try await api.call(all).name.hasPrefix("GET /users") == true)
     }
 
-    @Test("an endpoint's error names the method, and a reference that cannot be resolved is the call's error")
+    @Test("an endpoint's error names the method, and an invalid reference is the call's error")
     func errors() async throws {
         let server = try await MockServer.start { _ in .notFound }
         let api = try makeSession(baseURL: server.url())

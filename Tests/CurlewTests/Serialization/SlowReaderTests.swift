@@ -4,21 +4,21 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Streams of values wait for their reader", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Value streams with a slow reader", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SlowReaderTests {
     struct Reading: Codable, Sendable, Equatable { var n: Int }
 
-    /// How many bytes a server has got rid of.
+    /// The number of bytes that a server has written.
     private actor Written {
         private(set) var bytes = 0
 
         func add(_ count: Int) { bytes += count }
     }
 
-    /// More than the buffers of two kernels' sockets, the kit and the session hold together.
+    /// A bound above the buffers of two kernels' sockets, the kit and the session together.
     private let bound = 64 << 20
 
-    /// Sends pieces without end at `/endless`, and 32 MiB at any other path.
+    /// Sends endless pieces at `/endless`, and 32 MiB at any other path.
     private func server(
         _ type: String, _ written: Written, piece: @escaping @Sendable (Int) -> String
     ) async throws -> MockServer {
@@ -36,13 +36,13 @@ struct SlowReaderTests {
         }
     }
 
-    /// Shows that the server was held up since the reader stopped, and that it goes on once `next` is called again.
+    /// Expects that the server is blocked since the reader stopped, and continues once `next` is called again.
     private func expectHeldUp(
         _ api: HTTPSession, _ written: Written, next: () async throws -> Int?
     ) async throws {
         #expect(try await next() == 0)
         var before = -1
-        // Until not a byte more goes out while 32 MiB come over another connection.
+        // The loop ends when no byte is written during a transfer of 32 MiB over another connection.
         while await written.bytes != before {
             before = await written.bytes
             try #require(before < bound)
@@ -70,7 +70,7 @@ struct SlowReaderTests {
             try await expectHeldUp(api, written) { try await readings.next()?.n }
         }
         try await read()
-        // The one that was not read to its end is closed, the other is kept.
+        // The connection of the unfinished body is closed, the other is kept.
         try await server.waitForConnections(open: 1)
     }
 

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// A response that no network carried.
+/// A response without a network.
 func stubResponse(
     _ status: HTTPResponse.Status, type: String? = "application/json", _ body: String
 ) throws -> CurlewResponse {
@@ -22,7 +22,7 @@ func stubResponse(
     return CurlewResponse(status, fields: fields, body: .bytes(bytes), uri: try CurlewURI("http://stub.test/path"))
 }
 
-/// A body that comes in these chunks.
+/// A body with these chunks.
 func chunkedBody(_ chunks: [[UInt8]], then error: (any Error)? = nil) -> CurlewResponse.Body {
     .stream(
         AsyncThrowingStream { continuation in
@@ -31,7 +31,7 @@ func chunkedBody(_ chunks: [[UInt8]], then error: (any Error)? = nil) -> CurlewR
         })
 }
 
-/// The bytes cut into pieces of `size`.
+/// The bytes in pieces of `size`.
 func pieces(of bytes: [UInt8], size: Int) -> [[UInt8]] {
     stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
 }

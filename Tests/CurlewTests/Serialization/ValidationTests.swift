@@ -4,14 +4,14 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Judging a response", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Validation of a response", .endsServers, .timeLimit(.minutes(1)))
 struct ValidationTests {
     struct User: Codable, Sendable, Equatable { var name: String }
     struct Problem: Codable, Sendable, Equatable { var title: String }
 
     private let users = JSONResponseSerializer<User>()
 
-    @Test("a 502 with a page of HTML is a 502, with the page in the error")
+    @Test("a 502 with an HTML page is an unacceptable status, with the page in the error")
     func gateway() async throws {
         let page = "<html><h1>Bad Gateway</h1></html>"
         let response = try stubResponse(.badGateway, type: "text/html; charset=utf-8", page)
@@ -26,7 +26,7 @@ struct ValidationTests {
         #expect(error?.description.contains("<h1>") == false)
     }
 
-    @Test("another media type is an error that says which came and which are taken")
+    @Test("an unacceptable media type is an error that names it and the acceptable ones")
     func contentType() async throws {
         let error = await curlewError {
             _ = try await users.serialize(stubResponse(type: "text/html", #"{"name": "a"}"#))
@@ -39,7 +39,7 @@ struct ValidationTests {
         #expect(error?.body == Array(#"{"name": "a"}"#.utf8))
     }
 
-    @Test("suffixes match, and what is accepted can be changed for a call")
+    @Test("suffixes match, and a call can change the acceptable types")
     func override() async throws {
         let text = #"{"name": "a"}"#
         #expect(try await users.serialize(stubResponse(type: "application/vnd.user+json", text)).name == "a")
@@ -66,7 +66,7 @@ struct ValidationTests {
         }
     }
 
-    @Test("the body of an error can be decoded as JSON, as the failure model, or as another type")
+    @Test("an error body can be decoded as JSON, as the failure model, or as another type")
     func errorBody() async throws {
         let text = #"{"title": "gone"}"#
         let plain = await curlewError { _ = try await users.serialize(stubResponse(.gone, text)) }
@@ -80,7 +80,7 @@ struct ValidationTests {
         #expect(typed?.code == .unacceptableStatus)
         #expect(typed?.parsedBody as? Problem == Problem(title: "gone"))
         #expect(typed?.underlying == nil)
-        // A body that fits the model of success is that model, and can still be read as another.
+        // A body that matches the success model is decoded as that model, and can still be decoded as another.
         let fitting = await curlewError {
             _ = try await users.serialize(stubResponse(.conflict, #"{"name": "a", "title": "b"}"#))
         }
@@ -88,7 +88,7 @@ struct ValidationTests {
         #expect(fitting?.failure(as: Problem.self) == Problem(title: "b"))
     }
 
-    @Test("an error whose body cannot be parsed says so beneath the status")
+    @Test("an error with an invalid body has the status as its code and the decoding error as its cause")
     func brokenErrorBody() async throws {
         let error = await curlewError { _ = try await users.serialize(stubResponse(.internalServerError, #"{"title"#)) }
         #expect(error?.code == .unacceptableStatus)
@@ -99,7 +99,7 @@ struct ValidationTests {
         #expect(empty?.body == [])
     }
 
-    @Test("a failure may be read by another serializer than success")
+    @Test("a failure may have another serializer than a success")
     func otherSerializer() async throws {
         let serializer = users.orFailure(ResponseSerializers.Text())
         let error = await curlewError {
@@ -110,7 +110,7 @@ struct ValidationTests {
     }
 
     @Test(
-        "a large error body is kept only up to a bound, whether its length is known or not",
+        "a large error body is truncated at a limit, with or without a known length",
         arguments: [true, false])
     func largeErrorBody(hasLength: Bool) async throws {
         var serializer = users
@@ -125,7 +125,7 @@ struct ValidationTests {
         #expect((error?.underlying as? CurlewError)?.code == .responseTooLarge)
     }
 
-    @Test("an error body of exactly the bound is kept whole", arguments: [true, false])
+    @Test("an error body of exactly the limit is complete", arguments: [true, false])
     func exactErrorBody(hasLength: Bool) async throws {
         var serializer = users
         serializer.acceptance.errorBodyLimit = 6000
@@ -135,7 +135,7 @@ struct ValidationTests {
         #expect(await curlewError { _ = try await serializer.serialize(response) }?.body == bytes)
     }
 
-    @Test("an error body that breaks off leaves the status on top")
+    @Test("an error body that breaks off keeps the status as the error")
     func brokenOff() async throws {
         func response(_ status: HTTPResponse.Status) throws -> CurlewResponse {
             var response = try stubResponse(status, "")
@@ -149,7 +149,7 @@ struct ValidationTests {
         #expect(await curlewError { _ = try await users.serialize(response(.ok)) }?.code == .responseTruncated)
     }
 
-    @Test("a validating link lets streams through untouched and holds the others up", .noLeaks)
+    @Test("a validating link passes acceptable streams unchanged and rejects others", .noLeaks)
     func link() async throws {
         let server = try await MockServer.start { request in
             switch request.path {

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The queue of a session, without tasks")
+@Suite("The admission queue of a session, without tasks")
 struct AdmissionQueueTests {
     private let never = Instant.distantFuture
 
-    /// A queue that is full, and the places of those that wait.
+    /// A full queue, and the positions of the waiting elements.
     private func queue(limit: Int, waiting: Range<Int>) -> (AdmissionQueue<Int>, [Int]) {
         var queue = AdmissionQueue<Int>(limit: limit)
         while queue.beginAtOnce() {}
@@ -14,7 +14,7 @@ struct AdmissionQueueTests {
         return (queue, places)
     }
 
-    @Test("as many tasks begin at once as are allowed, and at least one", arguments: [(3, 3), (1, 1), (0, 1), (-5, 1)])
+    @Test("the allowed number of tasks starts at once, and at least one", arguments: [(3, 3), (1, 1), (0, 1), (-5, 1)])
     func limit(_ limit: Int, _ expected: Int) {
         var queue = AdmissionQueue<Int>(limit: limit)
         var begun = 0
@@ -23,7 +23,7 @@ struct AdmissionQueueTests {
         #expect(queue.underWay == expected)
     }
 
-    @Test("waiting tasks have their turn in the order in which they came")
+    @Test("waiting tasks start in the order of their arrival")
     func order() {
         var (queue, _) = queue(limit: 1, waiting: 0..<5000)
         #expect(queue.next() == nil)
@@ -37,7 +37,7 @@ struct AdmissionQueueTests {
         #expect(queue.isEmpty && queue.underWay == 0)
     }
 
-    @Test("a caller that gives up waiting gets no turn, and takes nobody else's")
+    @Test("a cancelled waiter gets no turn, and takes no other's turn")
     func givingUp() {
         var (queue, places) = queue(limit: 2, waiting: 0..<3000)
         for number in stride(from: 0, to: 3000, by: 2) { queue.withdraw(at: places[number]) }
@@ -46,7 +46,7 @@ struct AdmissionQueueTests {
         queue.noteEnd()
         while let next = queue.next() {
             order.append(next)
-            // Others come and go meanwhile.
+            // Other elements arrive and leave meanwhile.
             let place = queue.append(next + 10_000, .normal, until: never)
             queue.withdraw(at: place)
             queue.noteEnd()
@@ -55,7 +55,7 @@ struct AdmissionQueueTests {
         #expect(queue.isEmpty && queue.underWay == 1)
     }
 
-    @Test("a queue that has run empty serves again")
+    @Test("an emptied queue works again")
     func reuse() {
         var queue = AdmissionQueue<Int>(limit: 1)
         for round in 0..<10 {
@@ -69,7 +69,7 @@ struct AdmissionQueueTests {
         }
     }
 
-    @Test("waiting tasks whose time is over are named, and the nearest deadline is that of the others")
+    @Test("expired waiting tasks are returned, and the nearest deadline is that of the others")
     func deadlines() {
         var (queue, _) = queue(limit: 1, waiting: 0..<0)
         let places = (0..<10).map { queue.append($0, .normal, until: Instant(nanoseconds: Int64($0))) }

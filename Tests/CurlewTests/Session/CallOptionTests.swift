@@ -21,7 +21,7 @@ struct CallOptionTests {
         #expect(keys.count == 2 && keys[0] == keys[1] && keys[0]?.utf8.count == 32)
     }
 
-    @Test("a key does not replace a field of the call, nor make a request idempotent that is marked not to be")
+    @Test("an idempotency key does not replace a field of the call, or override an explicit mark")
     func keyGivesWay() async throws {
         let stub = StubTransport { _ in .response(.badGateway) }
         let session = try HTTPSession(transport: stub, chain: .bare) { quickRetry() }
@@ -32,12 +32,45 @@ struct CallOptionTests {
         #expect(stub.received.map { $0.fields[Self.key] } == ["own"])
     }
 
-    @Test("random keys differ")
+    @Test("events, lines and pages send the credential of the call, pages to the first origin only")
+    func streamCredentials() async throws {
+        let stub = StubTransport { request in
+            switch request.path {
+            case "/users": .response(fields: [.link: #"<http://b.test/2>; rel="next""#], body: "[1]")
+            case "/events": .response(fields: [.contentType: "text/event-stream"])
+            default: .response(body: "[2]")
+            }
+        }
+        let session = try HTTPSession(transport: stub, chain: .bare)
+        let credential = Credential.bearer("t0ken")
+        for try await _ in session.events(
+            "http://a.test/events", credential: credential, reconnection: .init(reconnectsAfterEnd: false))
+        {}
+        for try await _ in session.lines("http://a.test/lines", credential: credential) {}
+        let pages = session.pages(
+            "http://a.test/users", as: [Int].self, allowsOtherOrigins: true, credential: credential)
+        var elements: [Int] = []
+        for try await element in pages { elements.append(element) }
+        #expect(elements == [1, 2])
+        #expect(stub.received.map { $0.fields[.authorization] } == Array(repeating: "Bearer t0ken", count: 3) + [nil])
+    }
+
+    @Test("an endpoint of two or three values is called with the values")
+    func endpointArguments() async throws {
+        let stub = StubTransport { .response(body: "\"\($0.path)\"") }
+        let session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
+        let pair = Endpoint(.get, as: String.self) { (owner: String, name: String) in "repos/\(owner)/\(name)" }
+        #expect(try await session.call(pair, "octo", "hello") == "/repos/octo/hello")
+        let triple = Endpoint(.get, as: String.self) { (a: Int, b: Int, c: Int) in "\(a)/\(b)/\(c)" }
+        #expect(try await session.call(triple, 1, 2, 3) == "/1/2/3")
+    }
+
+    @Test("random keys are different")
     func randomKeys() {
         #expect(Set((0..<100).map { _ in RequestOptions.IdempotencyKey.random }).count == 100)
     }
 
-    @Test("an attempt that takes longer than its limit is made again")
+    @Test("an attempt that exceeds its time limit is repeated")
     func attemptTimeout() async throws {
         let server = try await RawServer.start { connection in
             while true {
@@ -58,7 +91,7 @@ struct CallOptionTests {
     }
 
     @Test(
-        "the credential of a call or a session is sent in the scheme that needs no challenge",
+        "the credential of a call or a session is sent without a challenge",
         arguments: [
             (Credential.bearer("token"), "Bearer token"), (.password(user: "u", password: "p"), "Basic dTpw"),
         ])
@@ -75,7 +108,7 @@ struct CallOptionTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("the credential of a call is not sent on to another origin")
+    @Test("the credential of a call is not sent to another origin")
     func credentialStays() async throws {
         let stub = StubTransport { request in
             request.uri.host == "a.test"
@@ -86,7 +119,7 @@ struct CallOptionTests {
         #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer token", nil])
     }
 
-    @Test("a link reads the target and the body of a request, and signs them")
+    @Test("a link can read the target and the body of a request to sign them")
     func signing() async throws {
         struct Signing: CurlewMiddleware {
             func intercept(
@@ -107,7 +140,7 @@ struct CallOptionTests {
         #expect(error?.code == .bodyFailed)
     }
 
-    @Test("a part of a form is JSON in the dialect of the session")
+    @Test("a form part is JSON in the dialect of the session")
     func formJSON() async throws {
         struct Bird: Encodable, Sendable { var latinName = "Numenius" }
         let server = try await MockServer.start { request in
@@ -121,7 +154,7 @@ struct CallOptionTests {
             text.contains("name=\"bird\"\r\nContent-Type: application/json\r\n\r\n{\"latin_name\":\"Numenius\"}\r\n"))
     }
 
-    @Test("a kind of content of one's own is encoded when the call begins")
+    @Test("a custom kind of content is encoded when the call begins")
     func ownContent() async throws {
         struct Broken: Error {}
         let stub = StubTransport { _ in .response(.ok) }
@@ -139,7 +172,7 @@ struct CallOptionTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("a query alone makes no content, whatever the serializer of the session does")
+    @Test("a call with only a query has no content, with any serializer of the session")
     func queryAlone() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         var session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)
@@ -152,7 +185,7 @@ struct CallOptionTests {
         #expect(stub.received.allSatisfy { $0.body.isEmpty && !$0.fields.contains(.contentType) })
     }
 
-    @Test("the media type of a form goes before that of the session's default fields")
+    @Test("the media type of a form overrides that of the session's default fields")
     func formType() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(
@@ -162,7 +195,7 @@ struct CallOptionTests {
         #expect(stub.received.map { $0.fields[.contentType] } == ["application/x-www-form-urlencoded", "x/y"])
     }
 
-    @Test("an endpoint whose first link takes parameters refuses a content that is none")
+    @Test("an endpoint whose first link takes parameters refuses other content")
     func endpointContent() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(baseURL: "http://a.test/", transport: stub, chain: .bare)

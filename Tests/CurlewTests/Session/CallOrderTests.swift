@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-/// A link, a listener, a log handler and a dispatch that note when a call comes to them.
+/// A link, a listener, a log handler and a dispatch that record the calls that reach them.
 private final class Trail: CallListener, Sendable {
     private let noted = Guarded<[String]>([])
 
@@ -62,9 +62,9 @@ private struct MarkedLog: LogHandler {
     func log(event: LogEvent) { if event.message == "request" { trail.note("RequestLogging") } }
 }
 
-@Suite("The order of all that acts on a call")
+@Suite("The order of the steps of a call")
 struct CallOrderTests {
-    @Test("the steps of a call come in the order of the article's table")
+    @Test("the steps of a call are in the order of the article's table")
     func order() async throws {
         let trail = Trail()
         let stub = StubTransport { _ in
@@ -77,7 +77,7 @@ struct CallOrderTests {
         ) {
             Marker(trail: trail, step: "your links before")
             StandardChain(StandardChain.Options(logger: logger))
-            // Innermost, so that only the end of the chain follows.
+            // The link is the innermost one, before the end of the chain.
             Marker(trail: trail, step: "your links behind", dispatch: MarkedDispatch(trail: trail))
             CallListening(trail)
         }
@@ -87,10 +87,10 @@ struct CallOrderTests {
             return .allow
         }
         _ = try await session.get("http://away.test/", options: options)
-        // The disposition wraps the chain: it acts on what the chain returns.
+        // The disposition wraps the chain: it receives the result of the chain.
         var steps = trail.steps
         #expect(steps.popLast() == "disposition")
-        // The default fields are there for the first link, and for each one behind it.
+        // The default fields are visible to the first link, and to each one after it.
         steps = ["disposition", "default fields"] + steps.filter { $0 != "default fields" }
         #expect(Set(steps).count == steps.count)
         let article = try Repository.text(of: "DocC/Curlew.docc/Architecture.md")
@@ -100,7 +100,7 @@ struct CallOrderTests {
         }
         let found = rows.compactMap { row in steps.first { row.contains($0) } }
         #expect(found == steps)
-        // Waiting for the network has tests of its own: without a network the listeners see further attempts.
+        // The wait for the network has its own tests: without a network the listeners receive further attempts.
         #expect(rows.count == steps.count + 1)
     }
 }

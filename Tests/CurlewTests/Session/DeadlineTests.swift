@@ -5,11 +5,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Deadlines of the calls of a task", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Deadlines of a task's calls", .noLeaks, .timeLimit(.minutes(1)))
 struct DeadlineTests {
     private static let field = HTTPField.Name("X-Deadline-Ms")!
 
-    @Test("a call within a deadline ends with it, and its own shorter limit holds")
+    @Test("a call within a deadline ends with it, and its own shorter limit applies")
     func limits() async throws {
         let limits = Guarded<[Duration?]>([])
         let stub = StubTransport { _ in .response(.ok) }
@@ -41,7 +41,7 @@ struct DeadlineTests {
         #expect(error?.code == .deadlineExceeded && error?.uri?.path == "/x" && stub.received.isEmpty)
     }
 
-    @Test("a call that the server does not answer ends with its deadline")
+    @Test("a call without an answer ends at its deadline")
     func silent() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -69,7 +69,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test("the field of each attempt has the milliseconds that are left")
+    @Test("the field of each attempt has the remaining milliseconds")
     func announced() async throws {
         let server = try await MockServer.start { request in
             MockResponse(status: request.connectionIndex == 0 && request.path == "/a" ? .serviceUnavailable : .ok)
@@ -92,7 +92,7 @@ struct DeadlineTests {
         #expect(texts["/c"] == ["own"])
     }
 
-    @Test("a deadline does not lengthen the limit that the session has for an attempt")
+    @Test("a deadline does not extend the session's limit for an attempt")
     func sessionLimit() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -105,7 +105,7 @@ struct DeadlineTests {
         #expect(error?.code == .totalTimeout && error?.message == "not finished within 300 ms")
     }
 
-    @Test("a stream of events ends with the deadline, and is not connected anew")
+    @Test("an event stream ends at the deadline, and does not reconnect")
     func events() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -156,7 +156,7 @@ struct DeadlineTests {
         #expect(limits.withLock { $0 } == [nil])
     }
 
-    @Test("calls within one deadline are joined as others are")
+    @Test("calls within one deadline are coalesced like others")
     func coalesced() async throws {
         let gate = Gate()
         let server = try await MockServer.start { _ in
@@ -176,7 +176,7 @@ struct DeadlineTests {
     }
 }
 
-/// A link that notes the time limit of each request.
+/// A link that records the time limit of each request.
 private struct LimitNote: CurlewMiddleware {
     let note: @Sendable (Duration?) -> Void
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("The events of a session come in the order that is promised", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The order of session events", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct EventTests {
     struct Bird: Codable, Sendable, Equatable { var name: String }
 
@@ -23,7 +23,7 @@ struct EventTests {
         }
     }
 
-    /// All events up to the session's end.
+    /// The remaining events up to the session's end.
     private func rest(_ iterator: AsyncStream<SessionEvent>.AsyncIterator) async -> [SessionEvent] {
         var iterator = iterator
         var events: [SessionEvent] = []
@@ -31,7 +31,7 @@ struct EventTests {
         return events
     }
 
-    @Test("the event of a task's end has its response and metrics, and the serializer's event follows it")
+    @Test("the end event of a task has its response and metrics, and the serializer's event follows it")
     func serialized() async throws {
         let server = try await birdServer()
         let session = try makeSession()
@@ -74,7 +74,7 @@ struct EventTests {
         #expect(events[2].serialization?.body.starts(with: Array(#"{"name":"#.utf8)) == true)
     }
 
-    @Test("a serializer that fails early publishes its event after the task's end, with the body's beginning")
+    @Test("a serializer that fails early publishes its event after the task's end, with the beginning of the body")
     func early() async throws {
         let server = try await birdServer()
         let session = try makeSession { $0.eventBodyLimit = 100 }
@@ -162,7 +162,7 @@ struct EventTests {
         for server in servers { await server.shutdown() }
     }
 
-    /// resumed, suspended and resumed by turns, completed once, and then serialized at most.
+    /// Expects the order: resumed, suspended and resumed alternately, completed once, and then at most one serialized.
     private func expectOrder(_ kinds: [SessionEvent.Kind]) {
         let end = kinds.firstIndex(of: .completed) ?? kinds.endIndex
         for (index, kind) in kinds[..<end].enumerated() {
@@ -225,7 +225,7 @@ struct EventTests {
         #expect(events[4].error?.code == .sessionInvalidated)
     }
 
-    @Test("a task that was cancelled before its start has an end and nothing else")
+    @Test("a task that was cancelled before its start has only an end event")
     func neverStarted() async throws {
         let session = try makeSession()
         let actor = try #require(session.session)
@@ -241,7 +241,7 @@ struct EventTests {
         #expect(events.first?.metrics?.start == nil)
     }
 
-    @Test("a listener that is behind loses the oldest, and what it gets is in order")
+    @Test("a slow listener loses the oldest events, and receives the others in order")
     func slow() async throws {
         let server = try await birdServer()
         let session = try makeSession { $0.eventBufferSize = 5 }
@@ -258,7 +258,7 @@ struct EventTests {
         #expect(events[3].task?.id == last)
     }
 
-    @Test("the last event that is dropped may hold the session itself")
+    @Test("a dropped event may hold the last reference to the session")
     func holdingTheLast() async throws {
         let server = try await birdServer()
         func use() async throws -> AsyncStream<SessionEvent>.AsyncIterator {
@@ -268,7 +268,7 @@ struct EventTests {
                 let response = try await session.get(.raw(server.url("/")))
                 _ = try await response.body.collect(upTo: 100)
                 for await progress in try #require(response.task).progress where progress.isFinished {}
-                // The end is told in the same turn of the loop as the last of the progress.
+                // The end is published in the same turn of the loop as the last progress.
                 _ = await response.task?.state
             }
             return listener
@@ -277,7 +277,7 @@ struct EventTests {
         #expect(events.map(\.kind) == [.completed])
     }
 
-    @Test("an invalidated session stays so, and another is made from its configuration")
+    @Test("an invalidated session stays invalid, and a new one is created from its configuration")
     func renewal() async throws {
         let server = try await birdServer()
         let session = try makeSession { $0.rateLimit = RateLimit(sending: 1000) }

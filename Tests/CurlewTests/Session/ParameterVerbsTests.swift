@@ -18,7 +18,7 @@ struct ParameterVerbsTests {
         }
     }
 
-    @Test("every verb puts its parameters where the method has them")
+    @Test("every verb places its parameters according to its method")
     func verbs() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url("/v1"))
@@ -57,7 +57,7 @@ struct ParameterVerbsTests {
         }
     }
 
-    /// Says what it was asked for, and how.
+    /// A server that describes the request in its answer.
     private func echo() async throws -> MockServer {
         try await MockServer.start { request in
             let body = String(decoding: try await request.body.collect(), as: UTF8.self)
@@ -74,7 +74,7 @@ struct ParameterVerbsTests {
         var accept: String
     }
 
-    @Test("parameters of any type go out, and a value of any type comes back, with every verb")
+    @Test("parameters of any type are sent, and a value of any type is returned, with every verb")
     func values() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -130,7 +130,7 @@ struct ParameterVerbsTests {
         #expect(unwritten?.uri?.path == "/x")
     }
 
-    @Test("one serializer serves a hundred calls at a time, each with parameters and options of its own")
+    @Test("a single serializer serves a hundred concurrent calls, each with its own parameters and options")
     func sharedSerializer() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -153,7 +153,7 @@ struct ParameterVerbsTests {
         }
     }
 
-    @Test("nil stands for no parameters")
+    @Test("nil means no parameters")
     func none() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -167,7 +167,7 @@ struct ParameterVerbsTests {
         #expect(await server.takeRequest()?.fields[.contentType] == "application/x-www-form-urlencoded")
     }
 
-    @Test("a session's serializer serves every call but those that bring their own")
+    @Test("a session's serializer serves every call without its own serializer")
     func serializers() async throws {
         let server = try await server()
         var api = try makeSession(baseURL: server.url())
@@ -182,7 +182,7 @@ struct ParameterVerbsTests {
         #expect(await server.takeRequest()?.fields[.contentType] == "application/x-plist")
     }
 
-    @Test("a call's fields replace the session's, and the session's the serializer's")
+    @Test("a call's fields replace the session's, and the session's replace the serializer's")
     func fields() async throws {
         let server = try await server()
         var api = try makeSession(baseURL: server.url())
@@ -200,7 +200,7 @@ struct ParameterVerbsTests {
         #expect(sent[values: .contentType] == ["text/x-call"])
     }
 
-    @Test("plain calls have none of the serializer's fields")
+    @Test("calls without parameters have none of the serializer's fields")
     func plain() async throws {
         let server = try await server()
         _ = try await makeSession().get(.raw(server.url()))
@@ -209,7 +209,7 @@ struct ParameterVerbsTests {
         #expect(sent[.acceptLanguage] == nil)
     }
 
-    @Test("a request whose parameters cannot be written is not sent")
+    @Test("a request whose parameters cannot be encoded is not sent")
     func failures() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -234,7 +234,7 @@ struct ParameterVerbsTests {
         #expect(await server.takeRequest()?.target == "/last")
     }
 
-    @Test("a request can be made without being sent")
+    @Test("a request can be created without being sent")
     func request() throws {
         let api = try HTTPSession(
             baseURL: "https://a.test/v1", defaultFields: [.userAgent: "session"],
@@ -246,7 +246,7 @@ struct ParameterVerbsTests {
         #expect(request.fields[.contentType] == "application/json")
     }
 
-    @Test("a serializer that waits for something is asked by its own intercept")
+    @Test("an asynchronous serializer is called through its own intercept")
     func waiting() async throws {
         struct Signing: RequestSerializer {
             func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {

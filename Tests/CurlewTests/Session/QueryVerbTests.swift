@@ -51,7 +51,7 @@ struct QueryVerbTests {
         }
     }
 
-    @Test("parameters, forms and JSON go into the content; nothing goes into the URL unless that is asked for")
+    @Test("parameters, forms and JSON become the content, and the URL's query only on request")
     func content() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -67,7 +67,7 @@ struct QueryVerbTests {
         await response.discard()
     }
 
-    @Test("a QUERY without content says so")
+    @Test("a QUERY without content sends Content-Length 0")
     func empty() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         _ = try await makeSession().query(.raw(server.url()))
@@ -75,7 +75,7 @@ struct QueryVerbTests {
     }
 
     @Test(
-        "a redirect keeps method and content, but for 303, which asks for the result by GET (§2.5)",
+        "a redirect keeps method and content, except 303, which requests the result by GET (§2.5)",
         arguments: [301, 302, 303, 307, 308])
     func redirects(_ status: Int) async throws {
         let server = try await MockServer.start { request in
@@ -96,7 +96,7 @@ struct QueryVerbTests {
         #expect(second.fields.contains(.contentType) == (status != 303))
     }
 
-    @Test("Location and Content-Location of a direct response are the caller's to follow (appendix A.4)")
+    @Test("Location and Content-Location of a direct response are left to the caller (appendix A.4)")
     func locations() async throws {
         let server = try await MockServer.start { request in
             guard request.method.rawValue == "QUERY" else {
@@ -118,7 +118,7 @@ struct QueryVerbTests {
         await response.discard()
     }
 
-    @Test("a conditional query brings 304 (appendix A.5)")
+    @Test("a conditional query returns 304 (appendix A.5)")
     func conditional() async throws {
         let date = "Sun, 31 Aug 2025, 08:44:00 GMT"
         let server = try await MockServer.start { request in
@@ -130,7 +130,7 @@ struct QueryVerbTests {
         #expect(response.status == .notModified)
     }
 
-    /// Fields, and the types that they list; nil where the field cannot be read (RFC 10008 §3, RFC 9651 §4.2.1).
+    /// Fields and the types that they list; nil if the field is invalid (RFC 10008 §3, RFC 9651 §4.2.1).
     static let fields: [([String], [String]?)] = [
         (
             [#""application/jsonpath", application/sql;charset="UTF-8""#],
@@ -150,7 +150,7 @@ struct QueryVerbTests {
         (["a/b,"], nil), (["a/b;;"], nil), ([#""a/b"#], nil), ([":YQ==:"], nil), (["a/b/c"], nil), (["a/b", "1"], nil),
     ]
 
-    @Test("Accept-Query is a list of media ranges, or is not there", arguments: fields)
+    @Test("Accept-Query is a list of media ranges, or absent", arguments: fields)
     func acceptQuery(_ values: [String], _ types: [String]?) throws {
         var fields = HTTPFields()
         for value in values { fields.append(HTTPField(name: HTTPField.Name("Accept-Query")!, value: value)) }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Secrets of a session stay with the origin of its base", .endsServers, .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Secrets of a session and the origin of its base", .endsServers, .noLeaks, .timeLimit(.minutes(1)))
 struct SecretScopeTests {
     private static let apiKey = HTTPField.Name("X-API-Key")!
 
-    /// Adds a bearer token to every request, as links do that know nothing of origins.
+    /// A link that adds a bearer token to every request, without regard to its origin.
     private static let bearer = Link { request, next in
         var request = request
         request.fields[.authorization] = "Bearer secret"
@@ -31,7 +31,7 @@ struct SecretScopeTests {
     }
 
     @Test(
-        "default fields and links' credentials go to the base alone",
+        "default fields and links' credentials are sent only to the base",
         arguments: ["x", "/x", "https://a.test/x", "https://A.test:443/x", "//a.test/"])
     func base(_ reference: String) async throws {
         let stub = stub()
@@ -41,7 +41,7 @@ struct SecretScopeTests {
     }
 
     @Test(
-        "an absolute reference to another origin takes no secret along, but all other fields",
+        "an absolute reference to another origin carries all fields except secrets",
         arguments: [
             "https://evil.test/x", "http://a.test/x", "https://a.test:444/x", "//evil.test/x",
             "https://a.test.evil.test/",
@@ -53,7 +53,7 @@ struct SecretScopeTests {
         #expect(sent[.authorization] == nil && sent[Self.apiKey] == nil && sent[.accept] == "a/b")
     }
 
-    @Test("what the caller sets on the very request goes where the request goes, and no further")
+    @Test("fields set on the request itself are sent to its target, and to no other origin")
     func callers() async throws {
         let stub = stub()
         let api = try HTTPSession(baseURL: "https://a.test/", transport: stub)
@@ -66,7 +66,7 @@ struct SecretScopeTests {
         #expect(try fields(stub, 2)[.authorization] == nil)
     }
 
-    @Test("a redirect to another origin loses a renewed credential, whichever field holds it")
+    @Test("a redirect to another origin loses a renewed credential, in any field")
     func renewedCredentials() async throws {
         let name = HTTPField.Name("X-Example-Badge")!
         let stub = stub()
@@ -83,7 +83,7 @@ struct SecretScopeTests {
         #expect(try fields(stub, 1)[.accept] == "a/b")
     }
 
-    @Test("a redirect to another origin loses what a link inside the redirects adds")
+    @Test("a redirect to another origin loses credentials of links inside the redirects")
     func redirects() async throws {
         let stub = stub()
         stub.enqueue(.response(.found, fields: [.location: "https://b.test/"]))
@@ -96,7 +96,7 @@ struct SecretScopeTests {
         #expect(try fields(stub, 1)[.authorization] == nil)
     }
 
-    @Test("marked fields are secrets, too, and an origin can be allowed")
+    @Test("marked fields are secrets too, and an origin can be allowed")
     func allowed() async throws {
         let stub = stub()
         var api = try session(stub)
@@ -116,7 +116,7 @@ struct SecretScopeTests {
         #expect(try fields(stub, 3)[.authorization] == "Bearer secret")
     }
 
-    @Test("the cookies of a jar and the answers to challenges go to their own origins")
+    @Test("the cookies of a jar and the answers to challenges are sent to their own origins")
     func scoped() async throws {
         let stub = StubTransport { request in
             switch request.index {
@@ -135,7 +135,7 @@ struct SecretScopeTests {
         #expect(try fields(stub, 3)[.authorization] == "Basic dTpw" && fields(stub, 3)[Self.apiKey] == nil)
     }
 
-    @Test("without a base URL nothing is taken off")
+    @Test("without a base URL no field is removed")
     func noBase() async throws {
         let stub = stub()
         let api = try HTTPSession(transport: stub, defaultFields: [Self.apiKey: "key"], chain: .bare) { Self.bearer }
@@ -143,14 +143,14 @@ struct SecretScopeTests {
         #expect(try fields(stub)[.authorization] == "Bearer secret" && fields(stub)[Self.apiKey] == "key")
     }
 
-    @Test("a link's secret in the place of the caller's own does not go to another origin")
+    @Test("a link's secret that replaces the caller's own is not sent to another origin")
     func replaced() async throws {
         let stub = stub()
         _ = try await session(stub).get("https://b.test/", fields: [.authorization: "mine", Self.apiKey: "mine"])
         #expect(try fields(stub)[.authorization] == nil && fields(stub)[Self.apiKey] == "mine")
     }
 
-    @Test("a serializer's credentials, and those of an endpoint's links, are not the caller's")
+    @Test("credentials of a serializer, and of an endpoint's links, do not count as the caller's")
     func serializers() async throws {
         let stub = stub()
         var api = try HTTPSession(baseURL: "https://a.test/", transport: stub, chain: .bare)
@@ -172,7 +172,7 @@ struct SecretScopeTests {
         #expect(try fields(stub, 3)[.authorization] == "Bearer secret")
     }
 
-    @Test("pages of another origin get neither the session's secrets nor those given for the first page")
+    @Test("pages of another origin get neither the session's secrets nor those of the first page")
     func pages() async throws {
         let link = HTTPField.Name("Link")!
         let stub = StubTransport { request in

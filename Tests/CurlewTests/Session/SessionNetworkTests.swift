@@ -7,13 +7,13 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A session and a network that changes", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A session across network changes", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNetworkTests {
     private func path(_ address: String) -> ReachabilityStatus {
         .reachable(ReachabilityStatus.Path(interface: "eth0", kind: .wired, localAddresses: [address]))
     }
 
-    /// Waits for the session's word that it let its connections go.
+    /// Waits for the session's event about its retired connections.
     private func changed(_ events: inout AsyncStream<SessionEvent>.AsyncIterator) async {
         while let event = await events.next(isolation: #isolation), event.kind != .networkChanged {}
     }
@@ -28,7 +28,7 @@ struct SessionNetworkTests {
         actor.followNetworkChanges(updates)
         _ = try await session.fetch(server.url())
         tell.yield(path("192.0.2.1"))
-        // The same after a pause is no other network.
+        // The same network after a pause is no change.
         tell.yield(.notReachable)
         tell.yield(path("192.0.2.1"))
         tell.yield(path("192.0.2.2"))
@@ -39,7 +39,7 @@ struct SessionNetworkTests {
         #expect(await actor.connectionCount() == 1)
     }
 
-    @Test("an HTTP/2 request that runs during a change of network keeps its connection, later ones share a new one")
+    @Test("an HTTP/2 request that runs during a network change keeps its connection, and later ones share a new one")
     func multiplexed() async throws {
         let certificate = try HeldCertificate.localhost()
         var configuration = MockServer.Configuration()
@@ -61,7 +61,7 @@ struct SessionNetworkTests {
         try await session.expectUsable()
     }
 
-    @Test("a queued request is sent on a new connection after a change of network")
+    @Test("a queued request is sent on a new connection after a network change")
     func held() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -77,7 +77,7 @@ struct SessionNetworkTests {
         waiting.resume()
         waiting.suspend()
         while let event = await events.next(), event.kind != .suspended {}
-        // Its turn comes while it is held.
+        // The task gets its turn while it is suspended.
         open.yield()
         _ = try await slow.value
         while let event = await events.next(), event.kind != .completed {}
@@ -87,7 +87,7 @@ struct SessionNetworkTests {
         #expect(server.connectionCounts.accepted == 2)
     }
 
-    @Test("idle connections are closed though another is in use")
+    @Test("idle connections are closed even if another is in use")
     func idleBeside() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let busy = try await MockServer.start { _ in
@@ -105,7 +105,7 @@ struct SessionNetworkTests {
         #expect(try await slow.value == Array("ok".utf8))
     }
 
-    @Test("a task whose turn comes at that moment begins on a new connection")
+    @Test("a task that starts during the network change uses a new connection")
     func turn() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -157,7 +157,7 @@ struct SessionNetworkTests {
         }
     }
 
-    @Test("a configuration is encoded and decoded with its connectivity timeout, and without it")
+    @Test("a configuration is encoded and decoded with and without its connectivity timeout")
     func coding() throws {
         var configuration = SessionConfiguration()
         configuration.connectivityTimeout = .seconds(30)
@@ -192,9 +192,9 @@ struct SessionNetworkTests {
     }
 }
 
-@Suite("A session in a network of its own", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A session in a separate network namespace", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNamespaceTests {
-    /// A session whose sockets are in the network: its loop's thread has entered it.
+    /// A session whose sockets are in the namespace: its loop's thread has entered it.
     private func session(
         _ network: NetworkNamespace, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
     ) async throws -> HTTPSession {
@@ -214,7 +214,7 @@ struct SessionNamespaceTests {
         return try HTTPSession(transport: actor, chain: .bare) {}
     }
 
-    /// Answers one request after the other with the address that it came from, until the listening socket is closed.
+    /// Answers each request with the client's address, until the listening socket is closed.
     private func serve(_ network: NetworkNamespace, _ address: String) throws -> (port: Int, stop: @Sendable () -> Void)
     {
         let (listener, port) = try network.run { try NamespaceListener.listen(address) }
@@ -224,7 +224,7 @@ struct SessionNamespaceTests {
         return (port, { shutdown(listener, Int32(SHUT_RDWR)) })
     }
 
-    @Test("a request waits for the network, publishes that it waits, and is sent when there is one")
+    @Test("a request waits for the network, publishes its wait, and is sent when there is one")
     func waits() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
@@ -237,7 +237,7 @@ struct SessionNamespaceTests {
             if event.kind == .completed { ended = event.task?.id }
             guard event.kind == .waitingForConnectivity else { continue }
             #expect(event.error?.code == .connectionFailed)
-            // After the end of the task, which made it wait.
+            // The event follows the end of the task, which caused its wait.
             #expect(event.task != nil && event.task?.id == ended)
             break
         }
@@ -246,7 +246,7 @@ struct SessionNamespaceTests {
         stop()
     }
 
-    @Test("a request over a custom transport waits for the network, too, and is sent when there is one")
+    @Test("a request over a custom transport waits for the network too")
     func waitsOverAnotherTransport() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
@@ -266,23 +266,23 @@ struct SessionNamespaceTests {
         #expect(stub.received.count == 2)
     }
 
-    /// What happened to the session before its connection's address was lost.
+    /// The action on the session before its connection's address is lost.
     enum Before: CaseIterable { case nothing, letGo, invalidated }
 
-    /// What had come of the response by then; the second has a body that ends with its connection.
+    /// The received part of the response by then; the second has a body that ends with its connection.
     private static let answers = [
         "", "HTTP/1.1 200 OK\r\n\r\nhalf", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
     ]
 
     @Test(
-        "a request whose connection has lost its local address fails at once, however far it is",
+        "a request whose connection has lost its local address fails at once, at every stage",
         arguments: Before.allCases, answers)
     func lostAddress(before: Before, answer: String) async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
         let session = try await session(network)
         let actor = try #require(session.session)
-        // A listener that takes the connection, and says what it is told.
+        // The listener accepts the connection, and reads the request.
         let (listener, port) = try network.run { try NamespaceListener.listen("192.0.2.10") }
         try network.ip("addr add 192.0.2.11/24 dev eth0")
         var options = RequestOptions()
@@ -322,7 +322,7 @@ struct SessionNamespaceTests {
     }
 }
 
-/// The least of a server, for networks where no other runs.
+/// A minimal server for network namespaces.
 private enum NamespaceListener {
     static func listen(_ address: String) throws -> (listener: Int32, port: Int) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

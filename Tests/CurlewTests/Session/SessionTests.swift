@@ -12,7 +12,7 @@ struct SessionTests {
 
     private func okServer() async throws -> MockServer { try await MockServer.start { _ in MockResponse(body: "ok") } }
 
-    @Test("tasks in flight are bounded; the others wait in order")
+    @Test("the number of running tasks is limited; the others wait in order")
     func inFlight() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -30,7 +30,7 @@ struct SessionTests {
         #expect(await actor.tasks().isEmpty)
     }
 
-    @Test("a task that waits for its turn is ended by its total timeout")
+    @Test("a task that waits in the queue is ended by its total timeout")
     func queueTimeout() async throws {
         let server = try await stalledServer()
         let session = try makeSession { $0.tasksInFlight = 1 }
@@ -46,7 +46,7 @@ struct SessionTests {
     }
 
     @Test(
-        "a task suspended in the queue sends nothing when its turn comes, and its total timeout runs",
+        "a task suspended in the queue sends no request at its turn, and its total timeout runs",
         arguments: [true, false])
     func suspendedInQueue(resumes: Bool) async throws {
         let server = try await stalledServer()
@@ -105,7 +105,7 @@ struct SessionTests {
         return false
     }
 
-    @Test("shutdown cancels the tasks that are left after its deadline")
+    @Test("shutdown cancels the remaining tasks after its deadline")
     func deadline() async throws {
         let server = try await stalledServer()
         let session = try makeSession()
@@ -116,7 +116,7 @@ struct SessionTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("cancelling the task that awaits a shutdown cancels what is left, and the shutdown ends")
+    @Test("cancelling the task that awaits a shutdown cancels the remaining tasks, and the shutdown ends")
     func cancelledShutdown() async throws {
         let server = try await stalledServer()
         let session = try makeSession()
@@ -133,7 +133,7 @@ struct SessionTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("a task that was cancelled before it asks for a shutdown waits for nothing")
+    @Test("a shutdown in a cancelled task does not wait")
     func shutdownAfterCancellation() async throws {
         let server = try await stalledServer()
         let session = try makeSession()
@@ -161,7 +161,7 @@ struct SessionTests {
         #expect(await curlewError { _ = try await session.get(.raw(server.url())) }?.code == .sessionInvalidated)
     }
 
-    @Test("a session that is dropped ends by itself, after its tasks")
+    @Test("a dropped session ends by itself, after its tasks")
     func dropped() async throws {
         let server = try await okServer()
         weak var actor: SessionActor?
@@ -179,7 +179,7 @@ struct SessionTests {
         try await server.waitForConnections(open: 0)
     }
 
-    @Test("a thousand sessions leave nothing behind")
+    @Test("a thousand sessions leave no descriptors or threads behind")
     func thousand() async throws {
         let server = try await okServer()
         let loop = try CurlewEventLoop(name: "curlew-thousand")
@@ -190,7 +190,7 @@ struct SessionTests {
         try await server.waitForConnections(open: 0)
     }
 
-    @Test("sessions and loops may be torn down with transfers under way")
+    @Test("sessions and loops may be released with running transfers")
     func tornDown() async throws {
         let server = try await endlessServer()
         for _ in 0..<20 {
@@ -205,7 +205,7 @@ struct SessionTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("a session may spread over several loops")
+    @Test("a session may use several loops")
     func severalLoops() async throws {
         let servers = [try await okServer(), try await okServer(), try await okServer()]
         let loops = [try CurlewEventLoop(), try CurlewEventLoop()]
@@ -260,7 +260,7 @@ struct SessionTests {
         #expect(await late.next() == nil)
     }
 
-    @Test("a configuration can be compared, stored and read again")
+    @Test("a configuration can be compared, encoded and decoded")
     func configuration() throws {
         var configuration = SessionConfiguration()
         configuration.timeouts.idle = .milliseconds(1500)

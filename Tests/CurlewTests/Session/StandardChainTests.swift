@@ -57,7 +57,7 @@ struct StandardChainTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("a hedging link behind the standard chain works inside of it")
+    @Test("a hedging link after the standard chain works inside it")
     func hedging() async throws {
         let clock = TestClock()
         let server = try await MockServer.start { request in
@@ -82,7 +82,7 @@ struct StandardChainTests {
         return stub.received.last?.request.fields[.cookie]
     }
 
-    @Test("the standard chain sends no cookie of one request with another, unless it is made for a single user")
+    @Test("the standard chain keeps no cookies, unless it is created for a single user")
     func cookies() async throws {
         #expect(try await cookiesSentBack(StandardChain.Options()) == nil)
         #expect(try await cookiesSentBack(.singleUser) == "user=a")
@@ -90,7 +90,7 @@ struct StandardChainTests {
         #expect(jars[0] !== jars[1])
     }
 
-    @Test("a cookie that comes with a challenge goes back with the answer to it")
+    @Test("a cookie of a challenge is sent with the answer to it")
     func challengeCookie() async throws {
         let guardian = DigestGuard()
         let server = try await MockServer.start { request in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Events, lines and pages", .endsServers, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Streams of events, lines and pages", .endsServers, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct StreamVerbTests {
     struct Row: Codable, Sendable, Equatable { var id: Int }
 
@@ -28,7 +28,7 @@ struct StreamVerbTests {
 
     // MARK: Events
 
-    @Test("the events of a POST are values, and the sequence ends with the stream, which is not asked for again")
+    @Test("the events of a POST are values, and the sequence ends with the stream, without a reconnection")
     func posted() async throws {
         let server = try await server(["/m": events("data: {\"id\":1}\n\ndata: {\"id\":2}\n\n")])
         let api = try makeSession(baseURL: server.url())
@@ -39,7 +39,7 @@ struct StreamVerbTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("an end marker ends the sequence, and what follows it is not read")
+    @Test("an end marker ends the sequence, and later events are not read")
     func endMarker() async throws {
         let server = try await server(["/m": events("data: {\"id\":1}\n\ndata: [DONE]\n\ndata: {\"id\":2}\n\n")])
         let api = try makeSession(baseURL: server.url())
@@ -48,7 +48,7 @@ struct StreamVerbTests {
     }
 
     @Test(
-        "an event that cannot be decoded is an error with its position, after which the next can be read, or is skipped"
+        "an invalid event is an error with its position, after which the next can be read, or is skipped"
     )
     func malformedEvents() async throws {
         let server = try await server(["/m": events("data: {\"id\":1}\n\ndata: {\"no\":2}\n\ndata: {\"id\":3}\n\n")])
@@ -63,7 +63,7 @@ struct StreamVerbTests {
         #expect(try await collect(api.events("m", method: .post, as: Row.self, malformed: .skip)).map(\.id) == [1, 3])
     }
 
-    @Test("events that cannot be had are thrown: a refusal, a reference, a body that cannot be written")
+    @Test("a refusal, an invalid reference or an unencodable body throws an error")
     func refusedEvents() async throws {
         let server = try await server([:])
         let api = try makeSession(baseURL: server.url())
@@ -74,7 +74,7 @@ struct StreamVerbTests {
         #expect(unwritten?.code == .encodingFailed)
     }
 
-    @Test("events beyond their bound are an error")
+    @Test("events beyond their limit are an error")
     func largeEvents() async throws {
         let server = try await server(["/m": events("data: " + String(repeating: "x", count: 100) + "\n\n")])
         let api = try makeSession(baseURL: server.url())
@@ -84,7 +84,7 @@ struct StreamVerbTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("cancelling the task that iterates ends events and lines as cancelled")
+    @Test("cancelling the iterating task ends events and lines as cancelled")
     func cancelled() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -112,7 +112,7 @@ struct StreamVerbTests {
 
     // MARK: Lines
 
-    @Test("lines are text or values, whatever their ends")
+    @Test("lines are text or values, with any line ends")
     func lines() async throws {
         let server = try await server(["/l": MockResponse(body: "{\"id\":1}\r\n\n{\"id\":2}")])
         let api = try makeSession(baseURL: server.url())
@@ -123,7 +123,7 @@ struct StreamVerbTests {
     }
 
     @Test(
-        "a line that cannot be decoded is an error with its number, or is skipped; a status that is no success is thrown"
+        "an invalid line is an error with its number, or is skipped; an unsuccessful status is thrown"
     )
     func malformedLines() async throws {
         let server = try await server(["/l": MockResponse(body: "{\"id\":1}\nx\n{\"id\":3}\n")])
@@ -148,7 +148,7 @@ struct StreamVerbTests {
         return MockResponse(fields: fields, body: .string("[\(ids.map { "{\"id\":\($0)}" }.joined(separator: ","))]"))
     }
 
-    @Test("the elements of linked pages come one after the other")
+    @Test("the elements of linked pages are delivered in order")
     func pages() async throws {
         let server = try await server([
             "/p": page([1, 2], #"<https://x.test/>; rel="prev", </p2?a=b,c>; title="a, \"b\""; rel="last NEXT""#),
@@ -160,7 +160,7 @@ struct StreamVerbTests {
         #expect(await server.takeRequest()?.target == "/p2?a=b,c")
     }
 
-    @Test("a closure finds the next page in the page before")
+    @Test("a closure derives the next page from the previous one")
     func cursors() async throws {
         struct Listing: Codable, Sendable {
             var rows: [Row]
@@ -180,7 +180,7 @@ struct StreamVerbTests {
         #expect(await server.takeRequest()?.target == "/p?cursor=a%26b")
     }
 
-    @Test("pages that come again, lead to another origin or do not end are an error, after what was read")
+    @Test("repeated, endless and cross-origin pages are an error, after the elements before it")
     func endlessPages() async throws {
         let other = try await MockServer.start { _ in
             MockResponse(fields: [.contentType: "application/json"], body: "[]")
@@ -205,7 +205,7 @@ struct StreamVerbTests {
         #expect(try await collect(api.pages("away", as: [Row].self, allowsOtherOrigins: true)).map(\.id) == [1])
     }
 
-    @Test("a page that is refused ends the pages with its error")
+    @Test("a refused page ends the sequence with its error")
     func refusedPage() async throws {
         let server = try await server(["/p": page([1], "</none>; rel=next")])
         let api = try makeSession(baseURL: server.url())

@@ -18,7 +18,7 @@ struct VerbTests {
         }
     }
 
-    @Test("parameters of mixed types are variables, and nil leaves its pair out")
+    @Test("parameters of mixed types are variables, and nil omits its pair")
     func mixedParameters() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -44,7 +44,7 @@ struct VerbTests {
         #expect(answer == "GET /search?\(expected.joined(separator: "&")) - ")
     }
 
-    @Test("an optional member of an Encodable value is left out of a query, as nil is of a literal")
+    @Test("a nil member of an Encodable value is omitted from a query, like a nil literal")
     func encodableNil() async throws {
         struct Search: Encodable, Sendable {
             var text = "x"
@@ -58,7 +58,7 @@ struct VerbTests {
         #expect(try await api.get("s", parameters: ["b": ParameterValue.null], as: .text) == "GET /s?b - ")
     }
 
-    @Test("parameters go into the query where something else is the body")
+    @Test("parameters become the query if there is another body")
     func besideBodies() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -81,7 +81,7 @@ struct VerbTests {
         #expect(try await api.post("x", .json(none)).text() == "POST /x application/json null")
     }
 
-    @Test("a value is decoded whatever the media type, and where that fails the error names the type first")
+    @Test("a value is decoded with any media type, and a failure names the type first")
     func anyMediaType() async throws {
         let stub = StubTransport()
         let api = try HTTPSession(baseURL: "https://a.test/", transport: stub, chain: .bare)
@@ -97,7 +97,7 @@ struct VerbTests {
         #expect(await curlewError { _ = try await api.get("x", as: Order.self) }?.code == .decodingFailed)
     }
 
-    @Test("as: takes serializers by their short names")
+    @Test("as: accepts serializers by their short names")
     func shortNames() async throws {
         let server = try await MockServer.start { request in
             MockResponse(
@@ -123,7 +123,7 @@ struct VerbTests {
         #expect(file.size == 3)
     }
 
-    @Test("a response is read by hand, and checked on demand")
+    @Test("a response can be read manually, and checked on request")
     func reading() async throws {
         let stub = StubTransport { request in
             .response(
@@ -146,7 +146,7 @@ struct VerbTests {
         #expect(await curlewError { _ = try await small.get("x").text() }?.code == .responseTooLarge)
     }
 
-    @Test("timeout: is a deadline over the call, and replaces that of the options")
+    @Test("timeout: is a deadline for the call, and replaces that of the options")
     func timeout() async throws {
         let limits = Guarded<[Duration?]>([])
         let api = try HTTPSession(
@@ -190,7 +190,7 @@ struct VerbTests {
             } == 1)
     }
 
-    @Test("parameters as JSON follow the session's dialect, and its style where they become a query")
+    @Test("JSON parameters follow the session's dialect, and its style when they become a query")
     func encodings() async throws {
         struct Search: Encodable, Sendable { var birdName = "a/b" }
         let server = try await echo()

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A broadcast", .timeLimit(.minutes(1)))
+@Suite("The broadcaster", .timeLimit(.minutes(1)))
 struct BroadcasterTests {
-    @Test("listeners that are cancelled while elements are published hold nobody up")
+    @Test("listeners that are cancelled during publication delay no others")
     func cancelledListeners() async {
         let broadcaster = Broadcaster<Int>(bufferSize: 1)
         let publishing = Task.detached {
@@ -31,7 +31,7 @@ struct BroadcasterTests {
         #expect(broadcaster.listenerCount == 0)
     }
 
-    @Test("all listeners get the same elements in the same order, whoever publishes")
+    @Test("all listeners get the same elements in the same order, from any publisher")
     func order() async {
         let broadcaster = Broadcaster<Int>(bufferSize: 10_000)
         let streams = (0..<4).map { _ in broadcaster.listen() }

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Curlew
 
-/// Two texts that Unicode takes for equivalent, and no server does: é in one scalar and in two.
+/// The first of two texts that are equivalent in Unicode but different for servers: é as one scalar and as two.
 private let composed = "caf\u{E9}"
 private let decomposed = "cafe\u{301}"
 
-@Suite("Text of users and peers is compared by its bytes", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Bytewise comparison of text from users and peers", .noLeaks, .timeLimit(.minutes(2)))
 struct ByteComparisonTests {
     private static let user = HTTPField.Name("X-User")!
 
-    @Test("values are equal if their bytes are")
+    @Test("values are equal only if their bytes are")
     func values() throws {
         #expect(composed == decomposed)
         let proxy = try Proxy("http://proxy.test")
@@ -30,11 +30,11 @@ struct ByteComparisonTests {
         #expect(
             HTTPCache.Entry.Selector(name: "a", value: composed)
                 != HTTPCache.Entry.Selector(name: "a", value: decomposed))
-        // The sign of Kelvin is equivalent to a letter of ASCII.
+        // The Kelvin sign is equivalent to an ASCII letter.
         #expect(HTTPCache.Entry.Key(uri: "K") != HTTPCache.Entry.Key(uri: "\u{212A}"))
     }
 
-    @Test("Vary tells users apart whose names differ in their bytes alone")
+    @Test("Vary distinguishes users whose names differ only in their bytes")
     func vary() async throws {
         let scene = try await CacheScene(.singleUser) { .numbered($1, [.cacheControl: "max-age=60", .vary: "X-User"]) }
         let values: [[UInt8]] = [
@@ -51,7 +51,7 @@ struct ByteComparisonTests {
         }
     }
 
-    @Test("partitions are apart whose names differ in their bytes alone")
+    @Test("partitions are distinct if their names differ only in their bytes")
     func partitions() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
         #expect(try await scene.get("/", partition: composed) == "200 1 miss")
@@ -59,7 +59,7 @@ struct ByteComparisonTests {
         #expect(try await scene.get("/", partition: composed) == "200 1 hit")
     }
 
-    @Test("No-Vary-Search compares parameters byte by byte, also those that are no UTF-8")
+    @Test("No-Vary-Search compares parameters by bytes, also those that are not UTF-8")
     func noVarySearch() async throws {
         let scene = try await CacheScene { cache in
             cache.honorsNoVarySearch = true
@@ -73,7 +73,7 @@ struct ByteComparisonTests {
         #expect(try await scene.get("/?k=9&a=%FF") == "200 1 hit")
     }
 
-    @Test("requests are not joined whose fields or users differ in their bytes alone")
+    @Test("requests whose fields or users differ only in their bytes are not coalesced")
     func coalescing() async throws {
         let gate = Gate()
         let server = try await MockServer.start { _ in
@@ -90,7 +90,7 @@ struct ByteComparisonTests {
         await server.shutdown()
     }
 
-    @Test("a limit for each tag counts tags apart that differ in their bytes alone")
+    @Test("a limit per tag distinguishes tags that differ only in their bytes")
     func tags() async throws {
         let gate = Gate()
         let server = try await MockServer.start { _ in
@@ -107,14 +107,14 @@ struct ByteComparisonTests {
             }
         }
         try await server.waitForRequests(2)
-        // Equivalent names are one name in a dictionary of Swift's.
+        // Equivalent names are one key in a Swift dictionary.
         #expect(limiter.figures.count == 1)
         gate.open()
         for task in tasks { #expect(try await task.value == Array("ok".utf8)) }
         await server.shutdown()
     }
 
-    @Test("a credential for a realm is not sent to another one whose name is equivalent")
+    @Test("a credential for a realm is not sent to a canonically equivalent realm")
     func realm() async throws {
         let server = try await MockServer.start { _ in
             var response = MockResponse(status: .unauthorized)
@@ -130,7 +130,7 @@ struct ByteComparisonTests {
         await server.shutdown()
     }
 
-    @Test("a Link field's relation is compared byte by byte")
+    @Test("a Link field's relation is compared by bytes")
     func relation() throws {
         let fields = HTTPFields([
             HTTPField(name: HTTPField.Name("Link")!, value: Array("<b>; rel=\"\u{212A}\", <c>; rel=K".utf8))
@@ -139,7 +139,7 @@ struct ByteComparisonTests {
         #expect(response.link("k")?.description == "http://a.test/c")
     }
 
-    @Test("cookies whose paths differ in their bytes alone stand side by side")
+    @Test("cookies whose paths differ only in their bytes are stored separately")
     func cookies() throws {
         let jar = CookieJar()
         let uri = try CurlewURI("http://a.test/")

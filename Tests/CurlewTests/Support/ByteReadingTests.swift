@@ -2,9 +2,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Bytes are read from left to right")
+@Suite("The byte scanner")
 struct ByteReadingTests {
-    @Test("a scanner takes what fits, and a copy of it returns to its place")
+    @Test("a scanner consumes matching bytes, and a copy of it returns to its position")
     func scanner() {
         var scanner = ByteScanner("ab = c".utf8)
         #expect(scanner.take(while: \.isLetter).elementsEqual("ab".utf8))
@@ -19,7 +19,7 @@ struct ByteReadingTests {
     }
 
     @Test(
-        "a quoted string loses its quotes and escapes, and ends with the value at the latest",
+        "a quoted string is unquoted and unescaped, and ends at the end of the value at the latest",
         arguments: [
             ("\"a b\"c", "a b", "c"), ("\"a\\\"b\\\\\"", "a\"b\\", ""), ("\"open", "open", ""),
             ("\"open\\", "open\\", ""),
@@ -31,7 +31,7 @@ struct ByteReadingTests {
         #expect(scanner.take { _ in true }.elementsEqual(rest.utf8))
     }
 
-    @Test("a scanner does not consume a text that is no quoted string")
+    @Test("a scanner does not consume a text that is not a quoted string")
     func unquoted() {
         var scanner = ByteScanner("a\"b\"".utf8)
         #expect(scanner.takeQuotedString() == nil)
@@ -39,7 +39,7 @@ struct ByteReadingTests {
     }
 
     @Test(
-        "two hexadecimal digits after a percent sign are one byte; without them the text stays, or is refused",
+        "two hexadecimal digits after a percent sign are one byte; otherwise the text is kept, or refused",
         arguments: [
             ("a%20b", "a b", true), ("%41%6a%6A", "Ajj", true), ("100%", "100%", false), ("%4", "%4", false),
             ("%zz%41", "%zzA", false), ("%%41", "%A", false), ("", "", true),
@@ -49,7 +49,7 @@ struct ByteReadingTests {
         #expect(PercentDecoding.bytes(of: text, isStrict: true) == (isWellFormed ? Array(decoded.utf8) : nil))
     }
 
-    @Test("a scheme ends at its colon, and is one only if it begins with a letter")
+    @Test("a scheme ends at its colon, and must begin with a letter")
     func schemes() {
         for (text, length) in [
             ("http://a", 4), ("a+b-c.d:x", 7), ("HTTP:", 4), (":x", nil), ("1a:", nil), ("a/b:c", nil), ("a", nil),

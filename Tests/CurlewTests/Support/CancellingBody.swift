@@ -1,6 +1,6 @@
 import Curlew
 
-/// A body that never waits, of 1 KiB a chunk and 1 MiB in all, whose reader is cancelled with the third chunk.
+/// A body without waits, of 1 KiB per chunk and 1 MiB in total, whose reader is cancelled at the third chunk.
 struct CancellingBody: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Days of the calendar")
+@Suite("Calendar days")
 struct CivilDateTests {
     @Test("a day and its number convert into each other over nine thousand years")
     func roundTrip() throws {
@@ -19,7 +19,7 @@ struct CivilDateTests {
         #expect(previous == CivilDate(year: 9999, month: 12, day: 31))
     }
 
-    @Test("known days have their numbers")
+    @Test("known days have the right numbers")
     func known() {
         #expect(CivilDate(year: 1970, month: 1, day: 1)?.daysSince1970 == 0)
         #expect(CivilDate(year: 2000, month: 2, day: 29)?.daysSince1970 == 11_016)
@@ -28,7 +28,7 @@ struct CivilDateTests {
     }
 
     @Test(
-        "a day that the calendar does not have is refused",
+        "a nonexistent day is refused",
         arguments: [(1900, 2, 29), (2001, 2, 29), (2000, 4, 31), (2000, 13, 1), (2000, 0, 1), (2000, 1, 0), (0, 1, 1)])
     func refused(_ year: Int, _ month: Int, _ day: Int) {
         #expect(CivilDate(year: year, month: month, day: day) == nil)

@@ -1,8 +1,8 @@
 import Curlew
 
-/// Sends the first requests that it sees to another place.
+/// A link that sends the first requests to other URIs.
 struct Detour: CurlewMiddleware {
-    /// The places, a request each.
+    /// The URIs, one per request.
     private let places: AsyncStream<CurlewURI>
 
     init(_ urls: String...) throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Dates of HTTP in their three forms")
+@Suite("The three forms of HTTP dates")
 struct HTTPDateTests {
     /// 1 July 2026.
     private let now = HTTPDate(secondsSince1970: 1_782_864_000)
@@ -10,7 +10,7 @@ struct HTTPDateTests {
     private func seconds(_ text: String) -> Int64? { HTTPDate(text, now: now)?.secondsSince1970 }
 
     @Test(
-        "the three forms of one moment are the same",
+        "the three forms of one moment are equal",
         arguments: [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         ])
@@ -18,7 +18,7 @@ struct HTTPDateTests {
         #expect(seconds(text) == 784_111_777)
     }
 
-    @Test("a date is read in any case of its letters (RFC 9111 §4.2)")
+    @Test("a date is parsed in any letter case (RFC 9111 §4.2)")
     func cases() {
         for date in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
             let alternating = date.enumerated().map { $0.isMultiple(of: 2) ? $1.lowercased() : $1.uppercased() }
@@ -39,7 +39,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "days are counted as the calendar has them",
+        "days are counted as in the calendar",
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
             ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
@@ -52,7 +52,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "a year of two digits is at most 50 years ahead",
+        "a two-digit year is at most 50 years ahead",
         arguments: [
             ("Monday, 01-Jan-76 00:00:00 GMT", "Wed, 01 Jan 2076 00:00:00 GMT"),
             ("Monday, 01-Jan-77 00:00:00 GMT", "Sat, 01 Jan 1977 00:00:00 GMT"),
@@ -70,7 +70,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "a text that breaks the three forms of an HTTP date is not read",
+        "a malformed HTTP date is refused",
         arguments: [
             "", "0", "soon", "Sun", "Sun,", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 GMT ",
             " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 +0000",
@@ -87,7 +87,7 @@ struct HTTPDateTests {
         #expect(seconds(text) == nil)
     }
 
-    @Test("dates are in the order of time, and now is after this was written")
+    @Test("dates are ordered by time, and the current date is after a fixed past one")
     func order() {
         #expect(HTTPDate(secondsSince1970: 1) < HTTPDate(secondsSince1970: 2))
         #expect(HTTPDate.now > HTTPDate(secondsSince1970: 1_700_000_000))

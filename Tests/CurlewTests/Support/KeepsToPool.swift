@@ -3,7 +3,7 @@ import Testing
 @testable import Curlew
 
 extension Trait where Self == KeepsToPoolTrait {
-    /// A test fails if libcurl did not keep to the connection that the pool had chosen.
+    /// A trait that fails a test if libcurl did not use the connection that the pool had chosen.
     static var keepsToPool: KeepsToPoolTrait { KeepsToPoolTrait() }
 }
 

@@ -1,6 +1,6 @@
 import Curlew
 
-/// A link whose waits are all over at once.
+/// A retrying link without waits.
 func quickRetry(_ attempts: Int = 3, budget: Retry.Budget? = nil) -> Retry {
     var retry = Retry(attempts: attempts, budget: budget)
     retry.policy.backoff = Retry.Backoff(base: .zero)

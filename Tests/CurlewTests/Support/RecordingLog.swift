@@ -2,7 +2,7 @@ import Logging
 
 @testable import Curlew
 
-/// Keeps the lines that are logged.
+/// A log handler that stores the lines.
 struct RecordingLog: Sendable {
     struct Line: Sendable {
         let level: Logger.Level
@@ -33,7 +33,7 @@ struct RecordingLog: Sendable {
     /// The lines so far.
     var lines: [Line] { kept.withLock { $0 } }
 
-    /// Everything in them as one text, to look for what must not be there.
+    /// The lines as one text, to search for forbidden contents.
     var text: String { lines.map { "\($0.message) \($0.metadata)" }.joined(separator: "\n") }
 
     func logger(_ level: Logger.Level) -> Logger {

@@ -2,14 +2,14 @@ import Curlew
 import CurlewTesting
 import HTTPTypes
 
-/// A redirect with a short body, to be read or thrown away.
+/// A redirect with a short body.
 func redirect(_ status: Int, to location: String?, _ fields: HTTPFields = [:]) -> MockResponse {
     var fields = fields
     if let location { fields[.location] = location }
     return MockResponse(status: .init(code: status), fields: fields, body: "it is elsewhere")
 }
 
-/// A session on a loop of its own, with short limits, and links.
+/// A session on its own loop, with short limits and the given links.
 func makeSession<Links: CurlewMiddleware>(
     security: SecurityPolicy = .system, versionPolicy: HTTPVersionPolicy = .negotiated,
     @ChainBuilder _ links: () -> Links

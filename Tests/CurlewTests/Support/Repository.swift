@@ -1,16 +1,16 @@
 import Foundation
 
-/// The files of the repository, for the tests that compare what is written about the code with the code.
+/// The files of the repository, for the tests that compare documentation and code.
 enum Repository {
     private static let root = String(#filePath.dropLast("/Tests/CurlewTests/Support/Repository.swift".count))
 
     /// The text of a file.
-    /// - Parameter path: Where it is, from the repository's top folder on.
+    /// - Parameter path: The path from the repository's top folder.
     static func text(of path: String) throws -> String {
         try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
     }
 
-    /// Paths of the Swift files below folders of the repository, without build folders.
+    /// The paths of the Swift files below folders of the repository, without build folders.
     static func swiftFiles(under folders: String...) throws -> [String] {
         try folders.flatMap { folder in
             try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").filter { path in
@@ -19,7 +19,13 @@ enum Repository {
         }
     }
 
-    /// The names of the folders in a folder.
+    /// Paths of the module maps of the C libraries.
+    static func moduleMaps() throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: "\(root)/Sources")
+            .filter { $0.hasSuffix("module.modulemap") }.map { "\(root)/Sources/\($0)" }
+    }
+
+    /// The names of the subfolders of a folder.
     static func folders(in folder: String) throws -> Set<String> {
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")
         return Set(
@@ -30,7 +36,7 @@ enum Repository {
             })
     }
 
-    /// The Swift files below a folder; the folder in it that a file lies in is its room.
+    /// The Swift files below a folder; the subfolder of a file is its room.
     static func sources(in folder: String) throws -> [SourceFile] {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")
         return try paths.filter { $0.hasSuffix(".swift") && $0.contains("/") }.map { path in

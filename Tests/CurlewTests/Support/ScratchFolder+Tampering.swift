@@ -8,7 +8,7 @@ extension ScratchFolder {
 
     func makeFolder(_ name: String) throws { try check(mkdir(file(name), 0o777)) }
 
-    /// Puts other bytes into a file, which stays the same file.
+    /// Overwrites the bytes of a file, which keeps its inode.
     func overwrite(_ name: String, _ bytes: [UInt8]) throws {
         let descriptor = open(file(name), O_WRONLY | O_TRUNC | O_CLOEXEC)
         try check(descriptor)

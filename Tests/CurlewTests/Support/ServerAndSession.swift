@@ -2,7 +2,7 @@ import Curlew
 import CurlewTesting
 import Testing
 
-/// A server and a session that speak HTTP/1.1 in cleartext, or HTTP/2 over TLS.
+/// A server and a session with HTTP/1.1 in cleartext, or HTTP/2 over TLS.
 func serverAndSession(
     http2: Bool, idle: Duration = .seconds(20), bodyBuffer: ByteSize = .mebibytes(1),
     handler: @escaping MockServer.Handler
@@ -20,12 +20,12 @@ func serverAndSession(
 }
 
 extension HTTPSession {
-    /// Lets the session's loop take many turns, sockets and timers included, in which what may move has moved.
+    /// Lets the session's loop run many turns, sockets and timers included, so that possible progress has happened.
     func letTurnsPass() async throws {
         for _ in 0..<3 { try await expectUsable() }
     }
 
-    /// Lets an idle limit of the session pass, by a request that stalls, twice.
+    /// Lets the session's idle limit elapse twice, by requests that stall.
     func letIdleLimitPass() async throws {
         let stalled = try await RawServer.start { connection in try await connection.closed }
         var options = RequestOptions()

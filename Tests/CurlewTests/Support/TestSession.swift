@@ -3,13 +3,14 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-/// A session on a loop of its own, with limits short enough for tests of failure and long enough for slow machines.
+/// A session on its own loop, with limits that are short enough for tests of failures and long enough for slow
+/// machines.
 func makeSession(
     baseURL: String? = nil, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
 ) throws -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
-    // Tests of what goes over the wire say what they expect, and no more.
+    // Tests of sent bytes list their fields, so the default User-Agent is off.
     configuration.userAgent = nil
     adjust(&configuration)
     return try HTTPSession(
@@ -32,7 +33,7 @@ func curlewError(
     return nil
 }
 
-/// Lets at least so much time pass: that of a request which nobody answers.
+/// Lets at least this time elapse: the duration of a request without an answer.
 func letPass(_ duration: Duration) async throws {
     let stalled = try await RawServer.start { connection in try await connection.closed }
     let session = try makeSession { $0.timeouts.total = duration }
@@ -43,18 +44,18 @@ func letPass(_ duration: Duration) async throws {
 }
 
 extension HTTPSession {
-    /// Fetches and reads the whole.
+    /// Fetches a URL and reads the complete body.
     func fetch(_ url: String, options: RequestOptions = RequestOptions()) async throws -> [UInt8] {
         try await get(.raw(url), options: options).body.collect(upTo: .mebibytes(256))
     }
 
-    /// Proves that the session can still be used.
+    /// Expects that the session is still usable.
     func expectUsable(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         }
-        // Not the session's limits: they may be shorter than a busy machine is quick.
+        // The session's limits may be too short for a busy machine, so they are replaced.
         var options = RequestOptions()
         options.idleTimeout = .seconds(30)
         options.totalTimeout = .seconds(60)
@@ -63,7 +64,7 @@ extension HTTPSession {
     }
 }
 
-/// Serves one answer, byte for byte, to each connection, then closes it.
+/// Serves one fixed answer to each connection, then closes it.
 func rawAnswer(_ answer: String) async throws -> RawServer {
     try await RawServer.start { connection in
         _ = try await connection.readHead()
@@ -71,7 +72,7 @@ func rawAnswer(_ answer: String) async throws -> RawServer {
     }
 }
 
-/// The error of the program's own that a call has failed by.
+/// The error of the test's own that a call throws.
 func linkError(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async -> (any Error)? {

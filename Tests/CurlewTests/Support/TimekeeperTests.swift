@@ -2,9 +2,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What waits by a clock")
+@Suite("Waits by a clock")
 struct TimekeeperTests {
-    /// A clock that notes how long it was to sleep, and does not.
+    /// A clock that records the requested sleeps, and returns at once.
     private struct NotingClock: Clock {
         let asked = Guarded<[Duration]>([])
 
@@ -16,7 +16,7 @@ struct TimekeeperTests {
         }
     }
 
-    @Test("a wait for ever is one that the system's clocks can count", arguments: [Int64.max, 1 << 40])
+    @Test("an endless wait is within the range of the system's clocks", arguments: [Int64.max, 1 << 40])
     func forEver(seconds: Int64) async throws {
         let clock = NotingClock()
         try await Timekeeper(clock).sleep(for: .seconds(seconds))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A line of those that wait")
+@Suite("A line of waiting elements")
 struct WaitingLineTests {
     private func take(_ line: inout WaitingLine<String>) -> String? {
         guard let place = line.firstPlace else { return nil }
@@ -11,7 +11,7 @@ struct WaitingLineTests {
         return line.remove(at: place)
     }
 
-    @Test("higher levels go first, and of one level the one that came first")
+    @Test("higher levels are first, and equal levels keep their order")
     func levels() {
         var line = WaitingLine<String>()
         for name in ["b0", "d1", "c0", "e4", "a2", "d2"] {
@@ -25,7 +25,7 @@ struct WaitingLineTests {
         #expect(line.isEmpty && line.first == nil)
     }
 
-    @Test("of eight turns one is of the element that has waited longest")
+    @Test("every eighth turn belongs to the element that has waited longest")
     func oldest() {
         var line = WaitingLine<String>()
         _ = line.append("old", level: 0)
@@ -34,7 +34,7 @@ struct WaitingLineTests {
         #expect(order == ["0", "1", "2", "3", "4", "5", "6", "old", "7"])
     }
 
-    @Test("only elements that fit are found, in their order")
+    @Test("only suitable elements are found, in order")
     func fitting() {
         var line = WaitingLine<Int>()
         for number in 0..<10 { _ = line.append(number, level: number % 2) }
@@ -43,7 +43,7 @@ struct WaitingLineTests {
         #expect(line.first { $0 > 10 } == nil)
     }
 
-    @Test("a line in which elements come and go in any order is as one that is searched", arguments: 1...4)
+    @Test("a line with random arrivals and departures equals one with a linear search", arguments: 1...4)
     func random(_ seed: UInt64) {
         var numbers = SeededNumbers(seed: seed)
         var line = WaitingLine<Int>()

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 @Suite(
-    "A task can be cancelled in every state, and its connection goes with it",
+    "Cancellation of a task in every state",
     .noLeaks, .noLongTurns, .timeLimit(.minutes(2))
 )
 struct CancellationTests {
@@ -22,7 +22,7 @@ struct CancellationTests {
         #expect(await task.state == .cancelled)
     }
 
-    @Test("a task can be cancelled while it waits in the session's queue, which it leaves")
+    @Test("a task can be cancelled in the session's queue, and leaves it")
     func queued() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession { $0.tasksInFlight = 1 }
@@ -40,7 +40,7 @@ struct CancellationTests {
         try await session.expectUsable()
     }
 
-    @Test("a task can be cancelled while its host is looked up, which blocks neither the loop nor the cancellation")
+    @Test("a task can be cancelled during its host look-up, without blocking the loop")
     func resolving() async throws {
         let session = try makeSession()
         let call = Task { try await session.get("http://cancelled.stalled.test/") }
@@ -129,7 +129,7 @@ struct CancellationTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("cancelling a task after its end changes nothing")
+    @Test("cancelling a task after its end has no effect")
     func done() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let response = try await makeSession().get(.raw(server.url()))
@@ -142,7 +142,7 @@ struct CancellationTests {
     }
 
     @Test(
-        "a body that nobody reads, or reads in part, frees its connection when it is dropped", arguments: [false, true])
+        "an unread or partly read body frees its connection when it is dropped", arguments: [false, true])
     func dropped(readsPart: Bool) async throws {
         let server = try await endlessServer()
         let session = try makeSession()
@@ -155,7 +155,7 @@ struct CancellationTests {
         try await session.expectUsable()
     }
 
-    @Test("a reader that stops for good is ended by the total limit, in bounded memory")
+    @Test("a reader that stops permanently is ended by the total timeout, in limited memory")
     func stoppedReader() async throws {
         let server = try await endlessServer()
         let session = try makeSession {
@@ -171,7 +171,7 @@ struct CancellationTests {
     }
 }
 
-/// Sends a body without end as fast as it is taken.
+/// A server that sends an endless body as fast as the client reads.
 func endlessServer() async throws -> RawServer {
     try await RawServer.start { connection in
         _ = try await connection.readHead()
@@ -182,7 +182,7 @@ func endlessServer() async throws -> RawServer {
 }
 
 extension BytePattern {
-    /// Chunks without end.
+    /// Endless chunks.
     static var endless: AsyncThrowingStream<[UInt8], any Error> {
         AsyncThrowingStream { BytePattern.bytes(count: 65_536) }
     }

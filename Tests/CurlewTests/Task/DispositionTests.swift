@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The decision about a response", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Decisions on a response", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct DispositionTests {
     private func options(
         _ decide: @escaping @Sendable (HTTPResponse, TaskActor?) async throws -> RequestOptions.ResponseDisposition
@@ -19,7 +19,7 @@ struct DispositionTests {
         try await MockServer.start { _ in response }
     }
 
-    @Test("a response that is allowed goes to the caller as it is")
+    @Test("an allowed response is returned unchanged")
     func allowed() async throws {
         let server = try await server()
         let session = try makeSession()
@@ -28,7 +28,7 @@ struct DispositionTests {
         #expect(response.file == nil && response.task?.kind == .data)
     }
 
-    @Test("a response that is cancelled ends its task, and no connection stays open")
+    @Test("a cancelled response ends its task and closes its connection")
     func cancelled() async throws {
         let server = try await server(MockResponse(body: .pattern(count: 1 << 26)))
         let session = try makeSession()
@@ -54,7 +54,7 @@ struct DispositionTests {
         #expect(error is Unwanted)
     }
 
-    @Test("a response that becomes a download keeps its task, progress and metrics, and has a file for a body")
+    @Test("a response that becomes a download keeps its task, progress and metrics, and has a file as its body")
     func download() async throws {
         let folder = try ScratchFolder()
         let server = try await server(MockResponse(body: .pattern(count: 1 << 20)))
@@ -77,11 +77,11 @@ struct DispositionTests {
         for await progress in task.progress { last = progress }
         #expect(last?.received.wire == 1 << 20)
         #expect(await task.metrics.last?.receivedBodyBytes == 1 << 20)
-        // The task has its options, and with them the closure that holds this.
+        // The task has its options, and with them the closure that holds this list.
         seen.withLock { $0 = [] }
     }
 
-    @Test("the decision about a response comes after redirects and decoding, once")
+    @Test("the decision on a response is made once, after redirects and decoding")
     func chain() async throws {
         let folder = try ScratchFolder()
         let text = Array(repeating: UInt8(ascii: "a"), count: 10_000)
@@ -105,7 +105,7 @@ struct DispositionTests {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test("an unsuccessful response is not saved, and a file that cannot be made is an error")
+    @Test("an unsuccessful response is not saved, and a file that cannot be created is an error")
     func failures() async throws {
         let folder = try ScratchFolder()
         let refusing = try await server(MockResponse(status: .notFound, body: "none"))
@@ -121,7 +121,7 @@ struct DispositionTests {
         #expect(try folder.bytes("a") == [1])
     }
 
-    @Test("all callers that wait for a task's response get the one result of one decision")
+    @Test("all callers that wait for a task's response get the result of one decision")
     func waiters() async throws {
         let folder = try ScratchFolder()
         let server = try await server()
@@ -138,7 +138,7 @@ struct DispositionTests {
                 task.resume()
                 return 5
             }
-            // Who comes too late to wait is told so.
+            // A caller that comes too late to wait gets an error.
             while let result = await group.nextResult() {
                 switch result {
                 case .success(let size): #expect(size == 5)
@@ -151,7 +151,7 @@ struct DispositionTests {
         #expect(try await other.body.collect(upTo: 9) == Array("hello".utf8))
     }
 
-    @Test("a response that no task carried is decided about without a task")
+    @Test("a response without a task can be decided on")
     func stub() async throws {
         let folder = try ScratchFolder()
         let session = try HTTPSession(transport: StubTransport { _ in .response(body: .string("hello")) }, chain: .bare)

@@ -1,11 +1,11 @@
 import Curlew
 import Glibc
 
-/// What may happen to a file of 10 bytes or more while it is sent.
+/// The possible changes of a file of 10 bytes or more during its upload.
 enum FileChange: String, CaseIterable, Sendable {
     case grown, shrunk, vanished, replaced, overwritten
 
-    /// The error that it leads to.
+    /// The resulting error code.
     var code: ErrorCode { self == .vanished ? .bodyFailed : .bodyLengthMismatch }
 
     func apply(to name: String, in folder: ScratchFolder) throws {
@@ -21,7 +21,7 @@ enum FileChange: String, CaseIterable, Sendable {
             rename(other, path)
         case .overwritten:
             let descriptor = open(path, O_WRONLY)
-            // Within the clock's tick the time of modification might be the same.
+            // The modification time might be unchanged within the clock's resolution, so it is set.
             var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
             pwrite(descriptor, "x", 1, 0)
             futimens(descriptor, &times)

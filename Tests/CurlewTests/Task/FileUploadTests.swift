@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A file that is sent must stay what it was", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("File changes during an upload", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct FileUploadTests {
     private let counts: AsyncStream<Int>
     private let count: AsyncStream<Int>.Continuation
@@ -17,10 +17,11 @@ struct FileUploadTests {
     }
 
     @Test(
-        "a change between the making of a task and its start is an error before a byte", arguments: FileChange.allCases)
+        "a change between the creation and the start of a task is an error before a byte is sent",
+        arguments: FileChange.allCases)
     func beforeStart(_ change: FileChange) async throws {
         let server = try await RawServer.start { [count] connection in
-            // libcurl 8.14 may ask for the body before the head has left; then nothing at all arrives.
+            // libcurl 8.14 may read the body before the head was sent; then no byte arrives.
             guard (try? await connection.readHead()) != nil else {
                 count.yield(0)
                 return
@@ -38,7 +39,7 @@ struct FileUploadTests {
         try await session.expectUsable()
     }
 
-    @Test("a change while it is sent is an error before the last bytes go out", arguments: FileChange.allCases)
+    @Test("a change during the upload is an error before the last bytes are sent", arguments: FileChange.allCases)
     func underway(_ change: FileChange) async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
@@ -50,7 +51,7 @@ struct FileUploadTests {
             count.yield(try await connection.drain() + 1)
         }
         let folder = try ScratchFolder()
-        // More than the sockets on the way can hold.
+        // The size exceeds the buffers of the sockets.
         let size = 64 << 20
         let path = try folder.sparse("f", size: size)
         let session = try makeSession()
@@ -64,7 +65,7 @@ struct FileUploadTests {
 
     enum Again: String, CaseIterable, Sendable { case redirect, retry }
 
-    /// Refuses the first sending so that there is a second, and lets `meanwhile` happen between them.
+    /// Refuses the first transfer so that there is a second, and calls `meanwhile` between them.
     private func twice(
         _ again: Again, meanwhile: @escaping @Sendable () throws -> Void
     ) async throws -> (MockServer, HTTPSession) {
@@ -88,7 +89,7 @@ struct FileUploadTests {
     }
 
     @Test(
-        "a change between two sendings is an error, and the second is not whole", arguments: Again.allCases,
+        "a change between two uploads is an error, and the second is incomplete", arguments: Again.allCases,
         FileChange.allCases)
     func replayed(_ again: Again, _ change: FileChange) async throws {
         let folder = try ScratchFolder()
@@ -103,7 +104,7 @@ struct FileUploadTests {
         #expect(await nextCount() == 1000)
     }
 
-    @Test("a file that does not change is sent as often as needed", arguments: Again.allCases)
+    @Test("an unchanged file is sent any number of times", arguments: Again.allCases)
     func unchanged(_ again: Again) async throws {
         let folder = try ScratchFolder()
         let path = try folder.sparse("f", size: 1 << 20)
@@ -130,7 +131,7 @@ struct FileUploadTests {
         }
     }
 
-    @Test("a number of bytes of a file may be sent while the file grows")
+    @Test("a fixed number of bytes can be sent while the file grows")
     func growing() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .string("\(try await request.body.collect().count)"))
@@ -145,7 +146,7 @@ struct FileUploadTests {
         #expect(try await task.response().body.collect(upTo: 10) == Array("50".utf8))
     }
 
-    @Test("an invalid range of a file is an error before anything is sent")
+    @Test("an invalid file range is an error before a request is sent")
     func badRanges() async throws {
         let file = try TemporaryFile(bytes: 10)
         let session = try makeSession()

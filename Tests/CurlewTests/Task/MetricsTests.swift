@@ -5,9 +5,9 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@Suite("The figures of a task", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The metrics of a task", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MetricsTests {
-    @Test("the metrics of an upload and its response are complete, with its start and end")
+    @Test("the metrics of an upload and its response are complete, with start and end")
     func upload() async throws {
         let server = try await MockServer.start { request in
             _ = try await request.body.collect()
@@ -37,7 +37,7 @@ struct MetricsTests {
         #expect(metrics.duration > .zero && metrics.suspended == .zero)
     }
 
-    @Test("the metrics have the time for which the task was suspended, and say that a proxy was used")
+    @Test("the metrics have the duration of suspensions, and report the use of a proxy")
     func suspended() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let proxy = try await MockProxy.start()

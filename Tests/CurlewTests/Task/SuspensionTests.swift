@@ -5,7 +5,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A task can be suspended and resumed in every state", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Suspension of a task in every state", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct SuspensionTests {
     private func task(
         _ session: HTTPSession, _ url: String, method: HTTPRequest.Method = .get, body: CurlewRequest.Body = .none,
@@ -16,7 +16,7 @@ struct SuspensionTests {
         return try #require(session.session).dataTask(request)
     }
 
-    @Test("suspending a task before its start delays it, and after its end changes nothing")
+    @Test("suspending a task before its start delays it, and after its end has no effect")
     func ends() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let session = try makeSession()
@@ -31,7 +31,7 @@ struct SuspensionTests {
         #expect(await task.metrics.suspended == .zero)
     }
 
-    @Test("a task suspended while its host is looked up still has its total timeout")
+    @Test("a task suspended during its host look-up still has its total timeout")
     func resolving() async throws {
         let session = try makeSession()
         let task = try task(session, "http://suspended.stalled.test/") { $0.totalTimeout = .milliseconds(300) }
@@ -82,7 +82,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("a task suspended while it waits for 100 Continue does not send its body before it is resumed")
+    @Test("a task suspended while it waits for 100 (Continue) sends its body only after it is resumed")
     func awaitingContinue() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
@@ -113,7 +113,7 @@ struct SuspensionTests {
         #expect(try await task.response().body.collect(upTo: 10) == Array("curlew".utf8))
     }
 
-    @Test("a task suspended while it sends sends no byte, and its idle timeout does not run", arguments: [false, true])
+    @Test("a task suspended while it sends stops sending, and its idle timeout is stopped", arguments: [false, true])
     func sending(http2: Bool) async throws {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(500)) {
@@ -163,7 +163,7 @@ struct SuspensionTests {
     }
 
     @Test(
-        "a task suspended while it receives reads no more, whether or not its body is read or held up",
+        "a task suspended while it receives stops reading, with and without a waiting reader",
         arguments: [false, true],
         [false, true])
     func receiving(http2: Bool, reads: Bool) async throws {
@@ -181,7 +181,7 @@ struct SuspensionTests {
         #expect(await task.state == .suspended)
         try await session.letTurnsPass()
         let before = await task.currentProgress.received.wire
-        // What had come before may be read, and no more comes for it.
+        // The bytes received before can be read, and no more follow.
         while bytes.count < before { bytes += try #require(try await body.next()) }
         try await session.letIdleLimitPass()
         #expect(await task.currentProgress.received.wire == before)
@@ -191,7 +191,7 @@ struct SuspensionTests {
         #expect(bytes == BytePattern.bytes(count: 8 << 20))
     }
 
-    @Test("a task can be suspended before anybody asks for its response", arguments: [false, true])
+    @Test("a task can be suspended before its response is awaited", arguments: [false, true])
     func unclaimed(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { _ in
             MockResponse(body: .pattern(count: 4 << 20))
@@ -207,7 +207,7 @@ struct SuspensionTests {
         #expect(try await response.value.body.collect(upTo: .mebibytes(4)) == BytePattern.bytes(count: 4 << 20))
     }
 
-    @Test("the total time ends what is suspended under way", arguments: [false, true])
+    @Test("the total timeout ends suspended tasks", arguments: [false, true])
     func total(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { _ in
             MockResponse(body: .pattern(count: 8 << 20))
@@ -220,7 +220,7 @@ struct SuspensionTests {
         var count = 0
         let error = await curlewError { for try await chunk in response.body { count += chunk.count } }
         #expect(error?.code == .totalTimeout, "after \(count) bytes")
-        // What had come before, as far as buffers go.
+        // The bytes are those received before, up to the size of the buffers.
         #expect(count < 2 << 20)
         try await session.expectUsable()
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The life of a task, without a task")
+@Suite("The state machine of a task")
 struct TaskLifecycleTests {
     typealias Event = TaskLifecycle.Event
     typealias Action = TaskLifecycle.Action
@@ -97,7 +97,7 @@ struct TaskLifecycleTests {
         #expect(life.hasStarted == story.steps.contains { $0.1 == .enterQueue })
     }
 
-    @Test("the end is announced once, whatever the order of a thousand events")
+    @Test("the end is announced once, in any order of a thousand events")
     func endsOnce() {
         let events: [Event] = [
             .resume, .startSuspended, .suspend, .turn, .abort(.cancelled), .abort(.failed), .end(.completed),
@@ -115,7 +115,7 @@ struct TaskLifecycleTests {
         }
     }
 
-    @Test("a response goes to those who wait for it, and to nobody else")
+    @Test("a response is delivered only to its waiting callers")
     func awaited() {
         var life = TaskLifecycle()
         #expect(life.claim() == .wait)
@@ -125,7 +125,7 @@ struct TaskLifecycleTests {
         #expect(life.headArrives(isAwaited: true) == false)
     }
 
-    @Test("a response that nobody waits for goes to the first who asks, also after the end")
+    @Test("a response without a waiting caller is delivered to the first later one, also after the end")
     func unclaimed() {
         var life = TaskLifecycle()
         _ = life.handle(.resume)
@@ -137,7 +137,7 @@ struct TaskLifecycleTests {
         #expect(life.claim() == .refuse)
     }
 
-    @Test("a caller that asks after a failure gets the error, unless a response is kept for it")
+    @Test("a caller that awaits a failed task gets the error, unless a response is stored for it")
     func failed() {
         var life = TaskLifecycle()
         _ = life.handle(.abort(.cancelled))

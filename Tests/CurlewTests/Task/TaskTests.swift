@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A task: states, progress, body", .endsServers, .timeLimit(.minutes(2)))
+@Suite("States, progress and body of a task", .endsServers, .timeLimit(.minutes(2)))
 struct TaskTests {
     @Test("a task starts suspended, runs, and ends once")
     func states() async throws {
@@ -22,7 +22,7 @@ struct TaskTests {
         #expect(await curlewError { _ = try await task.response() }?.code == .responseAlreadyTaken)
     }
 
-    @Test("a suspended task receives no bytes and meets no idle timeout, and receives again when resumed")
+    @Test("a suspended task receives no bytes and has no idle timeout, and receives again when resumed")
     func suspend() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 8 << 20)) }
         let session = try makeSession { $0.timeouts.idle = .milliseconds(300) }
@@ -30,10 +30,10 @@ struct TaskTests {
         let task = try #require(response.task)
         task.suspend()
         #expect(await task.state == .suspended)
-        // What had been read when it was suspended is counted at the end of the loop's turn.
+        // Bytes read at the suspension are counted at the end of the loop's turn.
         try await session.letTurnsPass()
         let before = await task.currentProgress.received.wire
-        // Two requests that stall, one after the other, show how long the limit is.
+        // Two consecutive requests that stall show that the limit has elapsed.
         let stalled = try await RawServer.start { connection in try await connection.closed }
         for _ in 0..<2 {
             #expect(await curlewError { _ = try await session.get(.raw(stalled.url())) }?.code == .idleTimeout)
@@ -62,7 +62,7 @@ struct TaskTests {
         #expect(answer == Array("\(32 << 20)".utf8))
     }
 
-    @Test("progress begins with the present, grows, and ends with one last element")
+    @Test("progress begins with the current value, grows, and ends with one last element")
     func progress() async throws {
         let server = try await MockServer.start { request in
             _ = try await request.body.collect()
@@ -107,7 +107,7 @@ struct TaskTests {
         #expect(last?.isFinished == true)
     }
 
-    @Test("waiting for progress ends when the waiting task is cancelled")
+    @Test("cancelling the waiting task ends a wait for progress")
     func progressCancelled() async throws {
         let session = try makeSession()
         let task = try #require(session.session).dataTask(CurlewRequest(.get, "http://127.0.0.1:1/"))
@@ -117,7 +117,7 @@ struct TaskTests {
         #expect(await task.state == .suspended)
     }
 
-    @Test("a body is collected within its bound")
+    @Test("a body is collected within its limit")
     func collect() async throws {
         let server = try await MockServer.start { request in
             request.path == "/stream"
@@ -153,14 +153,14 @@ struct TaskTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("a buffer smaller than one reading of the socket holds up no eager reader", arguments: [1, 16, 64])
+    @Test("a buffer smaller than one socket read does not delay a fast reader", arguments: [1, 16, 64])
     func smallBuffer(_ kibibytes: Int) async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) }
         let session = try makeSession { $0.bodyBufferSize = .kibibytes(kibibytes) }
         #expect(try await session.fetch(server.url()).count == 4 << 20)
     }
 
-    @Test("a task whose response nobody asks for is released, and ends when its body stops moving")
+    @Test("a task whose response is not awaited is released, and ends when its body makes no progress")
     func unclaimed() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: request.path == "/big" ? .pattern(count: 64 << 20) : "small")
@@ -184,7 +184,7 @@ struct TaskTests {
         }
     }
 
-    @Test("64 MiB are streamed in bounded pieces, and every byte is right")
+    @Test("64 MiB are streamed in pieces of limited size, and every byte is correct")
     func stream() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 64 << 20)) }
         let response = try await makeSession().get(.raw(server.url()))

@@ -15,7 +15,7 @@ struct UploadTaskTests {
         }
     }
 
-    @Test("upload tasks are suspended at first, have their own kind, and are listed by it")
+    @Test("upload tasks are created suspended, have their own kind, and are listed by it")
     func kinds() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession()
@@ -32,7 +32,7 @@ struct UploadTaskTests {
         await actor.invalidate(cancelling: true)
     }
 
-    @Test("uploads of bytes, files, streams and forms have a length where it is known, and progress to the end")
+    @Test("uploads of bytes, files, streams and forms have a length if known, and progress to the end")
     func kindsOfBody() async throws {
         let server = try await counter()
         let session = try makeSession(baseURL: server.url())
@@ -114,7 +114,7 @@ struct UploadTaskTests {
         #expect(kinds == [.upload])
     }
 
-    /// Redirects, then fails, then takes it.
+    /// A server that redirects, then fails, then accepts.
     private func reluctant() async throws -> (MockServer, HTTPSession) {
         let server = try await MockServer.start { request in
             let count = try await request.body.collect().count
@@ -134,7 +134,7 @@ struct UploadTaskTests {
         return (server, session)
     }
 
-    @Test("a body is sent again after redirects and a challenge, and one progress follows all of it")
+    @Test("a body is sent again after redirects and a challenge, under one progress")
     func replays() async throws {
         let (server, session) = try await reluctant()
         let file = try TemporaryFile(bytes: 100_000)
@@ -154,7 +154,7 @@ struct UploadTaskTests {
                 }
                 last = step
             }
-            // The credential is known after the first call, and then sent without being asked for.
+            // The credential is known after the first call, and then sent without a challenge.
             #expect(last?.attempt == expected)
             expected = 3
             #expect(last?.progress.isFinished == true)
@@ -163,7 +163,7 @@ struct UploadTaskTests {
         }
     }
 
-    @Test("a stream that can be read once is not sent a second time, and the error says so")
+    @Test("a single-use stream is not sent a second time, and the error reports it")
     func oneShot() async throws {
         let (server, session) = try await reluctant()
         let body = CurlewRequest.Body.once(
@@ -182,7 +182,7 @@ struct UploadTaskTests {
         #expect(last?.attempt == 1)
     }
 
-    @Test("following keeps what the options did with tasks before")
+    @Test("following progress keeps the task hooks of the options")
     func chained() async throws {
         let server = try await counter()
         let session = try makeSession()
@@ -203,7 +203,7 @@ struct UploadTaskTests {
         #expect(last?.task.id == response.task?.id)
     }
 
-    @Test("progress of a call that sends nothing ends with the call")
+    @Test("progress of a call that sends no request ends with the call")
     func nothingSent() async throws {
         let session = try makeSession()
         let error = await curlewError {
@@ -214,7 +214,7 @@ struct UploadTaskTests {
         #expect(error?.code == .bodyFailed)
     }
 
-    @Test("an upload with progress returns with the head, though the response's body waits for its reader")
+    @Test("an upload with progress returns at the head, even if the response's body is unread")
     func largeAnswer() async throws {
         let answer = [UInt8](repeating: 7, count: 8 << 20)
         let server = try await MockServer.start { request in

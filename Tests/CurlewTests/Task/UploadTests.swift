@@ -6,9 +6,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Bodies are sent as they promised, and never differently", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The length and the repetition of sent bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct UploadTests {
-    /// A server that takes any upload and answers with its length.
+    /// A server that accepts any upload and answers with its length.
     private func counter(_ configuration: MockServer.Configuration = .init()) async throws -> MockServer {
         try await MockServer.start(configuration) { request in
             var count = 0
@@ -24,7 +24,7 @@ struct UploadTests {
         }
     }
 
-    @Test("Content-Length is sent whenever the length is known, chunks only when it is not")
+    @Test("Content-Length is sent if the length is known, and chunked coding otherwise")
     func framing() async throws {
         let server = try await counter()
         let session = try makeSession()
@@ -50,7 +50,7 @@ struct UploadTests {
         }
     }
 
-    @Test("a stream that yields more than it promised fails before the first byte too many")
+    @Test("a stream that yields more than announced fails before the first extra byte")
     func tooLong() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -72,7 +72,7 @@ struct UploadTests {
 
     init() { (counts, received) = AsyncStream.makeStream(of: Int.self) }
 
-    @Test("a stream that yields less than it promised fails")
+    @Test("a stream that yields less than announced fails")
     func tooShort() async throws {
         let server = try await counter()
         let session = try makeSession()
@@ -83,7 +83,7 @@ struct UploadTests {
         try await session.expectUsable()
     }
 
-    @Test("a stream that throws fails the request, with its error beneath")
+    @Test("a stream that throws fails the request, with its error as the cause")
     func failing() async throws {
         struct Broken: Error {}
         let server = try await counter()
@@ -98,7 +98,7 @@ struct UploadTests {
         try await session.expectUsable()
     }
 
-    @Test("a file that is not there, is a folder, or is too short for its range is an error before anything is sent")
+    @Test("a file that is missing, a folder, or too short for its range is an error before a request is sent")
     func badFiles() async throws {
         let session = try makeSession()
         let file = try TemporaryFile(bytes: 10)
@@ -114,7 +114,7 @@ struct UploadTests {
         }
     }
 
-    @Test("a one-shot body is not sent a second time")
+    @Test("a single-use body is not sent a second time")
     func oneShot() async throws {
         let server = try await counter()
         let session = try makeSession()
@@ -125,7 +125,7 @@ struct UploadTests {
         #expect(error?.code == .bodyNotReplayable)
     }
 
-    @Test("a handle that has sent trailers does not spoil the next chunked body")
+    @Test("trailers on a handle do not affect the next chunked body")
     func afterTrailers() async throws {
         let server = try await counter()
         let session = try makeSession()
@@ -157,7 +157,7 @@ struct UploadTests {
         #expect(recorded.fields[.trailer] == "X-Sum")
     }
 
-    @Test("both directions flow at once", arguments: [false, true])
+    @Test("both directions are transferred at the same time", arguments: [false, true])
     func echo(http2: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
         var configuration = MockServer.Configuration()
@@ -169,7 +169,7 @@ struct UploadTests {
                 })
         }
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
-        // Each chunk is sent only after the one before it has come back.
+        // Each chunk is sent only after the previous one was returned.
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
         feed.yield([0])
         let response = try await session.post(.raw(server.url()), .body(.once(stream)))
@@ -185,7 +185,7 @@ struct UploadTests {
         #expect(next == 50)
     }
 
-    @Test("a 64 MiB upload from a file arrives whole, and from a stream too")
+    @Test("a 64 MiB upload arrives complete, from a file and from a stream")
     func large() async throws {
         let server = try await counter()
         let session = try makeSession()
@@ -197,7 +197,7 @@ struct UploadTests {
     }
 
     @Test(
-        "a server that answers and closes is heard, though the rest of the body does not come",
+        "a response of a server that then closes is delivered, although the body is incomplete",
         arguments: [
             ("a length", "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nfull", false),
             (
@@ -214,7 +214,7 @@ struct UploadTests {
             ),
         ])
     func answeredEarly(_ framing: String, _ answer: String, _ ends: Bool) async throws {
-        // From 8.7 on nobody can see whether what ended was the last chunk.
+        // libcurl from 8.7 on does not expose the last chunk.
         if framing == "an end after chunks", !Engine.showsRawBody { return }
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -233,7 +233,7 @@ struct UploadTests {
         await server.shutdown()
     }
 
-    @Test("an answer that breaks off is an error, though the rest of the body does not come")
+    @Test("a truncated response is an error, although the body is incomplete")
     func brokenEarly() async throws {
         for framing in ["Content-Length: 9\r\n\r\nfull", "Transfer-Encoding: chunked\r\n\r\n4\r\nfull\r\n"] {
             if framing.hasPrefix("Transfer"), !Engine.showsRawBody { continue }
@@ -256,7 +256,7 @@ struct UploadTests {
     }
 }
 
-/// A file of zeros that goes with its owner.
+/// A file of zeros that is deleted with this object.
 final class TemporaryFile: Sendable {
     let path: String
 

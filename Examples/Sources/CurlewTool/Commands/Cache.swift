@@ -4,14 +4,14 @@ import CurlewStorage
 import Glibc
 import HTTPTypes
 
-/// The cache on a disk that `curlew get --cache` uses.
+/// The disk cache that `curlew get --cache` uses.
 struct CacheFolder: ParsableArguments {
     @Option(
         name: .customLong("cache-folder"),
         help: "The folder of the cache; by default curlew in the user's folder for caches.")
     var path: String?
 
-    /// Opens it; what it discards is written to standard error.
+    /// Opens the cache; reports of discarded entries are written to standard error.
     func open() async throws -> DiskCacheStore {
         guard let folder = path ?? Self.standard else {
             throw CurlewError(.cacheFailed, "there is neither XDG_CACHE_HOME nor HOME; --cache-folder names the folder")
@@ -29,7 +29,7 @@ struct CacheFolder: ParsableArguments {
     }
 }
 
-/// `curlew cache list|show|clear`: what `curlew get --cache` has stored.
+/// `curlew cache list|show|clear`: the entries that `curlew get --cache` has stored.
 struct Cache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show or remove what 'get --cache' has stored.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Curlew
 import Glibc
 
-/// `curlew download URL…`: files, a bar each, that can be gone on with after whatever happened.
+/// `curlew download URL…`: resumable downloads of files, with a progress bar for each.
 struct Download: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Download files.",
@@ -103,16 +103,16 @@ struct Download: AsyncParsableCommand {
         if let error = outcomes.lazy.compactMap(\.error).first { throw ExitCode(ExitStatus.status(for: error.code)) }
     }
 
-    /// The command that goes on with this one.
+    /// The command that resumes this one.
     private var continuation: String {
         let words = CommandLine.arguments.dropFirst().filter { $0 != "--resume" }
         let rest = words.first == "download" ? words.dropFirst() : words[...]
         return (["curlew", "download", "--resume"] + rest).map(ShellWord.quoted).joined(separator: " ")
     }
 
-    // MARK: Where files go
+    // MARK: Destinations
 
-    /// Whether ``output`` is a folder.
+    /// True if ``output`` is a folder.
     var isFolder: Bool {
         var status = stat()
         return output.hasSuffix("/") || (stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
@@ -125,15 +125,15 @@ struct Download: AsyncParsableCommand {
         return destination
     }
 
-    /// Where the token of a download is kept: beside the file, by whose name or URL it is found again. In a folder its name
-    /// begins with a dot, as no name does that a server gives.
+    /// The path of a download's resume token: beside the file, derived from its name or URL. In a folder the name of
+    /// the token begins with a dot, unlike every name that a server suggests.
     func tokenPath(of url: String) -> String {
         guard isFolder else { return "\(output).resume" }
         let hash = url.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         return "\(output.hasSuffix("/") ? output : "\(output)/").curlew-\(String(hash, radix: 16)).resume"
     }
 
-    func options(for url: String) -> DownloadTask.Options {
+    func options(for url: String) throws -> DownloadTask.Options {
         var options = DownloadTask.Options()
         options.segments = segments
         options.retries.attempts = resumes + 1

@@ -1,9 +1,9 @@
 import Curlew
 import Glibc
 
-/// One of the files of `curlew download`.
+/// A file of `curlew download`.
 struct DownloadJob: Sendable {
-    /// What became of it.
+    /// The result of a job.
     enum Outcome: Sendable {
         case whole(path: String)
         case failed(CurlewError)
@@ -53,11 +53,11 @@ struct DownloadJob: Sendable {
         }
     }
 
-    /// Ends it, and keeps what has come.
+    /// Stops the download, and keeps the received bytes.
     func stop() async { await current.stop() }
 
-    /// The file, if all that an earlier run has left undone is to remove its token. Of a file with that name from elsewhere,
-    /// and of one whose hash is asked for now, that cannot be said.
+    /// The path of the complete file, if an earlier run only failed to remove its token. A file of the same name from
+    /// elsewhere does not qualify, nor does any file if a hash is to be checked now.
     private func finishedBefore() async throws -> String? {
         let tokenPath = command.tokenPath(of: url)
         guard command.resume, command.hash == nil, let token = try? await ResumeToken(contentsOf: tokenPath),
@@ -68,18 +68,18 @@ struct DownloadJob: Sendable {
     }
 
     private func makeTask() async throws -> DownloadTask {
-        let options = command.options(for: url)
+        let options = try command.options(for: url)
         if let token = try await leftBehind() {
             return try session.downloadTask(resuming: token, to: command.destination, download: options)
         }
         return try session.downloadTask(.raw(url), to: command.destination, download: options)
     }
 
-    /// What an earlier run has left. Who does not want to go on with it begins anew, and needs it no more.
+    /// The token of an earlier run. It is discarded unless the download is to be resumed.
     private func leftBehind() async throws -> ResumeToken? {
         let tokenPath = command.tokenPath(of: url)
         guard access(tokenPath, F_OK) == 0 else { return nil }
-        // What has the name and is no token is somebody's own file, and not to be overwritten: that is an error.
+        // A file that has the name of a token but is not one belongs to the user and must not be overwritten: an error.
         let token = try await ResumeToken(contentsOf: tokenPath)
         guard command.resume, token.uri == (try session.resolve(.raw(url))) else {
             await token.discard()
@@ -89,12 +89,12 @@ struct DownloadJob: Sendable {
     }
 }
 
-/// The task of a job, to be stopped from elsewhere.
+/// The task of a job, which can be stopped from elsewhere.
 private actor CurrentTask {
     private var task: DownloadTask?
     private var isStopped = false
 
-    /// False if it is not to begin.
+    /// - Returns: False if the task must not start.
     func set(_ task: DownloadTask) -> Bool {
         self.task = task
         return !isStopped

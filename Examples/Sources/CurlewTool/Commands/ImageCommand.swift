@@ -52,7 +52,8 @@ struct ImageCommand: AsyncParsableCommand {
         let line = ActivityLine(urls.count == 1 ? "An image is under way." : "Images are under way.")
         await line.follow(session)
         var failure: CurlewError?
-        // All at once: the downloader lets four go, and the order of what is shown is that of the command.
+        // All images are requested at once: the downloader limits itself to four, and the output keeps the command's
+        // order.
         let images = urls.map { url in Task { try await downloader.load(url) } }
         for (index, image) in images.enumerated() {
             do {
@@ -67,8 +68,8 @@ struct ImageCommand: AsyncParsableCommand {
         if let failure { throw ExitCode(ExitStatus.status(for: failure.code)) }
     }
 
-    /// Writes an image into its file.
-    /// - Returns: What there is to see and say of it.
+    /// Writes an image to its file.
+    /// - Returns: The preview and the description of the image.
     private func finish(_ image: Image, _ index: Int) throws -> String {
         guard let output else {
             let columns = min(image.size.width, (Terminal.width(of: STDOUT_FILENO) ?? 80))
@@ -89,11 +90,11 @@ struct ImageCommand: AsyncParsableCommand {
     }
 }
 
-/// An image as text: each character is two pixels, one above the other.
+/// An image as text: each character shows two pixels, one above the other.
 enum HalfBlocks {
-    /// - Parameter columns: The most columns; the height is as the image's proportions have it.
+    /// - Parameter columns: The maximum number of columns; the height follows from the image's proportions.
     static func text(_ image: Image, columns: Int) throws -> String {
-        // However tall an image is, it is a preview of 500 lines at most.
+        // The preview of a tall image has at most 500 lines.
         let columns = max(1, min(columns, image.size.width * 1000 / image.size.height))
         let rows = max(2, image.size.height * columns / image.size.width)
         let small = try ImageFilter.resized(to: Image.Size(columns, min(1000, rows + rows % 2))).apply(to: image)

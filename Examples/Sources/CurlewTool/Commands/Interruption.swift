@@ -1,12 +1,12 @@
 import Glibc
 import UnixSignals
 
-/// What happens on Ctrl-C: what is under way is ended in good order; a second one ends the process at once.
+/// The handling of Ctrl-C: the first one stops the running work in order, a second one ends the process at once.
 actor Interruption {
     private(set) var hasHappened = false
     private var watching: Task<Void, Never>?
 
-    /// Returns when signals are watched.
+    /// Returns once signals are watched.
     init(_ stop: @escaping @Sendable () async -> Void) async {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         watching = Task { [weak self] in
@@ -17,12 +17,12 @@ actor Interruption {
         }
     }
 
-    /// - Returns: Whether it is the first time.
+    /// - Returns: True for the first signal.
     private func happens() -> Bool {
         defer { hasHappened = true }
         return !hasHappened
     }
 
-    /// Signals are not watched any more.
+    /// Stops watching signals.
     func end() { watching?.cancel() }
 }

@@ -5,7 +5,7 @@ import CurlewStorage
 import Glibc
 import HTTPTypes
 
-/// The queue that the commands of `curlew queue` are about.
+/// The queue on which the commands of `curlew queue` operate.
 struct QueuePlace: ParsableArguments {
     @Option(
         name: .customLong("queue-folder"),
@@ -53,7 +53,7 @@ struct QueuePlace: ParsableArguments {
         return (session, http)
     }
 
-    /// Opens the queue, and closes it when the work is done.
+    /// Opens the queue, and closes it after the work.
     func with<Value>(_ work: (DurableSession) async throws -> Value) async throws -> Value {
         let (session, http) = try await open()
         let value = try await work(session)
@@ -117,7 +117,7 @@ struct Queue: AsyncParsableCommand {
             var status = stat()
             let isFolder = output.hasSuffix("/") || (stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
             guard isFolder || urls.count == 1 else { throw ValidationError("For several URLs --output is a folder.") }
-            let requests = urls.map { url in
+            let requests = try urls.map { url in
                 var request: DurableTransfer.Request =
                     if let upload {
                         .upload(file: upload, to: url)
@@ -209,7 +209,7 @@ struct Queue: AsyncParsableCommand {
         }
     }
 
-    /// A command on some transfers, or on all.
+    /// A command on some transfers, or on all of them.
     struct Selection: ParsableArguments {
         @OptionGroup var place: QueuePlace
         @Flag(help: "All that have not ended.")
@@ -260,7 +260,7 @@ struct Queue: AsyncParsableCommand {
     }
 }
 
-/// A transfer in a line.
+/// A transfer as one line.
 struct QueueLine: CustomStringConvertible {
     let description: String
 
@@ -274,7 +274,7 @@ struct QueueLine: CustomStringConvertible {
     }
 }
 
-/// What `queue run` shows: a table on a terminal, else a line for each end.
+/// The output of `queue run`: a table on a terminal, otherwise a line for each end.
 struct QueueDisplay {
     private let session: DurableSession
 
@@ -306,7 +306,7 @@ struct QueueDisplay {
         return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
     }
 
-    /// What is left when the work is over.
+    /// Prints the remaining transfers at the end.
     func end() async throws {
         Terminal.write("\(Self.summary(try await session.counts()))\n", to: STDERR_FILENO)
     }

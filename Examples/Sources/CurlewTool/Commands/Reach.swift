@@ -2,7 +2,8 @@ import ArgumentParser
 import Curlew
 import Glibc
 
-/// `curlew reach [HOST]`: whether the network, or a host, can be reached, now and after each change, until it is interrupted.
+/// `curlew reach [HOST]`: prints the reachability of the network or of a host, now and after each change, until it is
+/// interrupted.
 struct Reach: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Tell whether the network, or a host, can be reached, now and after each change.")
@@ -20,7 +21,7 @@ struct Reach: AsyncParsableCommand {
             line.end()
         }
         let interruption = await Interruption { following.cancel() }
-        // Who sees a line may interrupt at once.
+        // A reader of the first line may interrupt at once.
         begin.finish()
         await following.value
         await interruption.end()
@@ -35,12 +36,12 @@ struct Reach: AsyncParsableCommand {
     }
 }
 
-/// A line that takes the place of the one before on a terminal; elsewhere one line after the other.
+/// A line that replaces the previous one on a terminal; elsewhere the lines follow each other.
 private struct StatusLine {
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
     func show(_ text: String) {
-        // A line that is longer than the terminal is wide would leave a part of itself behind.
+        // The text is cut at the terminal's width, because the rest of a longer line would remain visible.
         let shown = isTerminal ? "\r\u{1B}[K\(text.prefix(width - 1))" : "\(text)\n"
         Terminal.write(shown, to: STDOUT_FILENO)
     }

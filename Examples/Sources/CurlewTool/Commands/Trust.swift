@@ -1,7 +1,7 @@
 import ArgumentParser
 import Curlew
 
-/// `curlew trust HOST[:PORT]`: who a server says it is, whether the default policy believes it, and the pins of its keys.
+/// `curlew trust HOST[:PORT]`: a server's certificates, the verdict of the default policy, and the pins of the keys.
 struct Trust: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a server's certificates, whether they are trusted, and the pins to copy.")
@@ -15,7 +15,7 @@ struct Trust: AsyncParsableCommand {
     }
 
     /// Prints the chain, the verdict and the pins.
-    /// - Returns: The exit status: 0 for a server that is trusted, else that of the error.
+    /// - Returns: The exit status: 0 for a trusted server, else that of the error.
     static func inspect(_ place: String) async throws -> Int32 {
         let session = try SessionActor()
         do {

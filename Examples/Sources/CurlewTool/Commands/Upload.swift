@@ -3,12 +3,12 @@ import Curlew
 import Glibc
 import HTTPTypes
 
-/// `curlew upload FILE URL`: a file as a body, or as a part of a form.
+/// `curlew upload FILE URL`: sends a file as a body, or as a part of a form.
 struct Upload: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Upload a file, and print what the server says to it.")
 
-    /// The most of an answer that is printed.
+    /// The maximum length of the printed answer.
     private static let answerLimit: ByteSize = .mebibytes(1)
 
     @Argument(help: "The file.")
@@ -43,7 +43,7 @@ struct Upload: AsyncParsableCommand {
         case tus
     }
 
-    /// nil for an upload that does not resume.
+    /// The protocol of a resumable upload; nil for a plain upload.
     private var dialect: ResumableUpload.Dialect? {
         switch self.protocol {
         case .ietf: .ietf
@@ -77,7 +77,7 @@ struct Upload: AsyncParsableCommand {
         }
         let interruption = await Interruption { sending.cancel() }
         let result = await sending.result
-        // What failed before a task was made has not said so.
+        // An error before the creation of a task has not finished the progress.
         progress.finish()
         await watching.value
         await interruption.end()
@@ -96,7 +96,7 @@ struct Upload: AsyncParsableCommand {
         }
     }
 
-    /// Sends the file, or the rest of it if there is a token of an earlier time.
+    /// Sends the file, or the rest of it if there is a token of an earlier run.
     /// - Returns: The body of the answer.
     private func resume(
         _ dialect: ResumableUpload.Dialect, _ method: HTTPRequest.Method, through session: HTTPSession,

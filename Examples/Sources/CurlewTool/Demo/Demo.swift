@@ -2,7 +2,7 @@ import Curlew
 import Glibc
 import HTTPTypes
 
-/// What `make demo` shows.
+/// The demonstration of `make demo`.
 enum Demo {
     struct Greeting: Codable, Sendable {
         var name: String
@@ -16,7 +16,8 @@ enum Demo {
     static let downloadSize = 64 << 20
     static let uploadSize = 32 << 20
 
-    /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download, a form.
+    /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download
+    /// and a form.
     static func tour() async throws {
         let server = try DemoServer()
         let session = try HTTPSession(baseURL: server.url)
@@ -72,8 +73,8 @@ enum Demo {
         return form
     }
 
-    /// A GET of any URL, with the same bar and table. A status that is no success is an error.
-    /// - Parameter cache: What answers where it can; then a line says what it did.
+    /// A GET of any URL, with the same bar and table. An unsuccessful status is an error.
+    /// - Parameter cache: Answers the request if it can; an extra line reports its result.
     static func get(_ url: String, _ cache: HTTPCache? = nil) async throws {
         let session = try HTTPSession(chain: cache.map { .caching($0) } ?? StandardChain.Options())
         var status = HTTPResponse.Status.ok
@@ -92,7 +93,7 @@ enum Demo {
         }
     }
 
-    /// Makes one exchange with a live bar beside it, and gathers what the table needs.
+    /// Runs one exchange with a live progress bar, and collects the data of the table.
     private static func follow(
         _ title: String, _ exchange: (RequestOptions) async throws -> Void
     ) async throws -> Report.Row {
@@ -127,7 +128,7 @@ enum Demo {
     }
 }
 
-/// Chunks of bytes, made as they are asked for.
+/// Chunks of bytes, created on demand.
 struct Chunks: AsyncSequence, Sendable {
     static let size = 256 << 10
     let count: Int
@@ -147,7 +148,7 @@ struct Chunks: AsyncSequence, Sendable {
 }
 
 enum URLLabel {
-    /// A URL fit for a column: without user information, at most 40 characters.
+    /// A URL for a column: without user information, at most 40 characters.
     static func short(_ url: String) -> String {
         let text = (try? CurlewURI(url).description) ?? "?"
         return text.count <= 40 ? text : "\(text.prefix(39))…"

@@ -2,11 +2,11 @@ import Curlew
 import Dispatch
 import Glibc
 
-/// The embedded server of the tour: HTTP/1.1 over blocking sockets, a thread for each connection. It knows what the tour asks
-/// for and no more; the tests have `MockServer`, which takes minutes to build.
+/// The embedded server of the tour: HTTP/1.1 over blocking sockets, with a thread for each connection. It implements
+/// only the requests of the tour; the tests use `MockServer`, which takes minutes to build.
 final class DemoServer: Sendable {
     private let listener: Int32
-    /// Where it listens.
+    /// The base URL of the server.
     let url: String
 
     /// Listens on a free loopback port.
@@ -25,7 +25,8 @@ final class DemoServer: Sendable {
         }
         guard result == 0 else { throw CurlewError(.connectionFailed, "the demo's server cannot listen") }
         url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"
-        // Serial queues have threads of their own; a concurrent one waits a second until it sees that its threads block.
+        // Serial queues have their own threads; a concurrent queue waits a second before it notices that its threads
+        // block.
         DispatchQueue(label: "listener").async { [listener] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
                 DispatchQueue(label: "connection").async { DemoConnection(socket).serve() }
@@ -39,11 +40,11 @@ final class DemoServer: Sendable {
     deinit { close(listener) }
 }
 
-/// One connection of the server, for as long as the client keeps it.
+/// A connection of the server, as long as the client keeps it open.
 private final class DemoConnection {
     private let socket: Int32
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
-    /// What has been read and not been used.
+    /// The bytes that were read but not yet used.
     private var unread = 0..<0
 
     init(_ socket: Int32) {
@@ -58,7 +59,8 @@ private final class DemoConnection {
         while let head = readHead(), answer(head) {}
     }
 
-    /// Answers a request; false when the connection has failed.
+    /// Answers a request.
+    /// - Returns: False if the connection has failed.
     private func answer(_ head: Head) -> Bool {
         if head.expectsContinue, !send("HTTP/1.1 100 Continue\r\n\r\n") { return false }
         switch head.path {
@@ -90,7 +92,8 @@ private final class DemoConnection {
         return nil
     }
 
-    /// Reads a body, piece by piece; false when it ends too early.
+    /// Reads a body in pieces.
+    /// - Returns: False if the body is truncated.
     private func readBody(_ head: Head, _ use: (ArraySlice<UInt8>) -> Void) -> Bool {
         var left = head.length
         while left > 0 {
@@ -141,7 +144,7 @@ private final class DemoConnection {
     }
 }
 
-/// The part of a request's head that the server looks at.
+/// The parsed part of a request's head.
 private struct Head {
     let path: String
     var length = 0

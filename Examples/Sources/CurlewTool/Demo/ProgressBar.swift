@@ -18,7 +18,7 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Leaves the bar where it is.
+    /// Leaves the bar in its last state.
     func end() { if isTerminal { write("\n") } }
 
     private func line(_ counts: TaskProgress.Counts) -> String {

@@ -2,7 +2,7 @@ import Curlew
 import Glibc
 import HTTPTypes
 
-/// The table at the end: an exchange a row.
+/// The table at the end, with a row for each exchange.
 enum Report {
     struct Row {
         var title: String

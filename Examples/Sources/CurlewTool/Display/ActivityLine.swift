@@ -2,14 +2,15 @@ import Curlew
 import CurlewImages
 import Glibc
 
-/// A line on a terminal that says that something is under way. It comes when that takes a while, and goes with it; elsewhere there is none.
+/// A line on a terminal that shows a running activity. The line appears if the activity takes a while, and disappears
+/// with it; elsewhere there is no line.
 actor ActivityLine {
     private let text: String
     private let isTerminal: Bool
     private var isShown = false
     private var following: Task<Void, Never>?
 
-    /// - Parameter text: What it says, on the standard error.
+    /// - Parameter text: The text of the line, on standard error.
     init(_ text: String) {
         self.text = text
         isTerminal = isatty(STDERR_FILENO) == 1
@@ -22,7 +23,7 @@ actor ActivityLine {
         await monitor.follow(session)
         let updates = await monitor.updates
         following = Task {
-            // The monitor lives as long as it is listened to.
+            // The monitor lives as long as it has listeners.
             for await isActive in updates { self.show(isActive) }
             withExtendedLifetime(monitor) {}
         }
@@ -43,7 +44,7 @@ actor ActivityLine {
         if isShown { draw() }
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     func end() {
         show(false)
         following?.cancel()

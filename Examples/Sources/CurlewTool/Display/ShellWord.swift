@@ -1,4 +1,4 @@
-/// A word as a shell has to be given it.
+/// A word quoted for a shell.
 enum ShellWord {
     static func quoted(_ word: String) -> String {
         let isPlain = !word.isEmpty && word.utf8.allSatisfy { plain.contains($0) }

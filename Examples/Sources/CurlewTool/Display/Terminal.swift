@@ -1,6 +1,6 @@
 import Glibc
 
-/// Text straight to a descriptor: bars and tables appear in the order in which they were written.
+/// Unbuffered output to a descriptor: bars and tables appear in the order in which they were written.
 enum Terminal {
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
@@ -15,7 +15,7 @@ enum Terminal {
 }
 
 extension Terminal {
-    /// How many columns it has; nil for what is no terminal.
+    /// The number of columns; nil if the descriptor is not a terminal.
     static func width(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -23,7 +23,7 @@ extension Terminal {
     }
 }
 
-/// Without what would move the cursor or turn the text around: names come from servers.
+/// Removes characters that move the cursor or reverse the text, because names come from servers.
 func printable(_ name: String) -> String {
     String(
         name.unicodeScalars.map { scalar in

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The lines of all transfers. On a terminal they are redrawn in place; elsewhere a line is written when one begins, at each
-/// tenth of the way, and when it ends.
+/// The lines of all transfers. On a terminal they are redrawn in place; elsewhere a line is written at the start, at
+/// each tenth of the progress, and at the end.
 actor TransferBoard {
     private var lines: [TransferLine]
     private var meters: [RateMeter]
@@ -12,7 +12,7 @@ actor TransferBoard {
     private var drawn = 0
     private var lastDrawing: ContinuousClock.Instant?
 
-    /// - Parameter descriptor: Where the lines go.
+    /// - Parameter descriptor: The descriptor of the output.
     init(names: [String], descriptor: Int32 = STDERR_FILENO) {
         lines = names.map { TransferLine(name: printable($0)) }
         meters = names.map { _ in RateMeter() }
@@ -21,10 +21,10 @@ actor TransferBoard {
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// A transfer is called otherwise than was thought.
+    /// Changes the name of a transfer.
     func rename(_ index: Int, to name: String) { lines[index].name = printable(name) }
 
-    /// A transfer has got so far.
+    /// Updates the progress of a transfer.
     func advance(_ index: Int, to count: Int64, of total: Int64?) {
         let begins = lines[index].state == .waiting
         let now = clock.now
@@ -35,13 +35,13 @@ actor TransferBoard {
         lines[index].rate = meters[index].bytesPerSecond
         if isTerminal { return drawOften(now) }
         let tenth = (lines[index].percent ?? 0) / 10
-        // The last tenth is told of at the end.
+        // The last tenth is reported at the end.
         guard begins || tenth > tenths[index] && tenth < 10 else { return }
         tenths[index] = tenth
         say(index)
     }
 
-    /// A transfer has ended.
+    /// Reports the end of a transfer.
     func end(_ index: Int, _ state: TransferLine.State) {
         lines[index].state = state
         if isTerminal { draw() } else { say(index) }
@@ -52,7 +52,7 @@ actor TransferBoard {
         Terminal.write("\(lines[index].name):\(percent) \(lines[index].figures)\n", to: descriptor)
     }
 
-    /// At most ten times a second: many transfers have much to tell.
+    /// Draws at most ten times a second, because many transfers report often.
     private func drawOften(_ now: ContinuousClock.Instant) {
         if let lastDrawing, lastDrawing + .milliseconds(100) > now { return }
         draw()

@@ -1,6 +1,6 @@
-/// One transfer as it is shown: name, bar, how far it has got, how fast, and how long it will take.
+/// A transfer as a line: name, bar, progress, rate and remaining time.
 struct TransferLine {
-    /// How it stands.
+    /// The state of a transfer.
     enum State: Equatable {
         case waiting
         case running
@@ -10,22 +10,22 @@ struct TransferLine {
 
     private static let barWidth = 24
 
-    /// What it is called.
+    /// The displayed name.
     var name: String
     var state = State.waiting
-    /// The bytes that are there, those of an earlier run included.
+    /// The received bytes, those of an earlier run included.
     var count: Int64 = 0
-    /// How many there will be, if that is known.
+    /// The expected number of bytes, if known.
     var total: Int64?
     var rate: Double?
 
-    /// How many percent are done, if that is known.
+    /// The progress in percent, if known.
     var percent: Int? {
         guard let total, total > 0 else { return nil }
         return min(100, Int(Double(count) / Double(total) * 100))
     }
 
-    /// The line for a terminal, cut at its width.
+    /// The line for a terminal, truncated to its width.
     func text(width: Int) -> String {
         var parts = [pad(String(name.prefix(28)), 28)]
         if let percent, state == .running || state == .done {
@@ -37,7 +37,7 @@ struct TransferLine {
         return String(parts.joined(separator: " ").prefix(max(20, width)))
     }
 
-    /// What stands behind the bar, and alone where there is no terminal.
+    /// The text after the bar; without a terminal it stands alone.
     var figures: String {
         switch state {
         case .waiting: return "waiting"

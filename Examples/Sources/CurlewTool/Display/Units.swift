@@ -1,4 +1,4 @@
-/// Text in columns and figures for people.
+/// Formatting of text and numbers in columns.
 enum Units {
     static func bytes(_ count: Int64) -> String {
         let value = Double(count)
@@ -21,7 +21,7 @@ func pad(_ text: String, _ width: Int) -> String {
 }
 
 extension Units {
-    /// A time as people read it off a clock: `0:07`, `12:34`, `3:02:01`. Beyond a hundred hours nobody waits for it.
+    /// A duration in the format of a clock: `0:07`, `12:34`, `3:02:01`; a dash from a hundred hours on.
     static func clock(seconds: Double) -> String {
         guard seconds.isFinite, seconds < 360_000 else { return "–" }
         let whole = max(0, Int(seconds.rounded(.up)))
@@ -31,8 +31,8 @@ extension Units {
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-    /// What people write for an amount of bytes: `4096`, `500k`, `2M`, `1.5GiB`. The letters are powers of 1024.
-    /// - Returns: nil for what is none, or none above zero.
+    /// An amount of bytes in the notation of people: `4096`, `500k`, `2M`, `1.5GiB`. The letters are powers of 1024.
+    /// - Returns: nil for an invalid or non-positive amount.
     static func count(of text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let factor: Double

@@ -1,7 +1,7 @@
 internal import Curlew
 
 extension ConnectionSecurity {
-    /// What the member `tls` tells.
+    /// The value of the member `tls`.
     var answer: JSONValue {
         .object([
             .init("version", .string(String(tlsVersion.description.trimmingPrefix("TLSv")))),

@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// A body that keeps what was read of it, so that it can be shown as far as it came, whoever read it.
+/// A body that records its chunks, so that its received part can be shown after any reader.
 struct RecordedChunks: AsyncSequence, Sendable {
     let record = Record()
     private let base: CurlewResponse.Body
@@ -9,14 +9,14 @@ struct RecordedChunks: AsyncSequence, Sendable {
 
     actor Record {
         private var chunks: [[UInt8]] = []
-        /// True if it was read to its end.
+        /// True if the body was read to its end.
         private(set) var isWhole = false
-        /// What broke it off.
+        /// The error that ended the body.
         private(set) var failure: (any Error)?
 
         var bytes: [UInt8] { chunks.reduce(into: []) { $0 += $1 } }
 
-        /// Takes what the next reading brought.
+        /// Records the result of a read.
         fileprivate func note(_ result: Result<[UInt8]?, any Error>) {
             switch result {
             case .success(let chunk?): chunks.append(chunk)

@@ -1,10 +1,10 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// The serializer that makes an answer of a response. The body is read to its end or to where it broke, by the serializer
-/// that the order names if there is one.
+/// The serializer that creates an answer from a response. The body is read to its end or its failure, by the order's
+/// serializer if there is one.
 struct AnswerSerializer: ResponseSerializer {
-    /// The serializer that makes the value.
+    /// The serializer of the value.
     let base: (any ResponseSerializer<JSONValue>)?
     let bodyLimit: ByteSize
 
@@ -38,26 +38,26 @@ struct AnswerSerializer: ResponseSerializer {
         return answer
     }
 
-    /// Ends a transfer that may go on though its reader has had enough, and waits for it. The waiting is a task of its own:
-    /// it has to go on though the request was aborted.
+    /// Ends a transfer that its reader has left, and waits for its end. The wait is a separate task, because it must
+    /// continue after an abort of the request.
     private static func end(_ task: TaskActor) async {
         task.cancel()
         await Task { for await _ in task.progress {} }.value
     }
 }
 
-/// A response as an answer's members.
+/// A response as the members of an answer.
 struct ResponseAnswer {
     fileprivate let response: CurlewResponse
     fileprivate var body: [UInt8] = []
     fileprivate var metrics: TaskMetrics?
-    /// What the serializer brought, of a status that it does not accept too.
+    /// The value of the serializer, for an unacceptable status too.
     fileprivate var value: JSONValue?
-    /// Why the serializer brought nothing.
+    /// The error of the serializer.
     private var error: CurlewError?
-    /// What broke the body off.
+    /// The error that ended the body.
     private var bodyError: CurlewError?
-    /// The bytes of the request's body that were sent, of how many, whenever that changed.
+    /// The sent bytes of the request's body and their total, at every change.
     var progress: [JSONValue]?
 
     fileprivate init(response: CurlewResponse) { self.response = response }
@@ -65,7 +65,7 @@ struct ResponseAnswer {
     fileprivate mutating func take(_ error: CurlewError, isFromSerializer: Bool, isBodyBroken: Bool) {
         if isBodyBroken { bodyError = error }
         guard isFromSerializer else { return }
-        // A body that holds nothing is no error of the protocol.
+        // An empty body is not an error of the protocol.
         if error.code == .emptyBody, !isBodyBroken {
             value = .null
         } else {
@@ -89,7 +89,7 @@ struct ResponseAnswer {
         members.append(.init("trailers", .list(response.body.trailers)))
         members.append(.init("interim", .array(response.interim.map(Self.interim))))
         if let security = response.security { members.append(.init("tls", security.answer)) }
-        // Who shares a response that is under way has not found it in the cache.
+        // A coalesced response was not found in the cache, so it counts as a miss.
         if let status = response.cacheStatus.map({ $0 == .coalesced ? .miss : $0 }) {
             members.append(.init("cache_status", .string(status.rawValue)))
         }
@@ -112,12 +112,12 @@ struct ResponseAnswer {
 }
 
 extension JSONValue {
-    /// A redirect that was followed.
+    /// A followed redirect.
     static func hop(_ hop: CurlewResponse.Redirect) -> JSONValue {
         .array([.integer(hop.status.code), .string("\(hop.uri)")])
     }
 
-    /// Fields with their names as they came.
+    /// Fields with their names in the received case.
     static func list(_ fields: HTTPFields) -> JSONValue {
         .array(
             fields.map { field in

@@ -1,14 +1,14 @@
 internal import Curlew
 
 extension TaskMetrics {
-    /// The times of the last attempt, null for a step that it did not take; the bytes of all that its task made.
-    /// - Parameter earlier: How often the request was sent by other tasks before this one.
+    /// The times of the last attempt, null for a skipped step; the bytes of all attempts of the task.
+    /// - Parameter earlier: The number of attempts by other tasks before this one.
     func answer(sentBefore earlier: Int) -> JSONValue { Self.answer(of: attempts, sentBefore: earlier) }
 
-    /// The same for the tasks of one download, first to last.
+    /// The metrics of all tasks of one download, in order.
     static func answer(ofAll tasks: [TaskMetrics]) -> JSONValue { answer(of: tasks.flatMap(\.attempts), sentBefore: 0) }
 
-    private static func answer(of attempts: [AttemptMetrics], sentBefore earlier: Int) -> JSONValue {
+    private static func answer(of attempts: [TaskMetrics.Attempt], sentBefore earlier: Int) -> JSONValue {
         let last = attempts.last
         return .object([
             .init("dns", seconds(last?.nameLookup)),

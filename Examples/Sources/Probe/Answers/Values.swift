@@ -2,9 +2,9 @@ internal import Curlew
 internal import CurlewXML
 internal import FoundationEssentials
 
-/// What serializers bring, as JSON.
+/// Serializer values as JSON.
 extension JSONValue {
-    /// JSON as it came: members in their order, numbers with their digits as far as the library keeps them.
+    /// Unchanged JSON: members in order, numbers with their digits as far as the library keeps them.
     init(_ value: Curlew.JSONValue) {
         switch value {
         case .null: self = .null
@@ -21,7 +21,7 @@ extension JSONValue {
         switch value {
         case .boolean(let flag): self = .bool(flag)
         case .integer(let digits): self = .number(digits)
-        // JSON has no number for the rest of them.
+        // JSON has no infinity or NaN.
         case .real(let number): self = number.isFinite ? .number("\(number)") : .string("\(number)")
         case .string(let text): self = .string(text)
         case .date(let date): self = .string(Self.text(of: date))
@@ -32,7 +32,8 @@ extension JSONValue {
         }
     }
 
-    /// An element of XML. The library keeps no order of attributes: they are sorted. Comments and instructions are left out.
+    /// An XML element. The library does not keep the order of attributes, so they are sorted. Comments and instructions
+    /// are omitted.
     init(_ element: XMLTree.Element) {
         let attributes = element.attributes.sorted { $0.key < $1.key }
         self = .object([
@@ -42,7 +43,7 @@ extension JSONValue {
         ])
     }
 
-    /// Text on both sides of what is left out is one text.
+    /// Text on both sides of an omitted node is one text.
     private static func children(of element: XMLTree.Element) -> [JSONValue] {
         var children: [JSONValue] = []
         for node in element.children {
@@ -60,7 +61,7 @@ extension JSONValue {
         return children
     }
 
-    /// The body of a status that was not accepted, as one of the serializers read it; nil for what is of none of them.
+    /// The body of an unacceptable status, as a serializer has decoded it; nil for other types.
     init?(parsedBody: any Sendable) {
         switch parsedBody {
         case let value as Curlew.JSONValue: self.init(value)
@@ -75,7 +76,7 @@ extension JSONValue {
     /// Bytes in base64 (RFC 4648 §4).
     static func base64(_ bytes: [UInt8]) -> JSONValue { .string(Data(bytes).base64EncodedString()) }
 
-    /// Fractions of a second are shown if there are any.
+    /// A date in ISO 8601; fractions of a second are shown if present.
     private static func text(of date: Date) -> String {
         let isWhole = date.timeIntervalSince1970.rounded() == date.timeIntervalSince1970
         return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole))

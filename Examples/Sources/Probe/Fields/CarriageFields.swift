@@ -1,7 +1,7 @@
 internal import Curlew
 
 extension FieldRule {
-    /// How a request is carried.
+    /// The fields about the route and the limits of a request.
     static let carriage: [FieldRule] = [
         FieldRule("timeout_ms") { field, order in order.options.totalTimeout = try field.milliseconds() },
         FieldRule("connect_timeout_ms") { field, order in order.options.connectTimeout = try field.milliseconds() },

@@ -1,12 +1,12 @@
 internal import Curlew
 
 extension Order {
-    /// What is serialized into a request.
+    /// The serialized content of a request.
     struct Content: Sendable {
         var parameters: ParameterValue?
         var encoding: Encoding?
         var style: RequestParameters.Style?
-        /// The parts of a form; none is a form too.
+        /// The parts of a form; an empty list is a form too.
         var parts: [FormPart]?
 
         enum Encoding: Sendable { case query, form, json, plist }
@@ -14,7 +14,7 @@ extension Order {
 }
 
 extension FieldRule {
-    /// What is serialized into a request, and how.
+    /// The fields about the serialized content of a request.
     static let content: [FieldRule] = [
         FieldRule("parameters") { field, order in order.content.parameters = try ParameterValue(field.value) },
         FieldRule("encoding") { field, order in
@@ -30,16 +30,16 @@ extension FieldRule {
 }
 
 extension Order.Content {
-    /// The serializer of queries and forms, if it is not the library's own.
+    /// The serializer of queries and forms, if it differs from the library's default.
     var pairSerializer: HTTPRequestSerializer? { style.map { HTTPRequestSerializer(style: $0) } }
 
-    /// Those that the library names bring the style of their own for methods with a query.
+    /// The encoding of the parameters. The library's named encodings use the style of their own serializer for queries.
     var requestEncoding: RequestParameters.Encoding {
         switch encoding {
         case nil: .automatic
         case .query: .query
         case .form: .form
-        // As AFNetworking writes it, which is not the dialect of the session.
+        // JSON as AFNetworking writes it, independent of the session's dialect.
         case .json: .serializer(JSONRequestSerializer(base: pairSerializer ?? HTTPRequestSerializer()))
         case .plist: pairSerializer.map { .serializer(PropertyListRequestSerializer(base: $0)) } ?? .propertyList
         }
@@ -47,7 +47,7 @@ extension Order.Content {
 }
 
 extension ParameterValue {
-    /// A tree of JSON: objects in their order, numbers with the digits that they were written with.
+    /// A JSON tree: objects in order, numbers with their original digits.
     /// - Throws: ``LineProblem`` for an object with two members of one name.
     fileprivate init(_ value: JSONValue) throws {
         switch value {
@@ -63,7 +63,7 @@ extension ParameterValue {
         }
     }
 
-    /// Names of different code points that are equal strings in Swift are one name to the library.
+    /// Names of different code points that are equal as Swift strings are one name for the library.
     private static func problem(ofNamesIn members: [JSONValue.Member]) -> LineProblem {
         guard Set(members.map { Array($0.name.utf8) }).count < members.count else {
             return .unsupported("parameters with two names that are canonically equivalent")
@@ -71,7 +71,7 @@ extension ParameterValue {
         return .unusable("an object of parameters has a member twice")
     }
 
-    /// An integer where that is written the same: a property list tells it from other numbers.
+    /// An integer if the digits are one: a property list distinguishes it from other numbers.
     private static func number(_ digits: String) -> ParameterValue.Number {
         if let integer = Int64(digits), "\(integer)" == digits { return Number(integer) }
         if let integer = UInt64(digits), "\(integer)" == digits { return Number(integer) }
@@ -98,7 +98,7 @@ extension RequestParameters.Style {
     }
 }
 
-/// A part of a form as the line describes it.
+/// A form part as described by the line.
 struct FormPart: Sendable {
     private enum Body {
         case text(String)
@@ -112,7 +112,7 @@ struct FormPart: Sendable {
     private var fields: [RawField]?
     private var body: Body?
 
-    /// - Throws: ``LineProblem`` for members that are not known, or do not go together.
+    /// - Throws: ``LineProblem`` for unknown or contradictory members.
     init(_ field: FieldValue) throws {
         for (name, member) in try field.members() {
             switch name {
@@ -138,7 +138,7 @@ struct FormPart: Sendable {
         self.body = body
     }
 
-    /// - Throws: ``CurlewError`` for a file that cannot be read, or what may not stand in a part's fields.
+    /// - Throws: ``CurlewError`` for an unreadable file, or for values that are invalid in a part's fields.
     func append(to form: inout MultipartFormData) throws {
         if let fields { return try form.append(content, fields: try fields.checked()) }
         let name = name ?? ""

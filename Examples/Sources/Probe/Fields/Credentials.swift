@@ -1,11 +1,11 @@
 internal import Curlew
 
-/// What the field `auth` says.
+/// The value of the field `auth`.
 struct Credentials: Sendable {
     private let scheme: Credential.Scheme
     private let credential: Credential
 
-    /// - Throws: ``LineProblem`` for a scheme that is not known, and for members that it does not need or lacks.
+    /// - Throws: ``LineProblem`` for an unknown scheme, and for superfluous or missing members.
     init(_ field: FieldValue) throws {
         guard case .object(let members) = field.value else { throw field.wrong("an object") }
         var texts: [String: String] = [:]
@@ -29,7 +29,7 @@ struct Credentials: Sendable {
         self.scheme = Credential.Scheme(rawValue: scheme)
     }
 
-    /// The link that answers for the origin of a URL, and for no other. Basic and Bearer do not wait to be asked.
+    /// The authentication link for the origin of a URL only. Basic and Bearer are sent without a challenge.
     func link(for url: String) throws -> ChallengeAuthentication {
         var link = ChallengeAuthentication(
             try Credential.Scoped(url, credential, isPreemptive: scheme != .digest))
@@ -44,7 +44,7 @@ struct ProxyLogin: Sendable {
     private let password: String
     private let authentication: Proxy.Authentication
 
-    /// - Throws: ``LineProblem`` for a scheme that is not known, and for members that are missing or not known.
+    /// - Throws: ``LineProblem`` for an unknown scheme, and for missing or unknown members.
     init(_ field: FieldValue) throws {
         var texts: [String: String] = [:]
         for (name, member) in try field.members() { texts[name] = try member.string() }
@@ -59,7 +59,7 @@ struct ProxyLogin: Sendable {
         (self.user, self.password) = (user, password)
     }
 
-    /// The proxy with this user.
+    /// The proxy with these credentials.
     func proxy(_ url: String) throws -> Proxy {
         try Proxy(url).authenticated(user: user, password: password, by: authentication)
     }

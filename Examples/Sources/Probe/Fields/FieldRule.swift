@@ -1,9 +1,10 @@
-/// What the probe knows about one field of the protocol: its name, and how it goes into an order.
+/// The rule for one field of the protocol: its name, and its effect on an order.
 ///
-/// A field that the library does not support yet has a rule too. When support comes, its rule is the one place to change.
+/// A field that the library does not support yet has a rule too. When support is added, its rule is the only place to
+/// change.
 struct FieldRule: Sendable {
     let name: String
-    /// Whether null is a value of the field, not a word for its default.
+    /// True if null is a value of the field, not a word for its default.
     var takesNull = false
     let take: @Sendable (FieldValue, inout Order) throws -> Void
 
@@ -15,14 +16,14 @@ struct FieldRule: Sendable {
     }
 }
 
-/// Rules for what is not there yet.
+/// Rules for unsupported fields and values.
 extension FieldRule {
-    /// A field that is skipped whatever it says.
+    /// A field that is skipped with any value.
     static func unsupported(_ name: String) -> FieldRule {
         FieldRule(name) { field, _ in throw LineProblem.unsupported("field \(field.name)") }
     }
 
-    /// A flag of which the library can do one side, and does so unasked.
+    /// A flag with one supported value, which is the library's default.
     static func flag(_ name: String, always supported: Bool) -> FieldRule {
         FieldRule(name) { field, _ in
             let flag = try field.flag()
@@ -30,7 +31,7 @@ extension FieldRule {
         }
     }
 
-    /// A word of which the library can do some, and does so unasked.
+    /// A word with some supported values, which are the library's default.
     static func word(_ name: String, always supported: String...) -> FieldRule {
         FieldRule(name) { field, _ in
             let word = try field.string()

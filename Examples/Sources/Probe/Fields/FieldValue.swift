@@ -2,7 +2,7 @@ internal import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// The value of a field, to be read as what the field has to be.
+/// The value of a field, to be read as the type of the field.
 struct FieldValue {
     let name: String
     let value: JSONValue
@@ -26,7 +26,7 @@ struct FieldValue {
         return flag
     }
 
-    /// A whole number from 0 on, however it was written.
+    /// A non-negative integer, in any notation.
     func count() throws -> Int {
         guard case .number(let digits) = value,
             let number = Int(digits) ?? Double(digits).flatMap({ Int(exactly: $0) }),
@@ -35,9 +35,9 @@ struct FieldValue {
         return number
     }
 
-    /// A number of milliseconds from 0 on; decimals are allowed.
+    /// A non-negative number of milliseconds; decimals are allowed.
     func milliseconds() throws -> Duration {
-        // Up to here a duration holds every number of milliseconds.
+        // A duration holds every number of milliseconds up to this bound.
         guard case .number(let digits) = value, let number = Double(digits), (0...1e15).contains(number) else {
             throw wrong("a number of milliseconds")
         }
@@ -57,7 +57,7 @@ struct FieldValue {
         }
     }
 
-    /// What one of a few words stands for.
+    /// The meaning of one of a few words.
     /// - Throws: ``LineProblem/unsupported(_:)`` for any other.
     func choice<Value>(_ choices: KeyValuePairs<String, Value>) throws -> Value {
         let word = try string()
@@ -67,7 +67,7 @@ struct FieldValue {
         return choice.value
     }
 
-    /// The members of an object that are not null: each with its own name, and as a field that is named after this one.
+    /// The non-null members of an object: each with its own name, and as a field that is named after this one.
     func members() throws -> [(String, FieldValue)] {
         guard case .object(let members) = value else { throw wrong("an object") }
         guard Set(members.map(\.name)).count == members.count else { throw wrong("an object with each member once") }
@@ -96,15 +96,15 @@ struct FieldValue {
     }
 }
 
-/// A field as the protocol writes it: a name that may be none, and bytes that may not stand in a value.
+/// A field of the protocol, whose name and value may be invalid.
 struct RawField: Sendable, Hashable {
     let name: String
     let value: [UInt8]
 }
 
 extension [RawField] {
-    /// The fields as the library takes them.
-    /// - Throws: ``CurlewError`` for a name that is none, and bytes that may not stand in a value.
+    /// The fields as the library's type.
+    /// - Throws: ``CurlewError`` for an invalid name, or for invalid bytes in a value.
     func checked() throws -> HTTPFields {
         var fields = HTTPFields()
         for field in self { fields.append(try HTTPField(checking: field.name, value: field.value)) }

@@ -1,5 +1,5 @@
 extension FieldRule {
-    /// What is sent.
+    /// The fields about the message.
     static let message: [FieldRule] = [
         FieldRule("method") { field, order in order.method = try field.string() },
         FieldRule("url") { field, order in order.url = try field.string() },

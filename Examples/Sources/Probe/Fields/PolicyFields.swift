@@ -1,7 +1,7 @@
 internal import Curlew
 
 extension FieldRule {
-    /// What stands between the caller and the exchange.
+    /// The fields about policies between the caller and the exchange.
     static let policy: [FieldRule] = [
         FieldRule("redirect") { field, order in
             let word = try field.string()
@@ -21,7 +21,7 @@ extension FieldRule {
         },
     ]
 
-    /// What is about one response, read to its end.
+    /// The fields about a single response that is read to its end.
     static let collecting: [FieldRule] = [
         FieldRule("cache") { field, order in
             let word = try field.string()

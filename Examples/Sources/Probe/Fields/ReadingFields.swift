@@ -4,11 +4,11 @@ internal import CurlewXML
 internal import FoundationEssentials
 
 extension Order {
-    /// What is made of the body of a response.
+    /// The interpretation of a response's body.
     struct Reading: Sendable {
-        /// The serializers in their order; nil if the response is answered as it came.
+        /// The serializers in order; nil for an uninterpreted response.
         var formats: [Format]?
-        /// True if the first of the formats that brings a value counts.
+        /// True if the first format that succeeds determines the value.
         var isCompound = false
         var removesNulls = false
         var statuses: ResponseAcceptance.Statuses?
@@ -19,7 +19,7 @@ extension Order {
 }
 
 extension FieldRule {
-    /// What a response is read as, and which responses are.
+    /// The fields about the interpretation and the acceptance of responses.
     static let reading: [FieldRule] = [
         FieldRule("as") { field, order in
             if case .array = field.value {
@@ -61,15 +61,15 @@ extension FieldRule {
 }
 
 extension Order.Reading {
-    /// The first field that has a meaning for a serializer alone.
+    /// The first field that requires a serializer.
     var fieldForSerializer: String? {
         if statuses != nil { return "accept_status" }
         if contentTypes != nil { return "accept_types" }
         return removesNulls ? "remove_nulls" : nil
     }
 
-    /// What makes a value of a response.
-    /// - Parameter limit: The most bytes of a body that are read, whatever its status.
+    /// The serializer of the value.
+    /// - Parameter limit: The maximum number of bytes that are read of a body, whatever its status.
     func serializer(upTo limit: ByteSize) -> (any ResponseSerializer<JSONValue>)? {
         guard let formats else { return nil }
         let serializers = formats.map { serializer($0, limit) }

@@ -1,8 +1,8 @@
 internal import Curlew
 
-/// Reads routes as curl's options write them.
+/// Parses routes in the syntax of curl's options.
 enum RouteText {
-    /// `host:port:address,address`, as `--resolve`.
+    /// `host:port:address,address`, like `--resolve`.
     static func override(_ text: String) throws -> ConnectionRoute.HostOverride {
         if let first = text.first, "+-*".contains(first) {
             throw LineProblem.unsupported("resolve \(first)")
@@ -15,7 +15,8 @@ enum RouteText {
         return ConnectionRoute.HostOverride(host: parts[0], port: port, addresses: addresses)
     }
 
-    /// `host:port:host:port`, as `--connect-to`. Each of the four may be empty: any host, any port, the same, the same.
+    /// `host:port:host:port`, like `--connect-to`. Each of the four may be empty: any host, any port, the same host,
+    /// the same port.
     static func connectTo(_ text: String) throws -> ConnectTo {
         let parts = split(text, at: 3)
         guard parts.count == 4, parts[1].isEmpty || port(parts[1]) != nil, parts[3].isEmpty || port(parts[3]) != nil
@@ -30,7 +31,7 @@ enum RouteText {
         return UInt16(text).map(Int.init)
     }
 
-    /// The parts between the first colons, those inside brackets not counted.
+    /// The parts between the first colons, not counting those inside brackets.
     private static func split(_ text: String, at limit: Int) -> [String] {
         var parts = [""]
         var isBracketed = false
@@ -47,7 +48,7 @@ enum RouteText {
     }
 }
 
-/// A redirection whose gaps are filled from the request's URL.
+/// A redirection whose empty parts are filled from the request's URL.
 struct ConnectTo: Sendable, Hashable {
     var host: String?
     var port: Int?

@@ -2,7 +2,7 @@ internal import Curlew
 internal import FoundationEssentials
 
 extension FieldRule {
-    /// Whom to trust, who we are, and how to speak TLS.
+    /// The fields about trust, client certificates and TLS.
     static let security: [FieldRule] = [
         FieldRule("cacert") { field, order in order.security.anchorsFile = try field.string() },
         FieldRule("verify") { field, order in order.security.allowsInvalidCertificates = !(try field.flag()) },

@@ -1,9 +1,9 @@
 internal import Curlew
 internal import FoundationEssentials
 
-/// What becomes a session's ``SecurityPolicy``.
+/// The settings of a session's ``SecurityPolicy``.
 struct SecuritySettings: Sendable {
-    /// Most that is read of a PEM file.
+    /// The maximum size of a PEM file.
     static let fileLimit = 16 << 20
 
     var anchorsFile: String?
@@ -22,14 +22,14 @@ struct SecuritySettings: Sendable {
     var minimumVersion: SecurityPolicy.TLSVersion?
     var maximumVersion: SecurityPolicy.TLSVersion?
 
-    /// The words for AFNetworking's pinning modes.
+    /// The names of AFNetworking's pinning modes.
     enum PinningMode: String {
         case none
         case publicKey = "public-key"
         case certificate
     }
 
-    /// The policy, with its files read.
+    /// The policy, with its files loaded.
     func policy() async throws -> SecurityPolicy {
         var policy = SecurityPolicy.system
         if let anchorsFile { policy = .anchors(pem: try await text(of: anchorsFile)) }
@@ -56,13 +56,13 @@ struct SecuritySettings: Sendable {
         return policy
     }
 
-    /// Pins that are given alone ask for a public key.
+    /// Pins without a pinning mode are public key pins.
     private func pin(_ policy: inout SecurityPolicy) async throws {
         var certificates: [CurlewCertificate] = []
         if let pinnedFile { certificates = try CurlewCertificate.all(inPEM: try await text(of: pinnedFile)) }
         let keys = SecurityPolicy.PinSet(try pins.map { try SecurityPolicy.Pin($0) })
         switch pinningMode {
-        // The mode none of AFNetworking has certificates and looks at none of them.
+        // The pinning mode `none` of AFNetworking has certificates, but does not compare them.
         case .none: policy.pinning = pins.isEmpty ? .none : .keys(keys, of: certificates)
         case .publicKey: policy.pinning = .keys(keys, of: certificates)
         case .certificate:

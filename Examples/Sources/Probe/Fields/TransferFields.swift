@@ -6,7 +6,7 @@ extension Order {
         let path: String
         var options = DownloadTask.Options()
 
-        /// - Throws: ``LineProblem`` for members that are not known, ``CurlewError`` for a digest that is none.
+        /// - Throws: ``LineProblem`` for unknown members, ``CurlewError`` for an invalid digest.
         init(_ field: FieldValue) throws {
             var path: String?
             for (name, member) in try field.members() {
@@ -42,7 +42,7 @@ extension Order {
 }
 
 extension FieldRule {
-    /// What goes from a file or into one.
+    /// The fields about transfers from and to files.
     static let transfers: [FieldRule] = [
         FieldRule("download") { field, order in order.download = try Order.Download(field) },
         FieldRule("upload") { field, order in
@@ -69,8 +69,8 @@ extension FieldRule {
 }
 
 extension Order {
-    /// Checks that the fields go together.
-    /// - Throws: ``LineProblem`` for those that say nothing together, and for what the library cannot do both of.
+    /// Checks the combination of the fields.
+    /// - Throws: ``LineProblem`` for contradictory fields, and for combinations that the library does not support.
     func checkCombination() throws {
         guard proxyLogin == nil || proxy != nil else { throw LineProblem.unusable("there is proxy_auth, and no proxy") }
         guard proxyLogin == nil || proxy != "environment" else {

@@ -1,14 +1,14 @@
-/// Reads JSON text strictly as RFC 8259 has it.
+/// Parses JSON text strictly by RFC 8259.
 ///
-/// Nesting is bounded, so that no line can exhaust the stack.
+/// The nesting depth is limited, so that no line can exhaust the stack.
 struct JSONReader {
-    /// Why text is not JSON, and where.
+    /// The reason and the position of a syntax error.
     struct Problem: Error {
         let reason: String
         let offset: Int
     }
 
-    /// How deep arrays and objects may stand in each other.
+    /// The maximum depth of arrays and objects.
     static let depthLimit = 64
 
     private let bytes: [UInt8]
@@ -17,7 +17,7 @@ struct JSONReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value that is all of the text.
+    /// The value that spans the text.
     static func read(_ bytes: [UInt8]) throws -> JSONValue {
         var reader = JSONReader(bytes)
         reader.skipSpace()
@@ -26,7 +26,7 @@ struct JSONReader {
         return value
     }
 
-    /// Reads an object and hands out each member once it is complete, with the text of its value.
+    /// Reads an object and passes on each complete member, with the text of its value.
     mutating func members(_ take: (JSONValue.Member, ArraySlice<UInt8>) throws -> Void) throws {
         skipSpace()
         try expect(UInt8(ascii: "{"), "an object was expected")
@@ -47,7 +47,7 @@ struct JSONReader {
         try expect(UInt8(ascii: "}"), "a comma or the end of the object was expected")
     }
 
-    /// Checks that nothing but space follows.
+    /// Checks that only space follows.
     mutating func end() throws {
         skipSpace()
         guard position == bytes.count else { throw problem("something follows the value") }
@@ -92,7 +92,7 @@ struct JSONReader {
     private mutating func number() throws -> String {
         let start = position
         _ = take(UInt8(ascii: "-"))
-        // A zero stands alone.
+        // A leading zero allows no further digits.
         if !take(UInt8(ascii: "0")) { try digits() }
         if take(UInt8(ascii: ".")) { try digits() }
         if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
@@ -128,7 +128,7 @@ struct JSONReader {
         return true
     }
 
-    /// Takes the byte if it comes next after space.
+    /// Consumes the byte if it is next after space.
     private mutating func skip(_ byte: UInt8) -> Bool {
         skipSpace()
         return take(byte)

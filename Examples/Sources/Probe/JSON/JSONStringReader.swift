@@ -1,6 +1,6 @@
-/// Reads one string of JSON text, from behind its opening quote to behind its closing one.
+/// Reads a string of JSON text, from after its opening quote to after its closing one.
 struct JSONStringReader {
-    /// What is wrong with the string.
+    /// The reason of an error in the string.
     struct Reason: Error {
         let text: String
     }
@@ -60,7 +60,8 @@ struct JSONStringReader {
         return text
     }
 
-    /// A code point written as `\uXXXX`, or as two of them. Half of a pair is none, and Swift's text cannot hold it.
+    /// A code point written as `\uXXXX`, or as two of them. Half of a pair is not a code point, and a Swift string
+    /// cannot hold it.
     private static func scalar(_ rest: inout ArraySlice<UInt8>) throws -> Character {
         let first = try unit(&rest)
         if let scalar = Unicode.Scalar(first) { return Character(scalar) }

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Appends the value without any space, its text in UTF-8.
+    /// Appends the value as UTF-8 without spaces.
     func append(to text: inout [UInt8]) {
         switch self {
         case .null: text += "null".utf8
@@ -23,12 +23,12 @@ extension JSONValue {
         }
     }
 
-    /// Appends a string with what has to be escaped escaped (RFC 8259 §7): never a line end, whatever it holds.
+    /// Appends a string with its escapes (RFC 8259 §7): never a line end, whatever the string contains.
     static func append(_ string: String, to text: inout [UInt8]) {
         var string = string
         text.append(UInt8(ascii: "\""))
         string.withUTF8 { bytes in
-            // Long strings are base64: they are copied in one go.
+            // Long strings are base64, which is copied at once.
             if bytes.allSatisfy(isPlain) {
                 text.append(contentsOf: bytes)
             } else {

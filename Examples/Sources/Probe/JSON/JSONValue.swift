@@ -1,14 +1,14 @@
-/// A JSON value (RFC 8259) as it stood in its line: numbers as they were written, members in their order.
+/// A JSON value (RFC 8259) as in its line: numbers in their notation, members in order.
 enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// The digits and signs of a number, unread.
+    /// The text of a number, unparsed.
     case number(String)
     case string(String)
     case array([JSONValue])
     case object([Member])
 
-    /// A name and a value of an object.
+    /// A member of an object.
     struct Member: Hashable, Sendable {
         let name: String
         let value: JSONValue
@@ -19,7 +19,7 @@ enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// The member of that name, if the value is an object and has one.
+    /// The member with this name, if the value is an object and has one.
     subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -29,14 +29,14 @@ enum JSONValue: Hashable, Sendable {
 extension JSONValue {
     static func integer(_ value: some BinaryInteger) -> JSONValue { .number("\(value)") }
 
-    /// The seconds of a duration with its microseconds as decimals.
+    /// The seconds of a duration, with its microseconds as decimals.
     static func seconds(_ duration: Duration) -> JSONValue {
         let parts = duration.components
         let fraction = String(parts.attoseconds / 1_000_000_000_000 + 1_000_000).dropFirst()
         return .number("\(parts.seconds).\(fraction)")
     }
 
-    /// Bytes as a string of the code points 0 to 255, one a byte.
+    /// Bytes as a string of the code points 0 to 255, one per byte.
     static func byteString(_ bytes: some Sequence<UInt8>) -> JSONValue {
         var text = String.UnicodeScalarView()
         for byte in bytes { text.append(Unicode.Scalar(byte)) }

@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// Runs an actor on a queue of its own, so that what it does may block and hold up nobody else.
+/// Runs an actor on its own queue, so that its work may block without delaying others.
 final class BlockingExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

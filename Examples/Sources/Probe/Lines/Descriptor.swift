@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Reading and writing that wait, whatever mode the descriptor was inherited in.
+/// Blocking reads and writes, for descriptors of any mode.
 enum Descriptor {
-    /// Nothing can be read there, for the reason that `errno` gave.
+    /// A failed read, with the reason from `errno`.
     struct Unreadable: Error {
         let reason: Int32
     }
 
-    /// What can be read, at most `count` bytes; nil at the end.
+    /// The available bytes, at most `count`; nil at the end.
     static func read(_ descriptor: Int32, count: Int) throws(Unreadable) -> [UInt8]? {
         while true {
             var result = 0
@@ -23,7 +23,8 @@ enum Descriptor {
         }
     }
 
-    /// Writes all of the bytes; false if nobody can read them any more.
+    /// Writes all of the bytes.
+    /// - Returns: False if the descriptor has no reader any more.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
@@ -40,10 +41,11 @@ enum Descriptor {
         }
     }
 
-    /// True if there is anything at a path.
+    /// True if a file exists at the path.
     static func isFile(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Whether a call that failed for that reason is to be made again; waits until it can be.
+    /// Waits until a failed call can be repeated.
+    /// - Returns: False if the reason does not allow a repetition.
     private static func waits(_ descriptor: Int32, for event: Int32, after reason: Int32) -> Bool {
         guard reason == EAGAIN else { return reason == EINTR }
         var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)

@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Glibc
 
-/// A file that is read from its start to its end, on a queue of its own.
+/// A file that is read from start to end, on its own queue.
 actor FileReader {
     private nonisolated let executor = BlockingExecutor("curlew-probe.file")
     private let path: String
@@ -24,7 +24,7 @@ actor FileReader {
         }
     }
 
-    /// The whole file; nil if it has more than `limit` bytes.
+    /// The complete file; nil if it has more than `limit` bytes.
     func all(upTo limit: Int) throws -> [UInt8]? {
         var bytes: [UInt8] = []
         while let more = try next(64 << 10) {

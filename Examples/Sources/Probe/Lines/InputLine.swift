@@ -1,6 +1,6 @@
-/// A line of the input, without its end.
+/// An input line, without its line end.
 package enum InputLine: Hashable, Sendable {
     case line([UInt8])
-    /// One that was longer than the limit: its beginning.
+    /// The beginning of a line that exceeds the limit.
     case tooLong(beginning: [UInt8])
 }

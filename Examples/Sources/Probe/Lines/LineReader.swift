@@ -1,8 +1,9 @@
 internal import Glibc
 
-/// The lines of a descriptor, one whenever it is asked; what is not asked for stays in the pipe.
+/// The lines of a descriptor, read on demand; further lines stay in the pipe.
 package actor LineReader {
-    /// The longest line: 64 MiB, so a body of 48 MiB in base64. A longer one is told as ``InputLine/tooLong(beginning:)``.
+    /// The longest line: 64 MiB, so a body of 48 MiB in base64. A longer one is reported as
+    /// ``InputLine/tooLong(beginning:)``.
     package static let limit = 64 << 20
 
     private static let readingSize = 64 << 10
@@ -18,7 +19,7 @@ package actor LineReader {
         splitter = LineSplitter(limit: Self.limit)
     }
 
-    /// The next line; nil at the end of the input, or when it can be read no longer.
+    /// The next line; nil at the end of the input or after a read error.
     package func next() -> InputLine? {
         while !isAtEnd {
             if let line = splitter.next() { return line }

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Cuts a flow of bytes into lines and never holds more than one line's limit and one reading.
+/// Splits a stream of bytes into lines. It buffers at most one line's limit and one read.
 struct LineSplitter {
-    /// How much is kept of a line that is too long: enough to find its id in most.
+    /// The number of bytes that are kept of an overlong line: enough to find its id in most cases.
     static let beginningSize = 4096
 
     private let limit: Int
     private var buffer: [UInt8] = []
     private var start = 0
     private var searched = 0
-    /// The beginning of the line that is too long and whose end has not come.
+    /// The beginning of an overlong line whose end has not arrived.
     private var beginning: [UInt8]?
 
     /// - Parameter limit: The longest line in bytes.
@@ -22,7 +22,7 @@ struct LineSplitter {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next line whose end has come.
+    /// The next complete line.
     mutating func next() -> InputLine? {
         guard let end = findEnd() else {
             dropTooLong()
@@ -35,7 +35,7 @@ struct LineSplitter {
         return take(to: end)
     }
 
-    /// What follows the last end of line, if anything does.
+    /// The bytes after the last line end, if any.
     mutating func last() -> InputLine? {
         guard start < buffer.count || beginning != nil else { return nil }
         defer { start = buffer.count }

@@ -1,6 +1,6 @@
 extension Operation {
-    /// Cancels the requests under way that have an id. They answer themselves, with their own error; this line says
-    /// whether there was any. Ids are the probe's, not a session's.
+    /// Cancels the running requests with an id. They answer with their own errors; the answer to this line reports if
+    /// there was any. Ids belong to the probe, not to a session.
     static let abort = Operation(
         name: "abort",
         rules: [.session, FieldRule("target", takesNull: true) { field, order in order.target = field.value }]

@@ -1,7 +1,7 @@
 internal import Curlew
 
 extension Operation {
-    /// Empties what a session keeps: its cookies, its cache, or its idle connections.
+    /// Empties a store of a session: its cookies, its cache, or its idle connections.
     static let clear = Operation(
         name: "clear",
         rules: [.session, FieldRule("what") { field, order in order.subject = try field.string() }]
@@ -27,7 +27,7 @@ extension Operation {
         return { answering in
             for session in sessions {
                 await session.closeIdleConnections()
-                // The library closes nothing while a request is under way, such as one that came behind this line.
+                // The library closes no connection while a request runs, such as one that came after this line.
                 guard await session.connectionCount() == 0 else { throw LineProblem.unsupported(whileBusy) }
             }
             await answering.write([.init("cleared", .string(subject))])

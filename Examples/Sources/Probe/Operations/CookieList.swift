@@ -1,7 +1,7 @@
 internal import Curlew
 
 extension Operation {
-    /// Tells the cookies that a session keeps.
+    /// Lists the cookies of a session.
     static let cookies = Operation(name: "cookies", rules: [.session]) { order, probe in
         let jar = probe.cookies(of: order.session)
         return { await $0.write([.init("cookies", .array(jar.cookies.map(Self.members)))]) }

@@ -9,7 +9,7 @@ private final class DownloadRecord: Sendable {
 
     func add(_ task: TaskActor) { tasks.withLock { $0.append(task) } }
 
-    /// Lets the tasks go: each has its options, and with them the closure that adds it here.
+    /// Releases the tasks: each has its options, and with them the closure that adds the task here.
     func forgetTasks() { tasks.withLock { $0 = [] } }
 
     func add(_ progress: TaskProgress) {
@@ -18,7 +18,7 @@ private final class DownloadRecord: Sendable {
         steps.withLock { if $0.last != pair { $0.append(pair) } }
     }
 
-    /// The members of the answer. The steps stand between the first and the last byte, as they were seen.
+    /// The members of the answer. The progress steps are between the first and the last byte, as they were observed.
     var members: [JSONValue.Member] {
         get async {
             var metrics: [TaskMetrics] = []
@@ -32,9 +32,9 @@ private final class DownloadRecord: Sendable {
 }
 
 extension Order.Download {
-    /// Downloads what a request asks for, or the rest of it if there is a token of an earlier time.
-    /// - Returns: The members of the answer: the file, or the error beside what the server said.
-    /// - Throws: ``CurlewError`` where there is no response.
+    /// Downloads the file of a request, or the rest of it if there is an earlier token.
+    /// - Returns: The members of the answer: the file, or the error beside the response.
+    /// - Throws: ``CurlewError`` if there is no response.
     func members(of original: CurlewRequest, in session: HTTPSession) async throws -> [JSONValue.Member] {
         let record = DownloadRecord()
         defer { record.forgetTasks() }
@@ -47,7 +47,7 @@ extension Order.Download {
                 .init("file", .string(file.path))
             ] + (await record.members)
         } catch let error as CurlewError {
-            // Without a place for the token nobody could resume, and the bytes would be left lying about.
+            // Without a token file the download cannot be resumed, so its bytes are deleted.
             if options.tokenFile == nil { await error.resumeToken?.discard() }
             guard let response = error.response else { throw error }
             return Self.members(
@@ -69,7 +69,7 @@ extension Order.Download {
             progress: progress)
     }
 
-    /// The token that an earlier download has left; one of another URL is of no use any more.
+    /// The token of an earlier download; one of another URL is ignored.
     private func token(for uri: CurlewURI) async throws -> ResumeToken? {
         guard let path = options.tokenFile, Descriptor.isFile(path) else { return nil }
         let token = try await ResumeToken(contentsOf: path)

@@ -2,8 +2,8 @@ internal import Curlew
 internal import HTTPTypes
 
 extension Operation {
-    /// Follows a stream of server-sent events and answers with a line for each thing that happens, until the source is
-    /// closed or the order aborted. An abort is no event: nothing is told of it here.
+    /// Follows a stream of server-sent events and answers with a line for each event, until the source is closed or the
+    /// order aborted. An abort is not an event, so it is not reported here.
     static let events = Operation(
         name: "sse",
         rules: [.session] + FieldRule.message + FieldRule.content + FieldRule.carriage + FieldRule.policy
@@ -27,13 +27,13 @@ extension Order {
     fileprivate func eventSource(in session: HTTPSession) throws -> EventSource {
         let request = try request(in: session)
         var source = EventSource(session, request)
-        // A source writes this field itself.
+        // The source sets this field itself.
         if let identifier = request.fields[Self.lastEventID] { source.lastEventID = identifier }
         return source
     }
 
-    /// Answers for what happens.
-    /// - Returns: What is told of the end; nil after an abort.
+    /// Answers with the events.
+    /// - Returns: The report of the end; nil after an abort.
     fileprivate func follow(
         _ source: EventSource, _ answering: Answering
     ) async throws -> [JSONValue.Member]? {
@@ -42,7 +42,7 @@ extension Order {
             if case .error(_, isClosed: true) = event { return Self.members(event) }
             await answering.write(Self.members(event))
         }
-        // A source that ended well is closed, too.
+        // A source that ended without an error is closed too.
         return Task.isCancelled ? nil : [.init("event", .string("error")), .init("closed", .bool(true))]
     }
 

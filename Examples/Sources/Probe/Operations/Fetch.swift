@@ -55,7 +55,7 @@ extension Order {
         return steps
     }
 
-    /// The bytes of the body that were sent, of how many, whenever that changed.
+    /// The sent bytes of the body and their total, at every change.
     private static func steps(of progress: CallProgress) async -> [JSONValue] {
         var steps: [JSONValue] = []
         for await step in progress {

@@ -1,13 +1,13 @@
-/// A kind of line: the fields that it may have, and what it does.
+/// A kind of line: its allowed fields and its action.
 ///
-/// A new kind is a file beside this one and a name in the table. A name that is not there is answered with `skip`.
+/// A new kind is a file beside this one and a name in the table. An unknown name is answered with `skip`.
 struct Operation: Sendable {
-    /// What is done off the probe's actor; each call of the argument writes an answer.
+    /// The work outside the probe's actor; each call of the argument writes an answer.
     typealias Work = @Sendable (Answering) async throws -> Void
 
     let name: String
     let rules: [FieldRule]
-    /// Begins the operation: lines take effect in the order in which they came.
+    /// Starts the operation: lines take effect in order.
     let begin: @Sendable (Order, isolated Probe) throws -> Work
 
     private static let all: [Operation] = [.fetch, .events, .verify, .abort, .cookies, .clear]

@@ -1,7 +1,7 @@
 internal import Curlew
 
 extension Operation {
-    /// Connects, shakes hands and closes, and answers with what TLS agreed on.
+    /// Connects, performs a handshake, closes, and answers with the negotiated TLS parameters.
     static let verify = Operation(
         name: "verify",
         rules: [.session, FieldRule("url") { field, order in order.url = try field.string() }] + FieldRule.carriage

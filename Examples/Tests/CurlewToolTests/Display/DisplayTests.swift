@@ -2,10 +2,10 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("What the tool shows")
+@Suite("Output of the tool")
 struct DisplayTests {
     @Test(
-        "amounts of bytes are read as people write them",
+        "amounts of bytes are read in the notation of people",
         arguments: [
             ("4096", 4096), ("500k", 512_000), ("2M", 2_097_152), ("1.5GiB", 1_610_612_736), ("1B", 1), ("3KB", 3072),
         ] as [(String, Int64)])
@@ -14,14 +14,14 @@ struct DisplayTests {
     }
 
     @Test(
-        "a text that is no amount of bytes is not read",
+        "a text that is not an amount of bytes is rejected",
         arguments: ["", "k", "-1", "0", "2X", "1.2.3", "1e3", "99999999999G", "٣"])
     func noAmounts(text: String) {
         #expect(Units.count(of: text) == nil)
     }
 
     @Test(
-        "times are shown as on a clock",
+        "times have the format of a clock",
         arguments: [
             (0.0, "0:00"), (6.2, "0:07"), (754, "12:34"), (10_921, "3:02:01"), (.infinity, "–"), (.nan, "–"),
             (1e12, "–"),

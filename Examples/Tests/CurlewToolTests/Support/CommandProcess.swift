@@ -12,7 +12,7 @@ final class CommandProcess {
     init(_ arguments: [String], prefix: [String] = []) throws {
         let (ended, end) = AsyncStream.makeStream(of: Int32.self)
         self.ended = ended
-        // Beside the program that runs the tests.
+        // The executable is beside the program that runs the tests.
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let tool = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("curlew").path
         let command = prefix + [tool] + arguments
@@ -56,7 +56,7 @@ final class CommandProcess {
     /// The exit status, negative for a signal.
     func status() async -> Int32? { await ended.first { _ in true } }
 
-    /// What it said on standard error, once it has ended.
+    /// The text on standard error, once the process has ended.
     func complaints() throws -> String {
         String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     }

@@ -2,13 +2,13 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// The built tool as a child process, whose memory the kernel counts.
+/// The built tool as a child process, whose memory the kernel measures.
 final class ToolProcess: Sendable {
-    /// How it ended.
+    /// The end of the process.
     struct End: Sendable {
         /// The exit status, negative for a signal.
         var status: Int32
-        /// The most memory that was resident, in bytes.
+        /// The peak resident memory in bytes.
         var peakResidentBytes: Int
         var output: String
         var complaints: String
@@ -19,8 +19,8 @@ final class ToolProcess: Sendable {
     private let ended: Task<(status: Int32, peakResidentBytes: Int), Never>
 
     /// - Parameters:
-    ///   - arguments: What stands after the tool's name.
-    ///   - isOnTerminal: Whether it writes to a terminal of 100 columns; what it writes, to either, is in its output then.
+    ///   - arguments: The arguments after the tool's name.
+    ///   - isOnTerminal: True for a terminal of 100 columns, which merges standard output and standard error.
     init(_ arguments: [String], onTerminal isOnTerminal: Bool = false) throws {
         folder = try TemporaryFolder()
         var actions = posix_spawn_file_actions_t()
@@ -29,7 +29,7 @@ final class ToolProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, folder.path("output"), O_WRONLY | O_CREAT, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, folder.path("complaints"), O_WRONLY | O_CREAT, 0o600)
-        // Beside the program that runs the tests.
+        // The executable is beside the program that runs the tests.
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let tool = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("curlew").path
         var all = [tool] + arguments
@@ -60,10 +60,10 @@ final class ToolProcess: Sendable {
 
     func send(_ signal: Int32) { kill(process, signal) }
 
-    /// What it has written so far.
+    /// The output so far.
     var output: String { folder.text("output") }
 
-    /// Waits until it has ended.
+    /// Waits until the process has ended.
     func end() async -> End {
         let (status, peak) = await ended.value
         return End(
@@ -72,7 +72,7 @@ final class ToolProcess: Sendable {
     }
 }
 
-/// A folder that goes away with its last reference.
+/// A folder that is deleted with its last reference.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -89,6 +89,6 @@ final class TemporaryFolder: Sendable {
         (try? String(contentsOfFile: path(name), encoding: .utf8)) ?? ""
     }
 
-    /// What lies in it, sorted.
+    /// The sorted names of the folder's contents.
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("JSON is read strictly and written as it was")
+@Suite("A strict JSON reader and a lossless writer")
 struct JSONTests {
     private func written(_ value: JSONValue) -> String {
         var text: [UInt8] = []
@@ -11,7 +11,7 @@ struct JSONTests {
     }
 
     @Test(
-        "numbers, words, nesting and the order of members stay as they were written",
+        "numbers, literals, nesting and the order of members are preserved",
         arguments: [
             "0", "-0", "1", "1.50", "1e3", "1E+3", "-2.5e-10", "123456789012345678901234567890", "true", "false",
             "null",
@@ -22,7 +22,7 @@ struct JSONTests {
     }
 
     @Test(
-        "escapes stand for what RFC 8259 says",
+        "escapes are decoded by RFC 8259",
         arguments: [
             (#""\u0041\/\b\f\n\r\t""#, "A/\u{8}\u{C}\n\r\t"), (#""\u00e9\uD83D\uDE00""#, "é😀"),
             (#""\ud800\udc00\udbff\udfff""#, "\u{10000}\u{10FFFF}"),
@@ -32,14 +32,14 @@ struct JSONTests {
         #expect(try JSONReader.read(Array(text.utf8)) == .string(expected))
     }
 
-    @Test("control characters are written as escapes, so that a line stays a line")
+    @Test("control characters are written as escapes, so that an answer is a single line")
     func controls() {
         let text = written(.byteString(0...0x1F))
         #expect(text.hasPrefix(#""\u0000\u0001"#) && text.hasSuffix(#"\u001f""#))
         #expect(!text.utf8.contains { $0 < 0x20 })
     }
 
-    @Test("a byte string has a code point for each byte")
+    @Test("a byte string has one code point per byte")
     func byteString() throws {
         let bytes = [UInt8](0...255)
         let value = JSONValue.byteString(bytes)
@@ -67,7 +67,7 @@ struct JSONTests {
     }
 
     @Test(
-        "half of a surrogate pair is refused, not replaced",
+        "half of a surrogate pair is refused",
         arguments: [
             #""\ud800""#, #""\ud800x""#, #""\udc00""#, #""\ud800\u0041""#, #""\ud800\n""#, #""\ud800\ud800""#,
             #""\udc00\ud800""#, #""\ud83d\ude0""#, #"{"a\udbff":1}"#,
@@ -82,7 +82,7 @@ struct JSONTests {
         #expect(throws: JSONReader.Problem.self) { try JSONReader.read([0x22, 0xC0, 0x80, 0x22]) }
     }
 
-    @Test("nesting has a bound")
+    @Test("the nesting depth is limited")
     func depth() throws {
         let limit = JSONReader.depthLimit
         let deepest = [UInt8](repeating: 0x5B, count: limit) + [UInt8](repeating: 0x5D, count: limit)

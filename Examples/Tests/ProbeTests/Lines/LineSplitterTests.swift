@@ -2,7 +2,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("Bytes are cut into lines")
+@Suite("Splitting bytes into lines")
 struct LineSplitterTests {
     private func split(_ text: String, limit: Int = 10, pieces size: Int) -> [InputLine] {
         var splitter = LineSplitter(limit: limit)
@@ -21,7 +21,7 @@ struct LineSplitterTests {
 
     private func tooLong(_ text: String) -> InputLine { .tooLong(beginning: Array(text.utf8)) }
 
-    @Test("bytes are split into the same lines however they arrive", arguments: [1, 2, 3, 7, 100])
+    @Test("the lines do not depend on the chunks in which the bytes arrive", arguments: [1, 2, 3, 7, 100])
     func pieces(_ size: Int) {
         #expect(split("one\n\ntwo\r\nthree", pieces: size) == ["one", "", "two\r", "three"].map(line))
         #expect(split("one\n", pieces: size) == [line("one")])
@@ -29,7 +29,7 @@ struct LineSplitterTests {
     }
 
     @Test(
-        "a line at the limit is whole, a longer line is cut off, and the line after it is read correctly",
+        "a line at the limit is complete, a longer line is truncated, and the line after it is read correctly",
         arguments: [1, 4, 11, 100])
     func limit(_ size: Int) {
         #expect(split("0123456789\nx\n", pieces: size) == [line("0123456789"), line("x")])
@@ -37,7 +37,7 @@ struct LineSplitterTests {
         #expect(lines == [tooLong("0123456789a"), line("x"), tooLong("0123456789b")])
     }
 
-    @Test("only the beginning of a long line is kept")
+    @Test("only the beginning of an overlong line is kept")
     func bounded() {
         var splitter = LineSplitter(limit: 10_000)
         for _ in 0..<100 {

@@ -27,7 +27,7 @@ final class ProbeDriver {
         return String(decoding: try #require(line), as: UTF8.self)
     }
 
-    /// The answer with that id, whatever others come before it.
+    /// The answer with this id, after any others.
     func answer(to id: Int) async throws -> JSONValue {
         while true {
             if let index = early.firstIndex(where: { $0["id"] == .integer(id) }) { return early.remove(at: index) }
@@ -35,13 +35,13 @@ final class ProbeDriver {
         }
     }
 
-    /// Sends a line and waits for the one answer that comes.
+    /// Sends a line and waits for its single answer.
     func ask(_ line: String) async throws -> JSONValue {
         await send(line)
         return try JSONReader.read(Array(try await nextLine().utf8))
     }
 
-    /// Fetches, with more members as they stand in JSON.
+    /// Fetches a URL, with further members as JSON text.
     func fetch(_ url: String, _ members: String = "") async throws -> JSONValue {
         try await ask(#"{"id":1,"url":"\#(url)"\#(members.isEmpty ? "" : ","+members)}"#)
     }

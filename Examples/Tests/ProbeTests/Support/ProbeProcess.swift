@@ -34,7 +34,7 @@ final class ProbeProcess {
 
     func endInput() throws { try input.fileHandleForWriting.close() }
 
-    /// Stops listening to the answers.
+    /// Closes the reading end of the answers.
     func closeOutput() throws { try output.fileHandleForReading.close() }
 
     /// The next answer; nil at their end.
@@ -49,7 +49,7 @@ final class ProbeProcess {
     /// The exit status, negative for a signal.
     func status() async -> Int32? { await ended.first { _ in true } }
 
-    /// What it said on standard error, once it has ended.
+    /// The text on standard error, once the process has ended.
     func complaints() throws -> String {
         String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     }

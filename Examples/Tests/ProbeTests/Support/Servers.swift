@@ -1,6 +1,6 @@
 import CurlewTesting
 
-/// Serves one answer, byte for byte, to each connection, then closes it.
+/// Serves one fixed answer to each connection, then closes it.
 func rawAnswer(_ answer: [UInt8]) async throws -> RawServer {
     try await RawServer.start { connection in
         _ = try await connection.readHead()
@@ -10,7 +10,7 @@ func rawAnswer(_ answer: [UInt8]) async throws -> RawServer {
 
 func rawAnswer(_ answer: String) async throws -> RawServer { try await rawAnswer(Array(answer.utf8)) }
 
-/// Reads a request's head, and says nothing until the client goes away.
+/// Reads a request's head, and stays silent until the client disconnects.
 func silentServer() async throws -> RawServer {
     try await RawServer.start { connection in
         _ = try await connection.readHead()
@@ -19,7 +19,7 @@ func silentServer() async throws -> RawServer {
 }
 
 extension RawConnection {
-    /// The bytes up to and including the next empty line; nothing may follow it.
+    /// The bytes up to and including the next empty line, without any after it.
     func readHeadBytes() async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while !bytes.suffix(4).elementsEqual([13, 10, 13, 10]) {

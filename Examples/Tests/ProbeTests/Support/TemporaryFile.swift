@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of a test's own, removed with it.
+/// A test's own file, removed with this object.
 final class TemporaryFile: Sendable {
     let path: String
 
@@ -11,6 +11,6 @@ final class TemporaryFile: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A path where nothing is yet.
+    /// A path without a file.
     static func freePath(_ name: String) -> String { "/tmp/curlew-\(name)-\(UInt64.random(in: 0 ... .max))" }
 }

@@ -1,23 +1,25 @@
 internal import Glibc
 
-/// The order and the pace in which the addresses of a host are tried: Happy Eyeballs (RFC 8305 §4 and §5), reduced.
+/// The order and the pace of the attempts to connect to a host's addresses: Happy Eyeballs (RFC 8305 §4 and §5),
+/// reduced.
 ///
-/// Pure: it opens nothing and knows no clock. ``next(at:)`` says what to do, the other functions say what has happened.
+/// The type is pure: it opens no socket and reads no clock. ``next(at:)`` returns the next step; the other functions
+/// record events.
 ///
-/// - The families alternate, beginning with the family that the resolver put first.
-/// - An attempt begins when one before it has failed, or ``delay`` after the one before it.
-/// - At most ``limit`` attempts are open: one for a family that is dead, one for a host of the other family that is dead, one
-///   that works. A thousand dials at a time take three thousand descriptors at worst.
-/// - While other addresses wait, the oldest attempt gives its place up when it has had its share of the time, ``patience`` at
-///   most. By then the system has sent three SYNs without an answer.
+/// - The families alternate, beginning with the family of the resolver's first address.
+/// - An attempt begins after an earlier one has failed, or ``delay`` after the previous start.
+/// - At most ``limit`` attempts are open: one for a dead family, one for a dead host of the other family, and one that
+///   works. A thousand simultaneous dials use three thousand descriptors at most.
+/// - While other addresses wait, the oldest attempt is abandoned after its share of the time, at most ``patience``. By
+///   then the system has sent three SYNs without an answer.
 struct AddressRace {
     enum Step: Equatable {
         case begin(SocketAddress)
-        /// An attempt has to be closed; the race counts it as failed.
+        /// Close an attempt. The race counts it as failed.
         case abandon(SocketAddress)
-        /// A pause until then, or until an attempt has ended.
+        /// Wait until this time, or until an attempt has ended.
         case wait(until: Instant)
-        /// No attempt is open and no address is left.
+        /// No attempt is open, and no address is left.
         case end
     }
 
@@ -30,16 +32,16 @@ struct AddressRace {
         let start: Instant
     }
 
-    /// The last one is tried next.
+    /// The waiting addresses; the last one is tried next.
     private var waiting: [SocketAddress]
-    /// The oldest first.
+    /// The open attempts, the oldest first.
     private var open: [Attempt] = []
     private var earliestStart = Instant(nanoseconds: .min)
     private let share: Int64
     private var faults = AddressFaults()
 
     /// - Parameters:
-    ///   - addresses: In the resolver's order. Repeated ones are dropped.
+    ///   - addresses: The addresses in the resolver's order. Repeated ones are removed.
     ///   - time: The time for all of them, in nanoseconds.
     init(_ addresses: [SocketAddress], within time: Int64) {
         waiting = Self.alternating(addresses).reversed()
@@ -47,7 +49,7 @@ struct AddressRace {
         share = max(Int64(Self.limit) * Self.delay, min(Self.patience, fair))
     }
 
-    /// The addresses with their families in turn.
+    /// The addresses with alternating families.
     static func alternating(_ addresses: [SocketAddress]) -> [SocketAddress] {
         var known: Set<SocketAddress> = []
         let distinct = addresses.filter { known.insert($0).inserted }
@@ -63,7 +65,7 @@ struct AddressRace {
 
     var hasOpenAttempt: Bool { !open.isEmpty }
 
-    /// The error of a race that has ended.
+    /// The error of an ended race.
     var failure: DialFailure { faults.verdict }
 
     mutating func next(at now: Instant) -> Step {
@@ -85,41 +87,41 @@ struct AddressRace {
         faults.tried.append(address)
     }
 
-    /// - Parameter systemError: `errno`.
+    /// - Parameter systemError: The value of `errno`.
     mutating func noteFailure(of address: SocketAddress, _ systemError: Int32, at now: Instant) {
         noteClosing(of: address)
         earliestStart = now
         faults.note(systemError)
     }
 
-    /// No socket may be made for an address. The next one is tried at once.
+    /// Records an address to which no socket may be made. The next address is tried at once.
     mutating func noteForbidden(_ address: SocketAddress) { faults.forbidden = address }
 
-    /// An attempt has reached a peer that is forbidden.
+    /// Records that an attempt has reached a forbidden peer.
     mutating func noteForbidden(_ peer: SocketAddress, reachedBy address: SocketAddress, at now: Instant) {
         noteClosing(of: address)
         earliestStart = now
         faults.forbidden = peer
     }
 
-    /// An attempt was closed, and is not counted as failed.
+    /// Records a closed attempt, without counting it as failed.
     mutating func noteClosing(of address: SocketAddress) { open.removeAll { $0.address == address } }
 
-    /// The local end does not fit the address.
+    /// Records that the local end does not match the address.
     mutating func noteUnusableInterface(_ words: String) { if faults.interface == nil { faults.interface = words } }
 
-    /// The system had no descriptor for the address, which is tried again later.
+    /// Returns an address to the queue, because the system had no descriptor for it.
     mutating func putBack(_ address: SocketAddress, at now: Instant) {
         waiting.append(address)
         earliestStart = now.advanced(by: Self.delay)
     }
 }
 
-/// The faults of the addresses of one race, and the most telling of them.
+/// The faults of the addresses of a race, and the most informative of them.
 ///
-/// An answer of the host (`ECONNREFUSED` and the like) tells most, then silence and other errors, then `EHOSTUNREACH` and
-/// `ENETDOWN`, and last the errors of a family that this machine does not have: `ENETUNREACH`, `EADDRNOTAVAIL`, `EAFNOSUPPORT`.
-/// The first of equals counts.
+/// A response of the host (`ECONNREFUSED` and the like) has the highest weight, then timeouts and other errors, then
+/// `EHOSTUNREACH` and `ENETDOWN`. Errors of a family that this machine lacks have the lowest weight: `ENETUNREACH`,
+/// `EADDRNOTAVAIL`, `EAFNOSUPPORT`. Of equal weights the first error counts.
 private struct AddressFaults {
     var tried: [SocketAddress] = []
     var forbidden: SocketAddress?

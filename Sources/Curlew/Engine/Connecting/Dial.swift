@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// A try to get a connected socket: the look-up of the name, the race of its addresses, the first socket that is connected.
+/// The making of a connected socket: the name look-up, the race of the addresses, and the first connected socket.
 ///
-/// Not `Sendable`: it is made, used and dropped on its loop. The owner keeps it; a dial that is dropped ends as by ``cancel()``,
-/// with every descriptor closed and no watch, timer or ticket left.
+/// `Dial` is not `Sendable`: it is made, used and released on its loop. Its owner keeps it. Releasing a dial is like
+/// ``cancel()``: every descriptor is closed, and no watch, timer or ticket is left.
 ///
-/// The result is delivered once, from a timer of the loop in a later turn: never inside of ``start()`` or ``cancel()``, nor while
-/// the poller calls its handlers. The completion may cancel or drop the dial, and start others.
+/// The result is delivered once, from a timer of the loop in a later turn: never inside ``start()`` or ``cancel()``,
+/// and never while the poller calls its handlers. The completion may cancel or release the dial, and start others.
 final class Dial {
     enum Target: Sendable {
         /// A name, or an address in any spelling of a URI.
@@ -20,11 +20,11 @@ final class Dial {
         var family = ConnectionRoute.AddressFamily.any
         /// The local interface, address or host (``ConnectionRoute/localInterface``).
         var localInterface: String?
-        /// The end of the time for the look-up and all attempts; the distant future for none.
+        /// The end of the time for the look-up and all attempts; the distant future for no limit.
         var deadline = Instant.distantFuture
         /// The probes of a silent connection.
         var hygiene: ConnectionHygiene
-        /// The time for which addresses of the name cache are used, in nanoseconds.
+        /// The lifetime of addresses in the name cache, in nanoseconds.
         var nameLifetime: Int64 = 0
     }
 
@@ -38,13 +38,14 @@ final class Dial {
     }
 
     typealias Outcome = Result<Dialled, DialFailure>
-    /// True if a socket may be made for the address. It is called on the loop for every address, immediately before its socket is
-    /// made, and for a peer that is another address than the one connected to (0.0.0.0 is this machine).
+    /// Returns true if a socket may be made for the address. It is called on the loop for every address, immediately
+    /// before its socket is made. It is also called for a peer that differs from the requested address (0.0.0.0 is this
+    /// machine).
     typealias Gate = (SocketAddress) -> Bool
 
     private enum State {
         case new
-        /// A look-up has no answer yet.
+        /// A look-up is running.
         case lookingUp(NameResolver.Ticket)
         /// The addresses are known.
         case connecting(AddressRace)
@@ -77,7 +78,7 @@ final class Dial {
 
     deinit { cancel() }
 
-    /// Begins. Called once.
+    /// Starts the dial. Called once.
     func start() {
         guard case .new = state else { return }
         alarm.dial = self
@@ -89,7 +90,7 @@ final class Dial {
         if end.isHost { find(end.name, for: .localEnd) } else { findTarget() }
     }
 
-    /// Ends the dial in any state. The result is not delivered any more.
+    /// Ends the dial in any state. The result is then not delivered.
     func cancel() {
         if case .settled(.success(let dialled)) = state { close(dialled.descriptor) }
         release()
@@ -163,7 +164,7 @@ final class Dial {
         advance()
     }
 
-    /// Takes the steps of the race that are due.
+    /// Performs the due steps of the race.
     private func advance() {
         while let step = updateRace({ $0.next(at: core.now) }) {
             switch step {
@@ -175,7 +176,7 @@ final class Dial {
         }
     }
 
-    /// - Returns: nil if there is no race.
+    /// - Returns: nil without a race.
     @discardableResult
     private func updateRace<Value>(_ body: (inout AddressRace) -> Value) -> Value? {
         guard case .connecting(var race) = state else { return nil }
@@ -187,7 +188,7 @@ final class Dial {
 
     private func settleAfterRace() {
         guard case .connecting(let race) = state else { return }
-        // The name may lead elsewhere by now.
+        // The cached addresses are removed, because the name may have others now.
         if case .host(let name, _) = plan.target { surroundings.names.remove(name, family: plan.family) }
         settle(.failure(race.failure))
     }
@@ -225,7 +226,7 @@ final class Dial {
         case .noDescriptor(let number): failure = .noDescriptor(number)
         case .unwatchable(let error): failure = .unwatchable(error)
         }
-        // Another attempt may still be connected.
+        // Another open attempt may still connect.
         let now = core.now
         let isPutBack = updateRace { race in
             guard race.hasOpenAttempt else { return false }
@@ -320,9 +321,9 @@ private final class DialAlarm: LoopTimer {
     override func fire() { dial?.alarmRang() }
 }
 
-/// The way of an answer back to its dial.
+/// A weak reference by which the answer of a look-up finds its dial.
 ///
-/// `@unchecked Sendable`: threads of the resolver only carry the weak reference; it is followed on the dial's loop.
+/// `@unchecked Sendable`: threads of the resolver only pass the reference on; it is used on the dial's loop.
 private struct WayBack: @unchecked Sendable {
     weak var dial: Dial?
 

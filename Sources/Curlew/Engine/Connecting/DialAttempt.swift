@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// A socket on its way to one address.
+/// A socket that connects to one address.
 ///
-/// Its dial owns it, and closes it at the latest when the dial itself ends.
+/// Its dial owns it, and closes it at the latest at the end of the dial.
 final class DialAttempt: SocketHandler {
     enum Progress {
         case connected
-        /// The poller tells when the socket is ready.
+        /// The poller reports when the socket is ready.
         case waiting
         case failed(Int32)
     }
@@ -21,9 +21,9 @@ final class DialAttempt: SocketHandler {
     let address: SocketAddress
     private let core: LoopCore
     private unowned let dial: Dial
-    /// -1 once it is closed or released.
+    /// The descriptor; -1 after it is closed or released.
     private var descriptor: Int32
-    /// The error that kept the socket from being made, as for a family that the system does not have; 0 for none.
+    /// The error of making the socket, as for a family that the system does not support; 0 for none.
     private let socketFault: Int32
 
     /// Makes a socket; ``connect()`` comes next.
@@ -66,7 +66,6 @@ final class DialAttempt: SocketHandler {
         }
     }
 
-    /// Connects.
     func connect() throws(Fault) -> Progress {
         guard socketFault == 0 else { return .failed(socketFault) }
         let status = address.withSystemForm { Glibc.connect(descriptor, $0, $1) }
@@ -88,7 +87,7 @@ final class DialAttempt: SocketHandler {
 
     func socketReady(_ descriptor: Int32, events: UInt32) { dial.attemptReady(self) }
 
-    /// The result of a socket that was ready.
+    /// The result of a ready socket.
     var outcome: Progress {
         var problem: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -98,8 +97,8 @@ final class DialAttempt: SocketHandler {
 
     /// The other end of a connected socket over IP.
     ///
-    /// Where no process listens, the system may choose the port that it connects to as the local one as well, and so connect the
-    /// socket to itself. Such a socket is refused, and closed with a reset: it would keep the port for a minute.
+    /// If no process listens, the system may choose the remote port as the local port too, and so connect the socket to
+    /// itself. Such a socket is rejected, and closed with a reset: otherwise it would occupy the port for a minute.
     func peer() -> Result<SocketAddress, SystemFault> {
         guard let ends = SocketAddress.ends(of: descriptor) else { return .failure(SystemFault(number: errno)) }
         guard ends.local == ends.peer else { return .success(ends.peer) }
@@ -112,7 +111,7 @@ final class DialAttempt: SocketHandler {
         let number: Int32
     }
 
-    /// Hands the descriptor over.
+    /// Transfers the descriptor to the caller.
     func release() -> Int32 {
         defer { descriptor = -1 }
         core.poller.forget(descriptor)

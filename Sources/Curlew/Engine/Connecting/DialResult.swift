@@ -1,10 +1,10 @@
-/// A socket that is connected. Its descriptor belongs to the receiver, who closes it.
+/// A connected socket. Its receiver owns the descriptor, and closes it.
 struct Dialled: Sendable {
-    /// Non-blocking, closed by `exec`, and not watched by the poller.
+    /// A non-blocking descriptor that `exec` closes and the poller does not watch.
     let descriptor: Int32
-    /// The other end, as the system names it.
+    /// The other end, as the system reports it.
     let peer: SocketAddress
-    /// False for a socket that libcurl is to connect itself.
+    /// False for a socket that libcurl connects itself.
     var isConnected = true
     /// The time until the addresses were known.
     let nameLookUp: Duration
@@ -12,7 +12,7 @@ struct Dialled: Sendable {
     let connected: Duration
 }
 
-/// The reason why a dial got no connected socket.
+/// The reason why a dial has no connected socket.
 enum DialFailure: Error, Sendable {
     enum Phase: Sendable {
         case nameLookUp
@@ -23,16 +23,17 @@ enum DialFailure: Error, Sendable {
     case name(NameFailure)
     /// The gate refused every address; the last one is given.
     case forbidden(SocketAddress)
-    /// No address could be connected to: the most telling `errno`, and the addresses that were tried.
+    /// No address could be connected to: the most informative `errno`, and the tried addresses.
     case connect(Int32, tried: [SocketAddress])
-    /// The system has no descriptor or no memory for a socket (`EMFILE`, `ENFILE`, `ENOBUFS`, `ENOMEM`), and no attempt is open.
+    /// The system has no descriptor or no memory for a socket (`EMFILE`, `ENFILE`, `ENOBUFS`, `ENOMEM`), and no attempt
+    /// is open.
     case noDescriptor(Int32)
     /// The poller cannot watch a socket, and no other attempt is open.
     case unwatchable(CurlewError)
-    /// The socket is connected, and there is no memory to use it, or the session has ended.
+    /// The socket is connected, but memory for it is missing, or the session has ended.
     case unusable(CurlewError)
     /// The deadline has passed.
     case timeout(Phase)
-    /// The local interface does not exist, or does not fit any address.
+    /// The local interface does not exist, or matches no address.
     case interface(String)
 }

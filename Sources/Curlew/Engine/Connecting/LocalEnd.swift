@@ -1,13 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// The local end that connections are made from, as `CURLOPT_INTERFACE` names it: an interface, an address or a host of this
-/// machine. The prefixes `if!` and `host!` choose one of the kinds.
+/// The local end of connections, in the form of `CURLOPT_INTERFACE`: an interface, an address or a host of this
+/// machine. The prefixes `if!` and `host!` choose the kind.
 ///
-/// An interface is chosen by `SO_BINDTODEVICE`. Where the system does not permit that, it is chosen by the interface's address of
-/// the family and the scope of the remote address. A host is chosen by its first address of the remote family.
+/// An interface is chosen by `SO_BINDTODEVICE`. If the system does not permit that, it is chosen by the interface's
+/// address with the family and the scope of the remote address. A host is chosen by its first address of the remote
+/// family.
 struct LocalEnd {
-    /// The reason why a socket has no such end.
+    /// The reason why a socket cannot have this local end.
     enum Fault: Error {
         case unusable(String)
         case noDescriptor(Int32)
@@ -20,7 +21,7 @@ struct LocalEnd {
 
     private let kind: Kind
     let name: String
-    /// The addresses of a host, found before the first connection is made.
+    /// The addresses of a host, looked up before the first connection is made.
     var addresses: [HostAddress] = []
 
     init(_ text: String) {
@@ -45,7 +46,8 @@ struct LocalEnd {
     /// Binds a new socket.
     func bind(_ descriptor: Int32, towards remote: HostAddress) throws(Fault) {
         guard let local = try localAddress(of: descriptor, towards: remote) else { return }
-        // The port is chosen by `connect`, which knows the remote address: more connections fit into the range of ports.
+        // `connect` chooses the port, because it knows the remote address: the range of ports then suffices for more
+        // connections.
         var isOn: Int32 = 1
         setsockopt(
             descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &isOn, socklen_t(MemoryLayout<Int32>.size))
@@ -53,7 +55,7 @@ struct LocalEnd {
         guard status == 0 else { throw .unusable("\(words) cannot be used: \(describe(errno))") }
     }
 
-    /// The words for a host whose addresses were not found.
+    /// The error text for a host whose addresses were not found.
     func words(for failure: NameFailure) -> String {
         "\(name) is no interface, address or host of this machine: \(failure.words)"
     }
@@ -74,7 +76,7 @@ struct LocalEnd {
         throw .unusable("\(words) does not exist or has no fitting \(family) address")
     }
 
-    /// A longer name would be cut by the system.
+    /// Binds the socket to the interface. The system would truncate a longer name.
     private func bindToDevice(_ descriptor: Int32) -> Bool {
         guard (1..<Int(IF_NAMESIZE)).contains(name.utf8.count) else { return false }
         return name.withCString {
@@ -85,7 +87,7 @@ struct LocalEnd {
 
 /// The addresses of this machine's interfaces.
 private enum InterfaceAddresses {
-    /// The first address of an interface that has the family and the scope of the remote address, and its zone if it has one.
+    /// The first address of an interface that has the family, the scope and any zone of the remote address.
     static func first(of interface: String, towards remote: HostAddress) throws(LocalEnd.Fault) -> HostAddress? {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else {
@@ -95,7 +97,7 @@ private enum InterfaceAddresses {
         var entry = list
         while let current = entry?.pointee {
             entry = current.ifa_next
-            // Names of interfaces are compared without case, as in libcurl.
+            // Interface names are compared case-insensitively, as in libcurl.
             guard let address = address(current), strcasecmp(current.ifa_name, interface) == 0 else { continue }
             let isInZone = remote.zone == 0 || address.zone == remote.zone
             if address.family == remote.family, isInZone, Scope(address.ip) == Scope(remote.ip) { return address }
@@ -105,7 +107,7 @@ private enum InterfaceAddresses {
 
     private static func address(_ entry: ifaddrs) -> HostAddress? {
         guard let form = UnsafeRawPointer(entry.ifa_addr) else { return nil }
-        // The size of the form depends on its family, which comes first.
+        // The size of the structure depends on its family, which is its first field.
         let isIPv6 = Int32(form.loadUnaligned(as: UInt16.self)) == AF_INET6
         let count = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
         let bytes = UnsafeRawBufferPointer(start: form, count: count)
@@ -113,7 +115,7 @@ private enum InterfaceAddresses {
         return address
     }
 
-    /// The reach of an address. IPv4 has one.
+    /// The scope of an address. Every IPv4 address has the same one.
     private enum Scope {
         case node, link, site, unique, global
 

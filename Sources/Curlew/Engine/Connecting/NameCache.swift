@@ -1,7 +1,7 @@
-/// The addresses that were found for names, of one engine.
+/// The cached addresses of names, for one engine.
 ///
-/// Not `Sendable`: it belongs to the engine's loop. It holds ``limit`` names at most; of more the oldest goes. Failures and
-/// addresses that need no look-up are not kept.
+/// `NameCache` is not `Sendable`: it belongs to the engine's loop. It holds at most ``limit`` names; beyond that the
+/// oldest is evicted. Failures and addresses that need no look-up are not cached.
 final class NameCache {
     static let limit = 1000
 
@@ -18,7 +18,7 @@ final class NameCache {
     var count: Int { entries.count }
 
     /// The addresses of a name, if they were found less than `lifetime` ago.
-    /// - Parameter lifetime: In nanoseconds. The largest number is for ever, 0 is never.
+    /// - Parameter lifetime: The lifetime in nanoseconds. The largest number is unlimited, 0 disables the cache.
     func addresses(
         of name: String, family: ConnectionRoute.AddressFamily, lifetime: Int64, now: Instant
     ) -> [HostAddress]? {
@@ -26,7 +26,7 @@ final class NameCache {
         return lifetime == .max || entry.moment.nanoseconds(to: now) < lifetime ? entry.addresses : nil
     }
 
-    /// Keeps the addresses that were found at `moment`, in the place of older ones.
+    /// Stores the addresses that were found at `moment`, in place of older ones.
     func insert(_ addresses: [HostAddress], of name: String, family: ConnectionRoute.AddressFamily, at moment: Instant)
     {
         guard !addresses.isEmpty else { return }
@@ -35,12 +35,12 @@ final class NameCache {
         entries[query] = Entry(addresses: addresses, moment: moment)
     }
 
-    /// Forgets the addresses of a name, as none of them can be reached.
+    /// Removes the addresses of a name, because none of them can be reached.
     func remove(_ name: String, family: ConnectionRoute.AddressFamily) { entries[NameQuery(name, family)] = nil }
 
     func removeAll() { entries.removeAll() }
 
-    /// A look-up has taken longer than this search among a thousand.
+    /// Evicts the oldest name. A look-up takes longer than this search among a thousand names.
     private func removeOldest() {
         guard let oldest = entries.min(by: { $0.value.moment < $1.value.moment }) else { return }
         entries[oldest.key] = nil

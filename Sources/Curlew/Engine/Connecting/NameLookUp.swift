@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A name and the kinds of addresses that are wanted of it. Names that differ in the case of ASCII letters are the same.
+/// A name and the requested family of its addresses. Names that differ only in the case of ASCII letters are equal.
 struct NameQuery: Sendable, Hashable {
     let name: [UInt8]
     let family: ConnectionRoute.AddressFamily
@@ -15,11 +15,11 @@ struct NameQuery: Sendable, Hashable {
 /// The reason why no address was found for a name.
 struct NameFailure: Error, Sendable, Hashable {
     enum Kind: Sendable, Hashable {
-        /// No such name, or no address of the family that is wanted.
+        /// The name does not exist, or has no address of the requested family.
         case notFound
-        /// No answer at present: a name server that is silent or fails.
+        /// The name servers give no answer at present: they are silent or fail.
         case temporary
-        /// An error of the system's, by its number.
+        /// A system error, by its number.
         case system(Int32)
         /// Too many look-ups are waiting, or no thread could be made.
         case resourcesExhausted
@@ -28,7 +28,7 @@ struct NameFailure: Error, Sendable, Hashable {
     }
 
     let kind: Kind
-    /// The words of `gai_strerror`, or of Curlew where the system was not asked.
+    /// The text of `gai_strerror`, or Curlew's text if the system was not asked.
     let words: String
 
     init(_ kind: Kind, _ words: String) {
@@ -36,12 +36,13 @@ struct NameFailure: Error, Sendable, Hashable {
         self.words = words
     }
 
-    /// The code of `getaddrinfo` for a name without addresses. Its header hides two of these without _GNU_SOURCE.
+    /// The codes of `getaddrinfo` for a name without addresses. Its header hides two of them without _GNU_SOURCE.
     private static let codesOfAbsence: Set<Int32> = [EAI_NONAME, -5, -9]
 
     /// - Parameters:
     ///   - code: The result of `getaddrinfo`.
-    ///   - systemError: `errno` after it. A lack of descriptors or of memory is reported as another failure by the C library.
+    ///   - systemError: The value of `errno` after it. The C library reports a lack of descriptors or memory with
+    ///     another code.
     init(code: Int32, systemError: Int32) {
         let isLack = systemError == EMFILE || systemError == ENFILE || systemError == ENOMEM
         switch code {
@@ -56,15 +57,15 @@ struct NameFailure: Error, Sendable, Hashable {
     private static func words(_ code: Int32) -> String { String(cString: gai_strerror(code)) }
 }
 
-/// The look-ups of the system: `/etc/hosts`, DNS and the other sources that it is configured with.
+/// The look-ups of the system: `/etc/hosts`, DNS and its other configured sources.
 enum NameLookUp {
     typealias Answer = Result<[HostAddress], NameFailure>
 
     /// The longest name, in bytes (RFC 1035 §2.3.4).
     static let longestName = 255
 
-    /// The answer that needs no look-up: of an address in the place of a name, of a name of this machine, which libcurl does not
-    /// look up either (RFC 6761 §6.3), and of text that is no name.
+    /// The answer that needs no look-up: for an address, for a name of this machine, which libcurl does not look up
+    /// either (RFC 6761 §6.3), and for text that is not a valid name.
     /// - Returns: nil for other names.
     static func knownAnswer(_ name: String, _ family: ConnectionRoute.AddressFamily) -> Answer? {
         guard (1...longestName).contains(name.utf8.count), !name.utf8.contains(0) else {
@@ -74,7 +75,7 @@ enum NameLookUp {
         return LocalName.contains(name) ? only(family, of: HostAddress.loopback) : nil
     }
 
-    /// Names the calling thread. It would have the name of the event loop that made it.
+    /// Names the calling thread. Otherwise it would keep the name of the event loop that made it.
     static func nameThread() { _ = pthread_setname_np(pthread_self(), "curlew-names") }
 
     /// The addresses of a family, in their order.
@@ -86,8 +87,8 @@ enum NameLookUp {
 
     /// Asks the system, and waits for its answer. The order is that of `getaddrinfo` (RFC 6724).
     ///
-    /// The hints are those of libcurl's threaded resolver, which has no `AI_ADDRCONFIG`: IPv6 is left out only where the system
-    /// has none. A look-up of IPv6 alone asks for that alone; libcurl asks for both and drops the others.
+    /// The hints are those of libcurl's threaded resolver, without `AI_ADDRCONFIG`: IPv6 is omitted only if the system
+    /// has none. A look-up of IPv6 alone requests only IPv6; libcurl requests both families and drops IPv4.
     static func addresses(of query: NameQuery) -> Answer {
         var hints = addrinfo()
         hints.ai_socktype = Int32(curlew_socket_stream)
@@ -110,7 +111,8 @@ enum NameLookUp {
         }
     }
 
-    /// False if the system has no IPv6 at all. libcurl finds out the same way, but also takes a lack of descriptors for that.
+    /// False if the system has no IPv6 at all. libcurl uses the same test, but also treats a lack of descriptors as no
+    /// IPv6.
     private static let hasIPv6: Bool = {
         let probe = Glibc.socket(AF_INET6, Int32(curlew_socket_stream) | O_CLOEXEC, 0)
         guard probe >= 0 else { return errno != EAFNOSUPPORT }

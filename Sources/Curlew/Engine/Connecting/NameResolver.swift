@@ -1,27 +1,28 @@
-// No CLinux here: a build of the whole module would take `timespec` for its type, and other files would miss that import.
+// CLinux is not imported here: a whole-module build would take `timespec` from it, and other files would lack that
+// import.
 internal import Glibc
 
-/// Looks names up on threads of its own, as `getaddrinfo` blocks.
+/// Looks names up on its own threads, because `getaddrinfo` blocks.
 ///
-/// Threads are made on demand, ``Limits/threads`` at most, and end after a time without work. Look-ups that find no thread wait
-/// in a queue of ``Limits/queue`` at most, the oldest first. Callers that ask for the same name and family meanwhile share one
-/// look-up.
+/// Threads are made on demand, at most ``Limits/threads``, and end after a time without work. Look-ups without a thread
+/// wait in a queue of at most ``Limits/queue``, the oldest first. Callers that request the same name and family
+/// meanwhile share one look-up.
 ///
-/// The threads are detached and hold no lock while they look a name up: a process ends without waiting for them. A child after
-/// `fork` has none of them, as it has no event loop.
+/// The threads are detached and hold no lock during a look-up: a process ends without waiting for them. A child process
+/// after `fork` has none of them, as it has no event loop.
 ///
-/// `@unchecked Sendable`: its state is touched under the monitor alone.
+/// `@unchecked Sendable`: the state is accessed under the monitor only.
 final class NameResolver: @unchecked Sendable {
     struct Limits: Sendable {
-        /// So many that servers of names that are silent do not soon hold up the others.
+        /// The greatest number of threads. It is high enough that silent name servers do not soon delay other look-ups.
         var threads = 64
-        /// The look-ups that wait for a thread.
+        /// The greatest number of look-ups that wait for a thread.
         var queue = 10_000
         /// The time without work after which a thread ends, in nanoseconds.
         var idleTime: Int64 = 5_000_000_000
     }
 
-    /// The number of threads, of those that have no work, and of look-ups that wait for a thread.
+    /// The number of threads, of idle threads, and of look-ups that wait for a thread.
     struct Load: Sendable, Equatable {
         var threads = 0
         var idle = 0
@@ -52,10 +53,11 @@ final class NameResolver: @unchecked Sendable {
 
     var load: Load { monitor.withLock { Load(threads: threads, idle: idleThreads, waiting: queue.count) } }
 
-    /// Looks a name up, and calls `completion` once on the loop of `core`, never before the function returns on that loop.
+    /// Looks a name up, and calls `completion` once on the loop of `core`; on that loop never before the function
+    /// returns.
     ///
-    /// An address in the place of a name and a name of this machine take no thread.
-    /// - Returns: The caller's interest in the look-up. A ticket that is dropped does not end it.
+    /// An address or a name of this machine needs no thread.
+    /// - Returns: The caller's interest in the look-up. Releasing a ticket does not cancel it.
     func lookUp(
         _ name: String, family: ConnectionRoute.AddressFamily, on core: LoopCore, _ completion: @escaping Completion
     ) -> Ticket {
@@ -97,7 +99,7 @@ final class NameResolver: @unchecked Sendable {
         return .waits
     }
 
-    /// Removes a look-up that is still waiting and that no caller wants any more.
+    /// Removes a waiting look-up whose callers have all cancelled.
     fileprivate func noteCancellation(of ticket: Ticket) {
         monitor.withLock {
             guard let lookUp = lookUps[ticket.query], lookUp.number == ticket.number else { return }
@@ -126,7 +128,7 @@ final class NameResolver: @unchecked Sendable {
         }
     }
 
-    /// Look-ups wait for another thread if there is one, and fail otherwise.
+    /// Records a failure to make a thread. The look-ups wait for another thread if there is one, and fail otherwise.
     private func noteMissingThread(_ status: Int32) {
         let stranded = monitor.withLock {
             threads -= 1
@@ -154,7 +156,7 @@ final class NameResolver: @unchecked Sendable {
         }
     }
 
-    /// - Returns: nil if the thread has been idle for long enough to end.
+    /// - Returns: nil if the thread has been idle long enough to end.
     private func next() -> LookUp? {
         monitor.withLock {
             let end = Instant.now.advanced(by: limits.idleTime)
@@ -175,7 +177,7 @@ final class NameResolver: @unchecked Sendable {
 extension NameResolver {
     /// The interest of one caller in a look-up.
     ///
-    /// `@unchecked Sendable`: its number is touched under the resolver's monitor alone.
+    /// `@unchecked Sendable`: its number is accessed under the resolver's monitor only.
     final class Ticket: @unchecked Sendable {
         fileprivate let query: NameQuery
         /// The number of its look-up.
@@ -193,14 +195,14 @@ extension NameResolver {
             self.completion = Guarded(completion)
         }
 
-        /// Ends the interest. After a call on the loop the completion is not called any more; a call on another thread may
-        /// overlap with it. A look-up that has begun goes on.
+        /// Ends the interest. After a call on the loop the completion is not called; a call on another thread may
+        /// overlap with it. A look-up that has begun continues.
         func cancel() {
             guard completion.withLock({ $0.take() }) != nil else { return }
             if core.withLock({ $0 }) != nil { resolver.noteCancellation(of: self) }
         }
 
-        /// The core is let go of before it holds the ticket: a loop that has ended would keep both.
+        /// Delivers the answer. The core is released before it holds the ticket: an ended loop would keep both.
         fileprivate func deliver(_ answer: NameLookUp.Answer) {
             guard let core = core.withLock({ $0.take() }) else { return }
             core.execute { [self] in completion.withLock { $0.take() }?(answer) }
@@ -210,13 +212,13 @@ extension NameResolver {
     }
 }
 
-/// A look-up, of all callers that want it. Touched under the monitor alone.
+/// A look-up, shared by all its callers. Accessed under the monitor only.
 private final class LookUp {
-    /// The number of cancelled tickets that are kept beside as many others.
+    /// The number of cancelled tickets that may exceed twice the interested ones before they are removed.
     private static let spare = 16
 
     let query: NameQuery
-    /// Its number among all look-ups of the resolver, and its place in the queue.
+    /// The number among all look-ups of the resolver, and the place in the queue.
     let number: UInt64
     private(set) var tickets: [NameResolver.Ticket] = []
     private var interested = 0
@@ -233,7 +235,7 @@ private final class LookUp {
         interested += 1
     }
 
-    /// Counts a ticket that was cancelled.
+    /// Counts a cancelled ticket.
     /// - Returns: True if no caller is left.
     func removeOne() -> Bool {
         interested -= 1
@@ -242,11 +244,11 @@ private final class LookUp {
     }
 }
 
-/// A queue that look-ups can also leave from its middle.
+/// A queue whose elements can also be removed from its middle.
 private struct LookUpQueue {
     private var lookUps: [UInt64: LookUp] = [:]
     private var first: UInt64 = 0
-    /// The number that the look-up appended next must have.
+    /// The number of the next appended look-up.
     private(set) var nextNumber: UInt64 = 0
 
     var count: Int { lookUps.count }
@@ -264,13 +266,13 @@ private struct LookUpQueue {
         return nil
     }
 
-    /// - Returns: False if it was not in the queue.
+    /// - Returns: False if the look-up was not in the queue.
     mutating func remove(_ lookUp: LookUp) -> Bool { lookUps.removeValue(forKey: lookUp.number) != nil }
 }
 
-/// A mutex and a condition that threads wait for.
+/// A mutex and a condition variable.
 ///
-/// `@unchecked Sendable`: both live at one address from `init` to `deinit` and are made to be shared.
+/// `@unchecked Sendable`: both stay at one address from `init` to `deinit`, and are designed for sharing.
 private final class Monitor: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -299,8 +301,8 @@ private final class Monitor: @unchecked Sendable {
 
     func signal() { pthread_cond_signal(condition) }
 
-    /// Waits under the lock, which is open meanwhile.
-    /// - Returns: False if the time was over.
+    /// Waits under the lock, which is released during the wait.
+    /// - Returns: False after a timeout.
     func wait(until end: Instant) -> Bool {
         var time = timespec(
             tv_sec: Int(end.nanoseconds / 1_000_000_000), tv_nsec: Int(end.nanoseconds % 1_000_000_000))

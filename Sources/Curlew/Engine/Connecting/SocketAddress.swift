@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// An IP address of a host, with the link that a link-local address belongs to.
+/// An IP address of a host, with the zone of a link-local address.
 struct HostAddress: Sendable, Hashable {
     let ip: IPAddress
     /// The number of the interface (RFC 4007 §11); 0 for none.
@@ -12,10 +12,10 @@ struct HostAddress: Sendable, Hashable {
         self.zone = ip.isIPv6 ? zone : 0
     }
 
-    /// The addresses of this machine, IPv4 first as in libcurl.
+    /// The addresses of this machine, IPv4 first, as in libcurl.
     static let loopback = [HostAddress(IPAddress(ipv4: 0x7F00_0001)), HostAddress(IPAddress(ipv6: 1))]
 
-    /// `AF_INET` or `AF_INET6`.
+    /// The address family: `AF_INET` or `AF_INET6`.
     var family: Int32 { ip.isIPv6 ? AF_INET6 : AF_INET }
 
     func belongs(to family: ConnectionRoute.AddressFamily) -> Bool {
@@ -28,8 +28,8 @@ struct HostAddress: Sendable, Hashable {
 }
 
 extension HostAddress {
-    /// The address that a host is written as, in every spelling of ``IPAddress/init(host:)`` and with the zone of IPv6.
-    /// - Returns: nil for a name. A failure for a zone that this machine does not have.
+    /// The address that a host is written as, in every spelling of ``IPAddress/init(host:)`` and with an IPv6 zone.
+    /// - Returns: nil for a name; a failure for a zone that this machine does not have.
     static func literal(_ host: String) -> Result<HostAddress, NameFailure>? {
         if let ip = IPAddress(host: host) { return .success(HostAddress(ip)) }
         let isBracketed = host.utf8.first == .openBracket && host.utf8.last == .closeBracket
@@ -38,7 +38,7 @@ extension HostAddress {
             return nil
         }
         var zone = text[text.index(after: sign)...]
-        // The percent sign of a zone is encoded in a URI (RFC 6874).
+        // A URI encodes the percent sign of a zone (RFC 6874).
         if isBracketed, zone.starts(with: "25".utf8), zone.count > 2 { zone = zone.dropFirst(2) }
         guard !zone.isEmpty, !zone.contains(0) else { return nil }
         guard let number = interfaceNumber(zone) else {
@@ -47,7 +47,7 @@ extension HostAddress {
         return .success(HostAddress(ip, zone: number))
     }
 
-    /// The number of an interface, from that or from its name.
+    /// The number of an interface, from its number or its name.
     private static func interfaceNumber(_ zone: Substring.UTF8View) -> UInt32? {
         if zone.allSatisfy(\.isDigit) { return UInt32(Substring(zone)) }
         let number = if_nametoindex(String(Substring(zone)))
@@ -59,10 +59,10 @@ extension HostAddress: CustomStringConvertible {
     var description: String { zone == 0 ? "\(ip)" : "\(ip)%\(zone)" }
 }
 
-/// A place that a socket can be connected to.
+/// An address to which a socket can be connected.
 enum SocketAddress: Sendable, Hashable {
     case ip(HostAddress, port: UInt16)
-    /// The path of a Unix socket, without the NUL at its end.
+    /// The path of a Unix socket, without the final NUL.
     case unixSocket([UInt8])
 
     /// The address that a policy judges; nil for a Unix socket.
@@ -71,7 +71,7 @@ enum SocketAddress: Sendable, Hashable {
         return host.ip
     }
 
-    /// `AF_INET`, `AF_INET6` or `AF_UNIX`.
+    /// The address family: `AF_INET`, `AF_INET6` or `AF_UNIX`.
     var family: Int32 {
         guard case .ip(let host, _) = self else { return AF_UNIX }
         return host.family
@@ -87,13 +87,14 @@ extension SocketAddress: CustomStringConvertible {
     }
 }
 
-// MARK: The system's form
+// MARK: System structures
 
 extension SocketAddress {
-    /// The longest path that the system takes.
+    /// The longest path that the system accepts.
     static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-    /// Calls `body` with the address as a `sockaddr`. A path that is too long is cut: ``Dial`` refuses it before.
+    /// Calls `body` with the address as a `sockaddr`. A path that is too long is truncated; ``Dialler``
+    /// refuses it before.
     func withSystemForm<Value>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Value) -> Value {
         switch self {
         case .ip(let host, let port) where host.ip.isIPv6: Self.pass(Self.ipv6(host, port), to: body)
@@ -142,7 +143,7 @@ extension SocketAddress {
     /// Reads an IP address from the bytes of a `sockaddr_in` or `sockaddr_in6`.
     init?(systemForm bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= MemoryLayout<sockaddr_in>.size else { return nil }
-        // The port stands at the same place in both kinds.
+        // The port has the same offset in both structures.
         let port = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         switch Int32(bytes.loadUnaligned(as: sa_family_t.self)) {
         case AF_INET:
@@ -156,7 +157,7 @@ extension SocketAddress {
         }
     }
 
-    /// The two ends of a connected IP socket. `errno` is set where the result is nil.
+    /// The two ends of a connected IP socket. If the result is nil, `errno` is set.
     static func ends(of descriptor: Int32) -> (local: SocketAddress, peer: SocketAddress)? {
         guard let peer = end(of: descriptor, getpeername), let local = end(of: descriptor, getsockname) else {
             return nil

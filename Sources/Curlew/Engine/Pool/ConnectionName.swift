@@ -2,14 +2,16 @@ internal import CLibcurl
 
 /// The name by which libcurl finds exactly one connection.
 ///
-/// libcurl chooses a connection by where it leads. So each one leads, as far as libcurl knows, to an address of its own: an IPv6
-/// address of the private range (RFC 4193) that holds a number; an IPv4 address where libcurl was built without IPv6. Nothing is ever sent to it, as libcurl is given a socket that is
-/// connected already. Host, SNI and the certificate's name stay those of the URL.
+/// libcurl chooses a connection by its destination. So each connection appears to libcurl to have a destination of its
+/// own: an IPv6 address of the private range (RFC 4193) that contains a number. If libcurl was built without IPv6, it
+/// is an IPv4 address. No byte is sent to this address, because libcurl gets a connected socket. Host, SNI and the
+/// certificate's name remain those of the URL.
 ///
-/// - Directly the address stands in place of the URL's host (`CURLOPT_CONNECT_TO`).
-/// - With a proxy it stands in place of the proxy's name (`CURLOPT_PROXY`), as libcurl would make a tunnel of the other way.
-/// - A proxy of https is verified by its name, so there it is the folder of the certificate authorities, which libcurl compares as
-///   text (`CURLOPT_PROXY_CAPATH`): the same folder in a spelling of its own.
+/// - Without a proxy the address replaces the URL's host (`CURLOPT_CONNECT_TO`).
+/// - With a proxy the address replaces the proxy's name (`CURLOPT_PROXY`), because libcurl would open a tunnel with
+///   `CURLOPT_CONNECT_TO`.
+/// - An https proxy is verified by its name. The connection name is then a spelling of the folder of certificate
+///   authorities, which libcurl compares as text (`CURLOPT_PROXY_CAPATH`): each spelling denotes the same folder.
 final class ConnectionName {
     enum Place {
         case target(FieldList)
@@ -20,8 +22,8 @@ final class ConnectionName {
     let place: Place
 
     /// - Parameters:
-    ///   - family: The family that libcurl is to look names up in for a SOCKS proxy; the name has to belong to it.
-    ///   - hasIPv6: True if libcurl takes IPv6 addresses.
+    ///   - family: The family in which libcurl looks names up for a SOCKS proxy; the name must belong to it.
+    ///   - hasIPv6: True if libcurl accepts IPv6 addresses.
     init(
         number: UInt64, proxy: Proxy?, port: Int, family: ConnectionRoute.AddressFamily, hasIPv6: Bool = Engine.hasIPv6
     ) throws {
@@ -39,13 +41,13 @@ final class ConnectionName {
         }
     }
 
-    /// `fd00::`, and the number in the last 64 bits.
+    /// The address `fd00::` with the number in its last 64 bits.
     static func address(_ number: UInt64) -> String {
         let groups = stride(from: 48, through: 0, by: -16).map { String((number >> UInt64($0)) & 0xFFFF, radix: 16) }
         return "[fd00:0:0:0:\(groups.joined(separator: ":"))]"
     }
 
-    /// An IPv4 address of the range that nobody uses (RFC 1112 §4). As many connections do not live at a time as it has numbers.
+    /// An IPv4 address of the reserved range (RFC 1112 §4). The range has more numbers than simultaneous connections.
     static func shortAddress(_ number: UInt64) -> String {
         let bytes = stride(from: 24, through: 0, by: -8).map {
             (0xF000_0000 | number & 0x0FFF_FFFF) >> UInt64($0) & 0xFF
@@ -53,8 +55,8 @@ final class ConnectionName {
         return bytes.map(String.init).joined(separator: ".")
     }
 
-    /// The number in binary digits: a slash, and a slash with a dot. Beside authorities of the proxy's own the folder is none, as
-    /// libcurl would trust those in it as well.
+    /// The folder with the number in binary digits: a slash, or a slash with a dot. If the proxy has its own
+    /// authorities, there is no real folder, because libcurl would trust its authorities too.
     static func folder(_ number: UInt64, hasOwnAnchors: Bool) -> String {
         let digits = String(number, radix: 2).map { $0 == "1" ? "/." : "/" }
         return (hasOwnAnchors ? "/dev/null" : Engine.authorityFolder ?? "/dev/null") + digits.joined()

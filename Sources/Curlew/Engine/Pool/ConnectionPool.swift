@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The connections of an engine, and the decision which of them carries an exchange: one without an exchange, a stream of one that is
-/// shared, a new one, or the queue.
+/// The connections of an engine, and the choice of the connection of an exchange: an idle connection, a stream of a
+/// shared one, a new connection, or the queue.
 ///
-/// libcurl gets an exchange with the connection that it is to use (``ConnectionName``), and no exchange that waits for one. What
-/// happens inside of libcurl's callbacks is noted; it has consequences at the end of the turn (``serve()``).
-/// Not `Sendable`: it never leaves its loop's thread.
+/// libcurl gets each exchange with its connection (``ConnectionName``), and no waiting exchange. Events inside
+/// libcurl's callbacks are recorded, and processed at the end of the turn (``serve()``). `ConnectionPool` is not
+/// `Sendable`: it never leaves its loop's thread.
 final class ConnectionPool: LoopTimer {
     unowned let multi: MultiHandle
     private let core: LoopCore
@@ -13,13 +13,13 @@ final class ConnectionPool: LoopTimer {
     private lazy var made = NewConnections(for: self, multi, limit: perHost)
     @exclusivity(unchecked) private var origins = OriginDirectory()
 
-    /// All connections, those being made included.
+    /// The number of all connections, including pending ones.
     @exclusivity(unchecked) private(set) var count = 0
-    /// The number of exchanges that wait.
+    /// The number of waiting exchanges.
     @exclusivity(unchecked) private(set) var waitingCount = 0
     @exclusivity(unchecked) private var idle = IdleConnections()
     @exclusivity(unchecked) private var toBeServed: [OriginPool] = []
-    /// Places that wait for another one to give a connection up, as the session has as many as it may have.
+    /// Origins that wait until another one closes a connection, because the session has reached its limit.
     @exclusivity(unchecked) private var starved: [OriginPool] = []
     @exclusivity(unchecked) private var toBeClosed: [Connection] = []
     private let idleLifetime: Int64
@@ -36,11 +36,11 @@ final class ConnectionPool: LoopTimer {
 
     // MARK: Exchanges
 
-    /// Gives an exchange a connection, now or later. Not from within libcurl.
-    /// - Parameter hasWaited: True if its connection had no room for it: it is the next.
+    /// Gives an exchange a connection, now or later. Not called from within libcurl.
+    /// - Parameter hasWaited: True if its connection had no room for it: it then precedes the others in the queue.
     func submit(_ transfer: Transfer, hasWaited: Bool = false) {
         let origin = origins.origin(for: transfer.prepared, isHTTP11: transfer.needsHTTP11)
-        // Places that wait for room come first.
+        // Origins that wait for room come first.
         if starved.isEmpty, !transfer.needsNewConnection, let connection = takeUsable(origin) {
             return start(transfer, on: connection)
         }
@@ -54,11 +54,12 @@ final class ConnectionPool: LoopTimer {
             ? origin.waiting.prepend(transfer, level: level) : origin.waiting.append(transfer, level: level)
         transfer.waitsAt = origin
         waitingCount += 1
-        // Not at once: what ends in this turn may leave a connection.
+        // The service is delayed to the end of the turn, because an exchange that ends in this turn may release a
+        // connection.
         scheduleService(of: origin)
     }
 
-    /// An exchange that waits gives up.
+    /// Removes a waiting exchange from the queue.
     func withdraw(_ transfer: Transfer) {
         guard let origin = transfer.waitsAt else { return }
         endWaiting(transfer, origin)
@@ -74,7 +75,7 @@ final class ConnectionPool: LoopTimer {
             origin.newcomers -= 1
             if transfer.isLoner { origin.loners -= 1 }
         }
-        // A connection that was begun for it goes on being made, for another.
+        // A connection that was begun for this exchange is still made, for another one.
         guard !origin.dials.isEmpty, let dial = origin.dial(of: transfer) else { return }
         dial.pass(to: nil)
         origin.hasOwnerlessDials = true
@@ -85,7 +86,7 @@ final class ConnectionPool: LoopTimer {
         transfer.start(on: connection)
     }
 
-    /// An exchange is done with its connection. Not from within libcurl.
+    /// Records that an exchange has finished with its connection. Not called from within libcurl.
     /// - Parameter isKept: False if libcurl has closed the connection with the exchange, or is about to.
     func release(_ connection: Connection, isKept: Bool) {
         connection.users -= 1
@@ -112,9 +113,9 @@ final class ConnectionPool: LoopTimer {
         scheduleService(of: origin)
     }
 
-    // MARK: What is learned of a connection, also from within libcurl
+    // MARK: Observations, also from within libcurl
 
-    /// The first exchange of a connection is about to go out over it.
+    /// Records the protocol of a connection before its first exchange is sent.
     func learn(_ connection: Connection, isHTTP2: Bool) {
         guard let origin = connection.origin, !connection.isUsed else { return }
         connection.isMultiplexed = isHTTP2
@@ -126,7 +127,7 @@ final class ConnectionPool: LoopTimer {
         core.timers.set(timer, to: now.advanced(by: FirstHeadTimer.patience))
     }
 
-    /// The head of a response has begun on a connection of HTTP/2.
+    /// Records that the head of a response has begun on an HTTP/2 connection.
     func noteHead(on connection: Connection) {
         guard !connection.isShared, !connection.hasLeft, let origin = connection.origin else { return }
         if let timer = connection.firstHead { core.timers.remove(timer) }
@@ -134,7 +135,7 @@ final class ConnectionPool: LoopTimer {
         share(connection, origin)
     }
 
-    /// The first response on a connection takes long: others are not to wait for it.
+    /// Stops the wait of other exchanges, because the first response on a connection takes long.
     func firstHeadIsLate(on connection: Connection) {
         if connection.isPending, let origin = connection.origin { settle(connection, origin) }
     }
@@ -145,7 +146,7 @@ final class ConnectionPool: LoopTimer {
         settle(connection, origin)
     }
 
-    /// A connection is pending no more.
+    /// Ends the pending state of a connection.
     private func settle(_ connection: Connection, _ origin: OriginPool) {
         if connection.isPending {
             connection.isPending = false
@@ -154,25 +155,25 @@ final class ConnectionPool: LoopTimer {
         scheduleService(of: origin)
     }
 
-    /// libcurl sends another exchange over a shared connection.
+    /// Records that libcurl sends another exchange over a shared connection.
     func noteStream(on connection: Connection) {
         connection.beginStream()
         if let origin = connection.origin, !origin.waiting.isEmpty { scheduleService(of: origin) }
     }
 
-    /// libcurl has closed a connection.
+    /// Records that libcurl has closed a connection.
     func noteClosed(_ connection: Connection) {
         connection.isClosed = true
         leave(connection)
     }
 
-    // MARK: Connections that are used
+    // MARK: Use of connections
 
     private func takeUsable(_ origin: OriginPool) -> Connection? {
         for connection in origin.shared where connection.hasRoom(limit: mostStreams) {
             guard connection.mayServe() else {
                 leave(connection)
-                // The list has changed.
+                // The search starts again, because the list has changed.
                 return takeUsable(origin)
             }
             if connection.users == 0 { idle.remove(connection) }
@@ -191,7 +192,7 @@ final class ConnectionPool: LoopTimer {
 
     private var mostStreams: Int { limits.streamsPerConnection > 0 ? limits.streamsPerConnection : .max }
 
-    /// A shared connection that is newer than the one that a newcomer has had.
+    /// Returns a shared connection that is newer than the newcomer's previous one.
     private func takeShared(_ origin: OriginPool, for newcomer: Transfer) -> Connection? {
         let fitting = origin.shared.last {
             newcomer.mayJoin($0) && $0.hasRoom(limit: mostStreams) && $0.mayServe()
@@ -205,7 +206,7 @@ final class ConnectionPool: LoopTimer {
         origin.pending += 1
     }
 
-    /// Keeps a connection that nobody uses, for a while.
+    /// Keeps an idle connection for the idle lifetime.
     func keep(_ connection: Connection) {
         idle.insert(connection, at: now)
         while idle.count > max(1, limits.idle), let oldest = idle.oldest { leave(oldest) }
@@ -218,18 +219,18 @@ final class ConnectionPool: LoopTimer {
         core.timers.set(self, to: oldest.idleSince.advanced(by: idleLifetime))
     }
 
-    /// The time of idle connections may be over.
+    /// Closes the idle connections whose lifetime is over.
     override func fire() {
         while let oldest = idle.oldest, oldest.idleSince.advanced(by: idleLifetime) <= now { leave(oldest) }
         setTimer()
     }
 
-    /// Takes a connection out of the pool: no other exchange goes over it, and it is closed once nobody uses it.
+    /// Removes a connection from the pool: no other exchange uses it, and it is closed once it is idle.
     func leave(_ connection: Connection) {
         guard !connection.hasLeft, let origin = connection.origin else { return }
         connection.hasLeft = true
         idle.remove(connection)
-        // The one that has been idle for longest stands first.
+        // The connection that has been idle longest is the first.
         if let index = origin.idle.firstIndex(where: { $0 === connection }) { origin.idle.remove(at: index) }
         if let index = origin.shared.firstIndex(where: { $0 === connection }) { origin.shared.remove(at: index) }
         if connection.isPending { settle(connection, origin) }
@@ -263,7 +264,7 @@ final class ConnectionPool: LoopTimer {
         close(connection.descriptor)
     }
 
-    // MARK: The end of a turn
+    // MARK: End of a turn
 
     func scheduleService(of origin: OriginPool) {
         guard !origin.isToBeServed else { return }
@@ -272,7 +273,7 @@ final class ConnectionPool: LoopTimer {
         multi.scheduleNotification()
     }
 
-    /// Gives connections that have become free, or known, to those who wait. Not from within libcurl.
+    /// Gives free or newly classified connections to waiting exchanges. Not called from within libcurl.
     func serve() {
         serveStarved()
         var next = 0
@@ -287,7 +288,7 @@ final class ConnectionPool: LoopTimer {
         while let connection = toBeClosed.popLast() { if !connection.isClosed { multi.closeNow(connection) } }
     }
 
-    /// Gives places that wait for room one connection each, in turn, as long as there is room.
+    /// Gives one connection at a time to each origin that waits for room, in turn, as long as there is room.
     private func serveStarved() {
         while !starved.isEmpty, mayHaveRoom {
             let origin = starved.removeFirst()
@@ -303,7 +304,7 @@ final class ConnectionPool: LoopTimer {
         starved.append(origin)
     }
 
-    /// - Returns: Whether a connection was begun.
+    /// - Returns: True if a connection was begun.
     @discardableResult
     private func serve(_ origin: OriginPool, dialling most: Int = .max) -> Bool {
         guard !origin.waiting.isEmpty else { return false }
@@ -317,7 +318,7 @@ final class ConnectionPool: LoopTimer {
         return made.dial(for: origin, atMost: most)
     }
 
-    /// The next that waits, with a connection that may carry it.
+    /// The next waiting exchange, with a connection that it may use.
     private func nextMatch(_ origin: OriginPool) -> (Transfer, Connection)? {
         if origin.waiting.count > origin.newcomers, let connection = takeUsable(origin),
             let transfer = origin.waiting.first(where: { $0.mayJoin(connection) })
@@ -333,13 +334,13 @@ final class ConnectionPool: LoopTimer {
         return nil
     }
 
-    /// True if the session has as many connections as it may have.
+    /// True if the session has reached its limit of connections.
     var isFull: Bool { limits.total > 0 && count >= limits.total }
     var hasIdle: Bool { idle.oldest != nil }
     private var mayHaveRoom: Bool { !isFull || hasIdle }
 
-    /// Makes room for one more connection, perhaps by giving up one that is idle.
-    /// - Returns: Whether there is room.
+    /// Makes room for a further connection; it may close an idle one.
+    /// - Returns: True if there is room.
     func makeRoom() -> Bool {
         guard isFull else { return true }
         guard let oldest = idle.oldest else { return false }
@@ -347,12 +348,12 @@ final class ConnectionPool: LoopTimer {
         return true
     }
 
-    // MARK: The pool as a whole
+    // MARK: Inspection and reset
 
-    /// Every exchange that waits.
+    /// All waiting exchanges.
     var waiting: [Transfer] { origins.all.flatMap(\.waiting.all) }
 
-    /// Exchanges that wait, and connections in use, idle and on their way; streams are left out.
+    /// The counts of waiting exchanges, and of active, idle and pending connections. Streams are not counted here.
     var figures: MultiHandle.Figures {
         var figures = MultiHandle.Figures()
         figures.waiting = waiting.count { $0.isWaiting }
@@ -365,11 +366,11 @@ final class ConnectionPool: LoopTimer {
         return figures
     }
 
-    /// Gives every idle connection up.
+    /// Removes every idle connection.
     func leaveIdle() { while let oldest = idle.oldest { leave(oldest) } }
 
-    /// Closes the connection that has been idle for longest, so that its descriptor is free.
-    /// - Returns: Whether there is one.
+    /// Closes the connection that has been idle longest, so that its descriptor is free.
+    /// - Returns: True if there was one.
     func closeOldestIdle() -> Bool {
         guard let oldest = idle.oldest else { return false }
         if oldest.isHandedOver { multi.closeNow(oldest) }
@@ -377,7 +378,7 @@ final class ConnectionPool: LoopTimer {
         return true
     }
 
-    /// Forgets everything. libcurl has closed its connections, and no exchange is left.
+    /// Removes all state. libcurl has closed its connections, and no exchange is left.
     func reset() {
         for origin in origins.all {
             for pending in origin.dials { pending.dial?.cancel() }

@@ -1,12 +1,12 @@
 internal import Glibc
 
 extension DialFailure {
-    /// True if the system has no descriptor for another socket.
+    /// True if the process or the system has no descriptor for another socket.
     var isLackOfDescriptors: Bool {
         if case .noDescriptor(let number) = self { number == EMFILE || number == ENFILE } else { false }
     }
 
-    /// The error of an exchange that has got no connection.
+    /// The error of an exchange that received no connection.
     func error(for request: PreparedRequest) -> CurlewError {
         let proxy = request.options.values.proxy
         let place = proxy.map { "the proxy \($0.host):\($0.port)" } ?? request.place
@@ -51,7 +51,7 @@ extension DialFailure {
 }
 
 extension PreparedRequest {
-    /// Where the request goes, for an error.
+    /// The destination of the request, for an error message.
     var place: String {
         let socket = options.values.route.unixSocket
         return socket.map { "the socket \($0)" } ?? "\(uri.host):\(uri.port)"

@@ -1,8 +1,9 @@
 internal import Glibc
 
-/// Makes the connections of a pool: it looks names up and connects sockets, and gives each a name and a multi handle.
+/// Makes the connections of a pool: it looks names up, connects sockets, and gives each connection a name and a multi
+/// handle.
 ///
-/// Not `Sendable`: it never leaves its loop's thread.
+/// `Dialler` is not `Sendable`: it never leaves its loop's thread.
 final class Dialler {
     typealias Outcome = Result<Connection, DialFailure>
     typealias Completion = (PendingDial, Outcome) -> Void
@@ -19,7 +20,8 @@ final class Dialler {
 
     func forgetNames() { names.removeAll() }
 
-    /// Begins a connection. `completion` is called once, unless the dial of `pending` is cancelled; for a Unix socket at once.
+    /// Begins a connection. `completion` is called once, unless the dial of `pending` is cancelled; for a Unix socket
+    /// immediately.
     func begin(_ pending: PendingDial, at origin: OriginPool, completion: @escaping Completion) {
         if let path = origin.options.values.route.unixSocket {
             return completion(pending, openSocket(at: path, origin))
@@ -47,7 +49,8 @@ final class Dialler {
         completion(pending, outcome.flatMap { connection($0, origin) })
     }
 
-    /// libcurl connects a Unix socket itself: before 8.0 it connects every socket, and only one of TCP bears that a second time.
+    /// Opens a Unix socket, which libcurl connects itself: before 8.0 libcurl connects every socket, and only a TCP
+    /// socket permits a second connect.
     private func openSocket(at path: String, _ origin: OriginPool) -> Outcome {
         let address = SocketAddress.unixSocket(Array(path.utf8))
         guard origin.options.permits(address) else { return .failure(.forbidden(address)) }

@@ -1,4 +1,5 @@
-/// The connections that nobody uses, the one that has been idle for longest first. Each is a link of the chain itself.
+/// A linked list of the idle connections, the one that has been idle longest first. Each connection is a node of the
+/// list.
 struct IdleConnections {
     private(set) var oldest: Connection?
     private var newest: Connection?

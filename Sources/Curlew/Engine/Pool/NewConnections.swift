@@ -1,10 +1,10 @@
-/// The connections that a pool has made: how many are begun, for whom, and who gets them.
+/// The new connections of a pool: their number, the exchanges they are begun for, and the exchanges that get them.
 ///
-/// Not `Sendable`: it never leaves its loop's thread.
+/// `NewConnections` is not `Sendable`: it never leaves its loop's thread.
 final class NewConnections {
     private unowned let pool: ConnectionPool
     private let dialler: Dialler
-    /// The most connections to one place.
+    /// The greatest number of connections to one origin.
     private let limit: Int
 
     init(for pool: ConnectionPool, _ multi: MultiHandle, limit: Int) {
@@ -15,7 +15,7 @@ final class NewConnections {
 
     func forgetNames() { dialler.forgetNames() }
 
-    /// A connection that is idle makes room for a newcomer that is the next to have one, if there are as many as there may be.
+    /// At the limit of connections, closes an idle one for a newcomer that is next in the queue.
     func makeRoomForNext(_ origin: OriginPool) {
         while origin.count >= limit || pool.isFull, origin.lacksDial, origin.waiting.first?.needsNewConnection == true,
             let idle = origin.idle.first
@@ -26,11 +26,11 @@ final class NewConnections {
         }
     }
 
-    /// - Returns: Whether a connection was begun.
+    /// - Returns: True if a connection was begun.
     @discardableResult
     func dial(for origin: OriginPool, atMost most: Int) -> Bool {
         var wanted = min(most, origin.wantedDials(limit: limit))
-        // A newcomer takes the place of a connection that is idle, or that others share. These go on until they end.
+        // A newcomer replaces an idle or shared connection. Exchanges on a shared connection continue until they end.
         let isFull = origin.count >= limit ? wanted == 0 : pool.isFull && !pool.hasIdle
         if isFull, origin.lacksDial,
             let oldest = origin.idle.first ?? origin.shared.first
@@ -78,8 +78,8 @@ final class NewConnections {
         }
     }
 
-    /// The exchange that waits for a connection fails with it, and so do those that wait to share it. Where others serve, those that
-    /// may join them go on waiting. How long is too long, each knows itself.
+    /// Fails the exchange that waits for a connection, and the exchanges that wait to share it. If other connections
+    /// serve the origin, the exchanges that may join them continue to wait. Each exchange limits its own wait.
     private func fail(_ pending: PendingDial, _ failure: DialFailure, _ origin: OriginPool) {
         var isTimeout = false
         if case .timeout = failure { isTimeout = true }
@@ -89,13 +89,13 @@ final class NewConnections {
             guard let owner else { return }
             return owner.needsNewConnection ? owner.connectionFailed(failure) : owner.waitsAgain()
         }
-        // The limit was another exchange's.
+        // The timeout was that of another exchange.
         if isTimeout, pending.isTakenOver { owner?.waitsAgain() } else { owner?.connectionFailed(failure) }
         guard origin.sharing != .exclusive, !isTimeout else { return }
         for transfer in origin.waiting.all where !transfer.needsNewConnection { transfer.connectionFailed(failure) }
     }
 
-    /// A connection is made: the next exchange gets it.
+    /// Gives a new connection to the next exchange.
     private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
         origin.pending -= 1
         guard let transfer = next(for: pending, origin) else {
@@ -105,7 +105,7 @@ final class NewConnections {
         let own = origin.dial(of: transfer)
         pool.endWaiting(transfer, origin)
         origin.waiting.noteTurn()
-        // The exchange that has waited for this connection waits for the other one now.
+        // The exchange that has waited for this connection now waits for the other one.
         if let left = pending.transfer, left !== transfer {
             if let own { own.pass(to: left) } else { left.waitsAgain() }
         }
@@ -114,13 +114,14 @@ final class NewConnections {
         pool.scheduleService(of: origin)
     }
 
-    /// The exchange that gets a new connection: the next, but for a newcomer that has begun it, as no kept one will do for that.
+    /// The exchange that gets a new connection: the next in the queue, except for a newcomer that has begun this one
+    /// and can use no kept connection.
     private func next(for pending: PendingDial, _ origin: OriginPool) -> Transfer? {
         if let transfer = pending.transfer, transfer.needsNewConnection, transfer.waitsAt === origin { return transfer }
         return origin.waiting.first
     }
 
-    /// A connection that others than the one that gives up could use goes on being made.
+    /// Cancels pending connections that no waiting exchange needs.
     func cancelNeedless(_ origin: OriginPool) {
         let needed =
             origin.sharing == .exclusive || origin.newcomers > 0 ? origin.waiting.count : min(1, origin.waiting.count)
@@ -135,7 +136,7 @@ final class NewConnections {
         if origin.hasOwnerlessDials { passOn(origin) }
     }
 
-    /// A connection whose exchange waits no more is for the next that has none.
+    /// Assigns pending connections without an exchange to the next waiting exchanges.
     func passOn(_ origin: OriginPool) {
         origin.hasOwnerlessDials = false
         for pending in origin.dials where pending.transfer == nil {
@@ -149,9 +150,9 @@ final class NewConnections {
     }
 }
 
-/// Connections that libcurl makes.
+/// The connections that libcurl makes.
 extension ConnectionPool {
-    /// A connection that libcurl makes in place of one that has ended, with the same name.
+    /// Makes a connection for libcurl to connect in place of an ended one, with the same name.
     func another(like connection: Connection) -> Connection? {
         guard let origin = connection.origin, let name = connection.name, let dialled = connection.dialled,
             let shard = connection.shard,

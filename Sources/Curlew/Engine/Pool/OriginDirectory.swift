@@ -1,24 +1,24 @@
-/// The places of a pool, and what was learned of those that have no connection at present.
+/// The origins of a pool, and the knowledge about origins without a connection.
 struct OriginDirectory {
     private struct Memory {
         let sharing: OriginPool.Sharing
         let tickets: SessionTickets
     }
 
-    /// The most places without a connection that are remembered; then all of them are forgotten.
+    /// The greatest number of remembered origins without a connection; beyond it all are removed.
     private static let memoryLimit = 1000
 
     private var origins: [PoolKey: OriginPool] = [:]
     private var memory: [PoolKey: Memory] = [:]
-    /// The place of the last exchange: mostly the next one goes there, too.
+    /// The origin of the last exchange: the next exchange usually has the same one.
     private var last: OriginPool?
 
     var all: some Collection<OriginPool> { origins.values }
 
-    /// The number of places without a connection that are remembered.
+    /// The number of remembered origins without a connection.
     var rememberedCount: Int { memory.count }
 
-    /// The place that a request goes to.
+    /// The origin pool of a request.
     mutating func origin(for request: PreparedRequest, isHTTP11: Bool) -> OriginPool {
         if let last, last.options === request.options, last.uri.begins(like: request.uri),
             last.key.use == PoolKey.use(of: request, isHTTP11: isHTTP11)
@@ -46,7 +46,7 @@ struct OriginDirectory {
         return made
     }
 
-    /// Forgets a place that has neither connections nor exchanges, but for what was learned of its TLS.
+    /// Removes an origin without connections and exchanges. Its TLS sessions and its kind of sharing are remembered.
     mutating func forgetIfUnused(_ origin: OriginPool) {
         guard origin.isUnused, !origin.isToBeServed, origins[origin.key] === origin else { return }
         if origin.key.isSecure {

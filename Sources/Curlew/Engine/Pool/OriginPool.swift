@@ -1,46 +1,48 @@
-/// The connections to one place, and the exchanges that wait for one.
+/// The connections to one origin, and the exchanges that wait for one.
 ///
-/// It keeps the books; ``ConnectionPool`` acts on them. Not `Sendable`: it never leaves its loop's thread.
+/// `OriginPool` holds the state; ``ConnectionPool`` acts on it. It is not `Sendable`: it never leaves its loop's
+/// thread.
 final class OriginPool {
-    /// The kind of the connections there.
+    /// The kind of the origin's connections.
     enum Sharing: Hashable {
         case unknown
-        /// They carry one exchange at a time.
+        /// A connection carries one exchange at a time.
         case exclusive
-        /// They carry many.
+        /// A connection carries many exchanges at a time.
         case shared
     }
 
     let key: PoolKey
-    /// Where connections lead, by the first request there.
+    /// The destination, from the first request to the origin.
     let uri: CurlewURI
     let options: ConnectionOptions
     var sharing: Sharing
 
-    /// Connections without an exchange that carry one at a time. The newest is last, and is used first.
+    /// Idle connections for one exchange at a time. The newest is last, and is used first.
     @exclusivity(unchecked) var idle: [Connection] = []
-    /// Connections that carry many exchanges.
+    /// Connections for many exchanges at a time.
     @exclusivity(unchecked) var shared: [Connection] = []
-    /// All connections, those being made included.
+    /// The number of all connections, including pending ones.
     @exclusivity(unchecked) var count = 0
-    /// Connections that are being made, or whose first exchange has not shown yet what they are.
+    /// The number of connections that are being made, or whose first exchange has not yet shown their kind.
     @exclusivity(unchecked) var pending = 0
     /// The TLS sessions of its connections.
     let tickets: SessionTickets
     @exclusivity(unchecked) var waiting = WaitingLine<Transfer>()
-    /// The number of exchanges among them that need a connection which is newer than they are.
+    /// The number of waiting exchanges (*newcomers*) that need a connection newer than their previous one.
     @exclusivity(unchecked) var newcomers = 0
-    /// The number of newcomers that share no connection.
+    /// The number of newcomers that cannot share a connection.
     var loners = 0
-    /// The connections being made.
+    /// The connections that are being made.
     var dials: [PendingDial] = []
-    /// True if an exchange waits no more that had begun one of them.
+    /// True if an exchange that had begun one of the dials has stopped waiting.
     var hasOwnerlessDials = false
-    /// True if it stands in the list of those that are to be served at the end of the turn.
+    /// True if the origin is in the list for service at the end of the turn.
     var isToBeServed = false
-    /// True if no connection is made to be shared until an exchange has ended: the server has refused one, and others serve.
+    /// True if no shared connection is made until an exchange has ended: the server has refused a connection, and
+    /// others serve.
     var holdsDials = false
-    /// True if it waits for another place to give a connection up, as the session has as many as it may have.
+    /// True if the origin waits until another one closes a connection, because the session has reached its limit.
     var isStarved = false
 
     init(_ key: PoolKey, uri: CurlewURI, options: ConnectionOptions, sharing: Sharing, tickets: SessionTickets) {
@@ -51,11 +53,11 @@ final class OriginPool {
         self.tickets = tickets
     }
 
-    /// True if nothing of it is in use.
+    /// True if the origin has no connection and no waiting exchange.
     var isUnused: Bool { count == 0 && waiting.isEmpty }
 
-    /// The connections that should be begun now.
-    /// - Parameter limit: The most connections to one place.
+    /// The number of connections that should be begun now.
+    /// - Parameter limit: The greatest number of connections to one origin.
     func wantedDials(limit: Int) -> Int {
         guard !waiting.isEmpty else { return 0 }
         return OriginDemand(
@@ -65,31 +67,31 @@ final class OriginPool {
         ).wanted
     }
 
-    /// False if those who may join a connection wait for one that serves already.
+    /// False if the exchanges that may join a connection wait for one that already serves.
     var joinersMayWantMore: Bool { !(holdsDials && serves) && !shared.contains(where: \.isFilling) }
 
-    /// True if a connection is there that carries many exchanges, or will once its first response has begun.
+    /// True if the origin has a connection for many exchanges, or one that becomes shared with its first response.
     var serves: Bool { !shared.isEmpty || (sharing == .shared && count > dials.count) }
 
-    /// True if a newcomer waits for which no connection is being made.
+    /// True if a newcomer waits and no connection is being made for it.
     var lacksDial: Bool {
         sharing == .shared ? newcomers > 0 && pending == 0 || loners > pending : newcomers > dials.count
     }
 
-    /// A connection for those that wait, being made for one of them.
+    /// The pending connection that was begun for this exchange; nil without one.
     func dial(of transfer: Transfer) -> PendingDial? { dials.first { $0.transfer === transfer } }
 }
 
-/// A connection being made.
+/// A connection that is being made.
 final class PendingDial {
     var dial: Dial?
-    /// The exchange that waits for it, and fails with it. It has none once that exchange waits no more.
+    /// The exchange that waits for the connection, and fails with it; nil after it has stopped waiting.
     private(set) weak var transfer: Transfer?
-    /// The milliseconds after which it fails.
+    /// The connect timeout in milliseconds.
     let limit: Int
-    /// True if its limit is that of an exchange which waits no more.
+    /// True if the timeout comes from an exchange that has stopped waiting.
     private(set) var isTakenOver = false
-    /// True if it was begun anew after descriptors ran out.
+    /// True if the dial was begun again after descriptors ran out.
     var isSecondTry = false
 
     init(for transfer: Transfer) {
@@ -97,30 +99,32 @@ final class PendingDial {
         limit = transfer.prepared.options.values.engineConnectTimeout
     }
 
-    /// Another exchange waits for it now, or none.
+    /// Assigns the connection to another exchange, or to none.
     func pass(to next: Transfer?) {
         transfer = next
         isTakenOver = true
     }
 }
 
-/// The number of connections to one place that should be made: pure.
+/// The number of connections to one origin that should be made; a pure value.
 struct OriginDemand {
     var sharing: OriginPool.Sharing
-    /// Exchanges that wait.
+    /// The number of waiting exchanges.
     var waiting: Int
-    /// The exchanges among them that need a connection of their own.
+    /// The number of waiting exchanges that need a new connection.
     var newcomers: Int
-    /// Connections that are being made.
+    /// The number of connections that are being made.
     var dials: Int
-    /// These, and the connections whose first exchange has not shown yet what they are.
+    /// The number of connections that are being made, and of connections whose first exchange has not yet shown their
+    /// kind.
     var pending: Int
-    /// All connections, the pending ones included.
+    /// The number of all connections, including pending ones.
     var count: Int
-    /// The most connections.
+    /// The greatest number of connections.
     var limit: Int
 
-    /// Where exchanges share a connection, or may turn out to, one is made and the others wait for it.
+    /// The number of wanted connections. If exchanges share a connection, or may do so, one is made and the others wait
+    /// for it.
     var wanted: Int {
         let needed =
             sharing == .exclusive

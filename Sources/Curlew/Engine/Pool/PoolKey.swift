@@ -1,34 +1,34 @@
-/// The properties that requests have in common that may go over the same connections.
+/// The common properties of requests that may use the same connections.
 struct PoolKey: Hashable {
     /// The use of a connection.
     enum Use: Hashable {
-        /// By an exchange at a time: HTTP/1.1.
+        /// A single exchange at a time: HTTP/1.1.
         case exclusive
-        /// By whatever ALPN agrees on.
+        /// The protocol that ALPN negotiates.
         case negotiated
         /// HTTP/2 from the first byte on.
         case shared
     }
 
     let isSecure: Bool
-    /// In lower case; empty for all hosts behind a proxy.
+    /// The host in lower case; empty for all hosts behind a proxy.
     let host: [UInt8]
     let port: Int
     let use: Use
     let options: ConnectionOptions
 
-    /// - Parameter isHTTP11: True if the server has asked for HTTP/1.1.
+    /// - Parameter isHTTP11: True if the server has required HTTP/1.1.
     init(_ request: PreparedRequest, isHTTP11: Bool) {
         isSecure = request.uri.layout.isSecure
         options = request.options
-        // A proxy of HTTP takes requests for every host over each of its connections.
+        // An HTTP proxy accepts requests for every host on each of its connections.
         let isAnyHosts = !isSecure && options.sharesProxyConnections
         host = isAnyHosts ? [] : request.uri.host.utf8.map(\.lowercasedASCII)
         port = isAnyHosts ? 0 : request.uri.port
         use = Self.use(of: request, isHTTP11: isHTTP11)
     }
 
-    /// Without TLS nothing is negotiated.
+    /// The use of a connection for a request. Without TLS there is no negotiation.
     static func use(of request: PreparedRequest, isHTTP11: Bool) -> Use {
         switch request.version {
         case .http2PriorKnowledge: .shared

@@ -1,16 +1,17 @@
 internal import HTTPTypes
 
-/// One try of an exchange: all that belongs to it and to no other. Another try is another value, which takes the place of
-/// this one as a whole, so that nothing of one try is left in the next but what ``successor`` hands on.
+/// A single attempt of an exchange, with all its state. The next attempt is a new value that replaces this one
+/// completely: only ``successor`` carries state over.
 ///
-/// A pure machine: an event goes in, and what is to be done comes out. It performs nothing; ``Transfer`` does.
+/// The type is a pure state machine: events go in, and actions come out. ``Transfer`` performs the actions.
 struct Attempt: ~Copyable {
-    /// The most attempts of an exchange, and the most of them that are spent on what is the machine's or libcurl's fault.
+    /// The greatest number of attempts of an exchange, and of attempts that repair a fault of the machine or of
+    /// libcurl.
     static let limit = 6
     static let repairLimit = 4
-    /// The most kept connections that an exchange may find ended. A server may end all there are at a time.
+    /// The greatest number of kept connections that an exchange may find ended. A server may end all of them at once.
     static let lossLimit = 256
-    /// The most challenges that libcurl answers in an exchange.
+    /// The greatest number of challenges that libcurl answers in an exchange.
     static let challengeLimit = 8
 
     let request: PreparedRequest
@@ -18,15 +19,15 @@ struct Attempt: ~Copyable {
     private(set) var plan: Plan
     private(set) var stage = CurlewError.Stage.preparing
 
-    // The connection, once there is one.
+    // State of the connection, once there is one.
     private(set) var connection: Connection?
     private(set) var isReused = false
     private(set) var speaksHTTP2 = false
-    /// True if it is a stream of its connection.
+    /// True if the attempt is a stream of its connection.
     private var hasStream = false
-    /// How the connection came to be; nil without TLS.
+    /// The handshake of the connection; nil without TLS.
     private(set) var handshake: Handshake?
-    /// What TLS agreed on; nil without it.
+    /// The negotiated security; nil without TLS.
     private(set) var security: ConnectionSecurity?
     private var readyCount = 0
     private var challengeCount: Int
@@ -37,10 +38,10 @@ struct Attempt: ~Copyable {
     private(set) var incoming: IncomingResponse
     private(set) var pauses: PauseReasons
 
-    /// What the attempt fails with, whatever libcurl makes of it.
+    /// The error of the attempt, whatever libcurl reports.
     private(set) var failure: CurlewError?
     private(set) var rejection: AttemptRejection?
-    /// How the answer has ended, if that was before the body was sent.
+    /// The end of the response, if it came before the body was sent.
     private var end: End?
 
     private enum End {
@@ -48,7 +49,7 @@ struct Attempt: ~Copyable {
         case brokenOff
     }
 
-    /// True if the answer has come whole before the body was sent.
+    /// True if the complete response has arrived before the body was sent.
     var isAnswered: Bool { end == .answered }
 
     init(_ request: PreparedRequest, plan: Plan, cache: ResponseHeadCache) {
@@ -67,10 +68,10 @@ struct Attempt: ~Copyable {
         incoming = IncomingResponse(limits: request.limits, cache: cache)
     }
 
-    /// The attempt that follows this one, which was rejected.
+    /// The attempt that follows this rejected one.
     var successor: Attempt {
         var plan = plan
-        // A full connection has cost nothing but the look.
+        // A full connection has used up no attempt.
         if hasLostKeptConnection { plan.losses += 1 } else if rejection != .fullConnection { plan.number += 1 }
         if rejection != .fullConnection { plan.isFresh = true }
         if rejection == .expectation { plan.isUnexpecting = true }
@@ -83,7 +84,7 @@ struct Attempt: ~Copyable {
     /// True if a kept connection turned out to have ended before a byte of the request was sent.
     private var hasLostKeptConnection: Bool { rejection == .lostConnection && isReused }
 
-    /// Lets go of what only an attempt under way needs.
+    /// Releases the objects that only a running attempt needs.
     mutating func letGo() {
         connection = nil
         handshake = nil
@@ -94,29 +95,29 @@ struct Attempt: ~Copyable {
     /// True if the attempt has neither failed nor been rejected.
     var isOnCourse: Bool { failure == nil && rejection == nil }
 
-    /// What fails first is what it fails with.
+    /// Records an error. The first one counts.
     mutating func fail(_ error: CurlewError) { if failure == nil { failure = error } }
 
     mutating func reject(_ reason: AttemptRejection) { if rejection == nil { rejection = reason } }
 
     // MARK: Connecting
 
-    /// The engine is about to be given the request.
+    /// Records that libcurl is about to get the request.
     mutating func begin() {
         stage = .connecting
         if request.hasBody, request.contentLength == 0 { outgoing.skip() }
     }
 
-    /// The pool has chosen a connection.
+    /// Records the connection that the pool has chosen.
     mutating func take(_ connection: Connection) {
         self.connection = connection
         take(isReused: connection.isUsed)
     }
 
-    /// - Parameter isReused: True if a request has gone over the connection.
+    /// - Parameter isReused: True if the connection has already carried a request.
     mutating func take(isReused: Bool) { self.isReused = isReused }
 
-    /// libcurl wants to open a socket.
+    /// Answers libcurl's request to open a socket.
     mutating func opening() -> Opening {
         guard let connection, isOnCourse else { return .refused }
         if !connection.isHandedOver { return .handOver(connection) }
@@ -128,10 +129,10 @@ struct Attempt: ~Copyable {
         return .refused
     }
 
-    /// True if libcurl looks for a connection to send the request a second time, though it answers no challenge.
+    /// True if libcurl looks for a connection to repeat the request, without answering a challenge.
     var isRepeatedByEngine: Bool { readyCount > 0 && incoming.provisionalChallenge == nil && isOnCourse }
 
-    /// libcurl has a connection, and asks for leave to send the request.
+    /// Answers libcurl's request to send on its connection.
     mutating func connectionIsReady() -> Leave {
         let isAnswer = incoming.provisionalChallenge != nil
         if isAnswer { challengeIsAnswered() }
@@ -140,7 +141,7 @@ struct Attempt: ~Copyable {
         return isAnswer ? .grantedAgain : .granted
     }
 
-    /// libcurl has answered the challenge and is about to send the request again.
+    /// Records that libcurl has answered the challenge and is about to repeat the request.
     private mutating func challengeIsAnswered() {
         let code: ErrorCode = incoming.provisionalChallenge?.status.code == 407 ? .proxyFailed : .invalidResponse
         incoming = IncomingResponse(limits: request.limits, cache: cache)
@@ -149,7 +150,7 @@ struct Attempt: ~Copyable {
         if challengeCount > Self.challengeLimit { fail(CurlewError(code, "the challenges have no end")) }
     }
 
-    /// - Returns: Whether the request may go over the connection.
+    /// - Returns: True if the request may use the connection.
     mutating func mayUse(_ candidate: ConnectionCandidate) -> Bool {
         guard candidate.isChosen else {
             EngineGuards.noteWrongConnection()
@@ -173,19 +174,19 @@ struct Attempt: ~Copyable {
         return true
     }
 
-    /// - Returns: True if the attempt becomes a stream of its connection now.
+    /// - Returns: True if the attempt has just become a stream of its connection.
     mutating func beginStream() -> Bool {
         guard speaksHTTP2, !hasStream else { return false }
         hasStream = true
         return true
     }
 
-    /// True if libcurl has not come to use a kept connection, which goes on being there.
+    /// True if libcurl has not used a kept connection, which is still open.
     func hasLeftUntouched(_ connection: Connection) -> Bool {
         stage == .connecting && isReused && !connection.isClosed && connection.isOpen
     }
 
-    /// The attempt is done with its connection, or leaves it for another.
+    /// Records that the attempt has finished with its connection, or leaves it for another.
     mutating func endStream() {
         if hasStream { connection?.endStream() }
         hasStream = false
@@ -196,26 +197,26 @@ struct Attempt: ~Copyable {
         return false
     }
 
-    // MARK: The first answer
+    // MARK: First response
 
-    /// True if the answer may not be one to this request: only a kept connection may bring the answer to another.
+    /// True if the response may belong to another request: that is possible on a kept connection only.
     var isOpenToUnaskedAnswers: Bool { isReused && !speaksHTTP2 && challengeCount == 0 }
 
-    /// Has it checked from now on, when the first byte of an answer comes, that the peer can have had the request.
+    /// Sets whether the first byte of a response is checked: the peer must have received the request before.
     mutating func watchForUnaskedAnswer(_ isNeeded: Bool) { mayBeUnasked = isNeeded }
 
-    /// True if it has to be checked now that the answer that begins is one to this request. True once.
+    /// True if the response that begins must be checked now. True once.
     mutating func takeUnaskedCheck() -> Bool {
         defer { mayBeUnasked = false }
         return mayBeUnasked && outgoing.sentBytes == 0
     }
 
-    /// The request joins an HTTP/2 connection that carries no other.
+    /// Records that the request joins an HTTP/2 connection without other requests.
     mutating func watchForHeldBack(_ watch: HeldBackWatch?) { heldBack = watch }
 
-    // MARK: The head
+    // MARK: Head
 
-    /// One line of a head or of trailers.
+    /// Processes one line of a head or of trailers.
     mutating func take(_ line: UnsafeRawBufferPointer) -> LineAction {
         switch incoming.take(line) {
         case .more, .trailers: return .nothing
@@ -240,7 +241,7 @@ struct Attempt: ~Copyable {
             reject(.misdirected)
             return .stop
         }
-        // What follows such a head on its connection cannot be trusted.
+        // Later bytes on the connection cannot be trusted after such a head.
         let effects: HeadEffects = incoming.framing.isAmbiguous ? .closesConnection : []
         guard !isAnsweredByEngine(incoming.status) else {
             incoming.keepChallenge(response)
@@ -251,7 +252,7 @@ struct Attempt: ~Copyable {
         return .head(response, all)
     }
 
-    /// True if libcurl answers challenges with this status by itself.
+    /// True if libcurl itself answers challenges with this status.
     private func isAnsweredByEngine(_ status: Int) -> Bool {
         switch status {
         case 401: request.engineCredential != nil
@@ -260,17 +261,19 @@ struct Attempt: ~Copyable {
         }
     }
 
-    /// An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
+    /// The effects of a response that came before the body was sent: unless the rest of the body is still sent, the
+    /// connection cannot be reused.
     private var effectsOfPublishing: HeadEffects {
         request.hasBody && !outgoing.isSent && incoming.version != .http2 ? .closesConnection : []
     }
 
-    /// libcurl has not answered the challenge: it is the response. Bytes of the body may have passed already.
+    /// Returns a challenge that libcurl has not answered: it is the response. Bytes of the body may have arrived
+    /// already.
     mutating func takeChallenge() -> (head: HTTPResponse, effects: HeadEffects)? {
         incoming.takeChallenge().map { ($0, effectsOfPublishing) }
     }
 
-    /// The head is the caller's from now on.
+    /// Records that the head is published to the caller.
     mutating func publish(_ head: HTTPResponse, _ effects: HeadEffects) {
         if effects.contains(.showsRawBody) { incoming.followChunks() }
         stage = .receiving
@@ -305,7 +308,8 @@ struct Attempt: ~Copyable {
         return provided
     }
 
-    /// libcurl reads no more of the connection, though nobody holds it back and the body was not sent.
+    /// Records that libcurl has stopped reading from the connection, although no pause is set and the body was not
+    /// sent.
     /// - Parameter isOpen: True if the connection is known to be open.
     mutating func readingStopped(isOpen: Bool) {
         guard pauses.isDisjoint(with: .receiving), request.hasBody, !outgoing.isSent, failure == nil,
@@ -315,13 +319,13 @@ struct Attempt: ~Copyable {
         if !isWhole || incoming.refusesRest { end = isWhole ? .answered : .brokenOff }
     }
 
-    /// True if the exchange is over: the rest of the body would have to be waited for, and is of no use. libcurl itself waits for it.
+    /// True if the exchange is over: the rest of the body would be useless. libcurl itself waits for it.
     var isOverBeforeBody: Bool {
         end != nil && pauses.contains(.body) && pauses.isDisjoint(with: .receiving) && !outgoing.isSent
             && failure == nil
     }
 
-    /// The outcome of an exchange that is over before the body was sent.
+    /// The outcome of an exchange that ended before the body was sent.
     mutating func outcomeBeforeBody() -> Result<HTTPFields, CurlewError> {
         guard end == .answered else {
             return .failure(CurlewError(.responseTruncated, "the connection ended before the body of the response did"))
@@ -329,8 +333,8 @@ struct Attempt: ~Copyable {
         return outcome(after: nil)
     }
 
-    /// The outcome of an exchange that is over before the request was sent. libcurl shows nobody the end of a stream, so a body
-    /// that has bytes and no length may be incomplete.
+    /// The outcome of an exchange that ended before the request was sent. libcurl does not show the end of a stream, so
+    /// a body with bytes and without a length may be incomplete.
     mutating func outcomeOfEarlyAnswer() -> Result<HTTPFields, CurlewError> {
         guard incoming.isBodyWhole(method: request.method) || incoming.bodyBytes == 0 else {
             return .failure(
@@ -342,21 +346,23 @@ struct Attempt: ~Copyable {
 
     mutating func closeBody() { outgoing.close() }
 
-    /// libcurl wants to read the body again. It goes back to the start of the body if libcurl answers a challenge. Any other
-    /// repetition is refused when libcurl looks for a connection. Not here: since 8.7 libcurl rewinds when it has joined a
-    /// connection, and if that fails it frees the connection under the other transfers that use it; 7.88 asks the transfer that
-    /// has joined the connection last.
+    /// Rewinds the body, if libcurl answers a challenge. Any other repetition is rejected when libcurl looks for a
+    /// connection.
+    ///
+    /// It cannot be rejected here. Since 8.7 libcurl rewinds after it has joined a connection; on a failure it would
+    /// free the connection under the other transfers that use it. 7.88 asks the transfer that has joined the connection
+    /// last.
     mutating func rewind() {
         guard incoming.provisionalChallenge != nil, request.body.isReplayable else { return }
-        // The next reading asks for a fresh source where the old one was a stream.
+        // The next read opens a new stream, if the source was a stream.
         outgoing.rewind()
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// The engine is done with the attempt.
-    /// - Parameter failure: What it was ended by; nil if libcurl takes it for a success.
-    /// - Returns: Whether the exchange continues with the ``successor``.
+    /// Decides whether the exchange continues after libcurl has ended the attempt.
+    /// - Parameter failure: The failure; nil if libcurl reports success.
+    /// - Returns: True if the exchange continues with the ``successor``.
     mutating func isToBeRepeated(after failure: EngineFailure?) -> Bool {
         if let failure, self.failure == nil, rejection == nil { rejection = ownRejection(of: failure) }
         guard let rejection, self.failure == nil else { return false }
@@ -364,7 +370,7 @@ struct Attempt: ~Copyable {
         switch rejection {
         case .strayInput, .expectation, .misdirected, .lostConnection, .fullConnection, .unsent, .refusedStream,
             .heldBack:
-            // Nothing was sent that could have been acted on.
+            // The server has received no request that it could have processed.
             return mayResendBody
         case .http11Required: return mayResendBody && !plan.isHTTP11 && request.version == .negotiated
         case .resend, .unaskedAnswer, .brokenStream:
@@ -375,19 +381,19 @@ struct Attempt: ~Copyable {
     /// True if the body can be sent from its start.
     var mayResendBody: Bool { !outgoing.hasSource || request.body.isReplayable }
 
-    /// True if another attempt may follow one over a connection that permits no stream.
+    /// True if another attempt may replace one on a connection that permits no stream.
     var mayLeaveHeldBack: Bool { isOnCourse && stage == .exchanging && plan.number < Self.limit && mayResendBody }
 
-    /// Why an attempt that libcurl has ended is no exchange of the request's.
+    /// The reason to reject an attempt that libcurl has ended; nil if the failure counts.
     private func ownRejection(of failure: EngineFailure) -> AttemptRejection? {
         guard plan.number < Self.repairLimit else { return nil }
         if speaksHTTP2, failure.isGoAway, !incoming.hasBegun { return .refusedStream }
         return failure.isBrokenStream && !incoming.hasBegun && outgoing.sentBytes == 0 ? .brokenStream : nil
     }
 
-    /// How the exchange has ended, with an attempt that is not repeated.
+    /// The outcome of the exchange after an attempt that is not repeated.
     /// - Parameter failure: As for ``isToBeRepeated(after:)``.
-    /// - Returns: The trailers, or what is wrong.
+    /// - Returns: The trailers, or the error.
     mutating func outcome(after failure: EngineFailure?) -> Result<HTTPFields, CurlewError> {
         if let error = self.failure ?? EngineVerdict(request).error(in: self, after: failure) { return .failure(error) }
         return .success(incoming.takeTrailers())

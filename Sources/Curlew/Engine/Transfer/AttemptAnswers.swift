@@ -1,34 +1,35 @@
 internal import HTTPTypes
 
-/// The plan of an attempt, and its answers to libcurl and to lines of a head.
+/// The plan of an attempt, and its results for libcurl's callbacks and for lines of a head.
 extension Attempt {
-    /// How an attempt differs from the others of its exchange.
+    /// The differences of an attempt from the others of its exchange.
     struct Plan: Equatable {
         var number = 1
-        /// The kept connections that had ended before.
+        /// The number of kept connections that had already ended.
         var losses = 0
-        /// On a new connection.
+        /// True for a new connection.
         var isFresh = false
-        /// Without the expectation that the server refused.
+        /// True without the expectation that the server has rejected.
         var isUnexpecting = false
-        /// Over HTTP/1.1, as the server requires it.
+        /// True for HTTP/1.1, if the server requires it.
         var isHTTP11 = false
     }
 
-    /// The answer to libcurl when it wants to open a socket.
+    /// The result of libcurl's request to open a socket.
     enum Opening {
-        /// The socket of the connection that was chosen.
+        /// The socket of the chosen connection.
         case handOver(Connection)
-        /// A new one towards the same end: libcurl answers a challenge, and the peer has closed the connection that it came over.
+        /// A new socket to the same peer: libcurl answers a challenge, and the peer has closed the connection.
         case again(Connection)
         case refused
     }
 
-    /// The answer to libcurl when it asks for leave to send.
+    /// The result of libcurl's request to send.
     enum Leave {
-        /// It may go on to choose the connection.
+        /// libcurl may send, if the check of the connection succeeds too.
         case granted
-        /// The same, and what has been is an attempt of its own to the figures: libcurl repeats the request by itself.
+        /// As ``granted``. The previous exchange counts as a separate attempt in the metrics, because libcurl repeats
+        /// the request by itself.
         case grantedAgain
         case refused
         case refusedAgain
@@ -37,24 +38,24 @@ extension Attempt {
         var isRepetition: Bool { self == .grantedAgain || self == .refusedAgain }
     }
 
-    /// The consequence of a line of a head.
+    /// The action after a line of a head.
     enum LineAction {
         case nothing
         case interim(HTTPResponse)
-        /// The final head: it is to be published once the effects are done.
+        /// The final head. It is published after the effects are performed.
         case head(HTTPResponse, HeadEffects)
-        /// The same, but libcurl may answer it.
+        /// A final head that libcurl may answer by itself.
         case challenge(HTTPResponse, HeadEffects)
-        /// The engine is to stop; ``failure`` or ``rejection`` says why.
+        /// libcurl must stop; ``failure`` or ``rejection`` has the reason.
         case stop
     }
 
-    /// The demands of a head on the engine.
+    /// The effects of a head on libcurl's handle.
     struct HeadEffects: OptionSet {
         let rawValue: UInt8
-        /// The connection is to be closed after the exchange.
+        /// The connection is closed after the exchange.
         static let closesConnection = HeadEffects(rawValue: 1)
-        /// The raw bytes of the body are to be looked at.
+        /// The raw bytes of the body are observed.
         static let showsRawBody = HeadEffects(rawValue: 2)
     }
 }

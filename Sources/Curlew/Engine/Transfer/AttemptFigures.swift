@@ -1,27 +1,27 @@
-/// The figures of an exchange's attempts that have ended, and the waits of the one under way.
+/// The metrics of an exchange's ended attempts, and the waits of the running one.
 struct AttemptFigures {
     private let queued: Duration
-    /// When the connection of the attempt began to be made.
+    /// The start of making the attempt's connection.
     private var connectingSince: Instant?
     private var connecting = Duration.zero
-    private var last: AttemptMetrics?
-    /// Empty unless there was more than one: an array allocates.
-    private var earlier: [AttemptMetrics] = []
+    private var last: TaskMetrics.Attempt?
+    /// The attempts before the last one. Empty with a single attempt, because an array allocates memory.
+    private var earlier: [TaskMetrics.Attempt] = []
 
-    /// - Parameter queued: How long the exchange waited for its turn.
+    /// - Parameter queued: The time of the exchange in the session's queue.
     init(queued: Duration = .zero) { self.queued = queued }
 
-    /// First to last.
-    var all: [AttemptMetrics] { earlier + [last].compactMap(\.self) }
+    /// The ended attempts in order.
+    var all: [TaskMetrics.Attempt] { earlier + [last].compactMap(\.self) }
 
-    mutating func append(_ figures: AttemptMetrics) {
+    mutating func append(_ figures: TaskMetrics.Attempt) {
         if let last { earlier.append(last) }
         last = figures
     }
 
-    // MARK: The attempt under way
+    // MARK: Running attempt
 
-    /// The attempt needs a connection.
+    /// Records that the attempt needs a connection.
     mutating func beginWaiting() {
         connectingSince = nil
         connecting = .zero
@@ -31,13 +31,13 @@ struct AttemptFigures {
 
     mutating func connectionIsGivenUp() { connectingSince = nil }
 
-    /// The attempt has its connection.
+    /// Records that the attempt has its connection.
     mutating func connectionIsThere(at now: Instant) {
         if let connectingSince { connecting = connectingSince.duration(to: now) }
     }
 
-    /// - Parameter waited: How long the attempt waited for a connection.
-    func waits(_ waited: Duration, withConnecting: Bool = true) -> AttemptMetrics.Waits {
-        AttemptMetrics.Waits(queued: queued, waited: waited, connecting: withConnecting ? connecting : .zero)
+    /// - Parameter waited: The time for which the attempt waited for a connection.
+    func waits(_ waited: Duration, withConnecting: Bool = true) -> TaskMetrics.Attempt.Waits {
+        TaskMetrics.Attempt.Waits(queued: queued, waited: waited, connecting: withConnecting ? connecting : .zero)
     }
 }

@@ -1,31 +1,31 @@
-/// The state of an attempt whose answer has begun, or whose request is sent.
+/// Queries of an attempt whose response has begun, or whose request is sent.
 extension Attempt {
-    /// True if a connection that was to be closed, as the answer came before the body, may be kept after all: both
-    /// directions are in order again.
+    /// True if a connection may be kept after all. It was to be closed because the response came before the body, but
+    /// both directions have now completed normally.
     var isInOrderAgain: Bool {
         outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
             && !request.closesConnection
     }
 
-    /// True if the answer may have ended before the request, so that the end of the request ends the stream.
+    /// True if the response may have ended before the request, so that the end of the request ends the stream.
     var mayEndByRequest: Bool { outgoing.isSent && incoming.head != nil && incoming.version == .http2 }
 
-    /// True if nothing is left to be sent, and the final head has not begun to come.
+    /// True if the request is completely sent, and the final head has not begun.
     var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
 
-    // MARK: HTTP/2 answers before the end of the request
+    // MARK: HTTP/2 responses before the end of the request
 
-    /// The time without a byte either way after which the request's body is looked at, once the response is there. If nothing of
-    /// it leaves for as long again, it counts as unwanted.
+    /// The time without a byte in either direction after which the request's body is checked, if the response is
+    /// complete. If no byte of it is sent for the same time again, the server does not want it.
     static let earlyAnswerPatience: Int64 = 500_000_000
 
-    /// True if an HTTP/2 response came, or may have come, before the request was sent.
+    /// True if an HTTP/2 response arrived, or may have arrived, before the request was sent.
     var isAnsweredEarly: Bool {
         request.hasBody && incoming.version == .http2 && incoming.head != nil && incoming.provisionalChallenge == nil
     }
 
-    /// True if nothing more of the response is to be expected, though the request was not sent. A server may read on all the same
-    /// unless it reports a failure, so a body that is still being made is waited for.
+    /// True if the response appears to be complete, although the request was not sent. A server may continue to read
+    /// unless it reports a failure, so the exchange waits for a body that is still being produced.
     var isOverEarly: Bool {
         guard isAnsweredEarly, pauses.isDisjoint(with: [.reader, .suspended, .sendingRate, .receivingRate]) else {
             return false

@@ -1,10 +1,10 @@
 internal import CLibcurl
 
-/// The chunks of a response's body in the making.
+/// The assembly of a response's body into chunks.
 ///
-/// libcurl hands bodies over in pieces of 16 KiB. What comes within a turn of the loop is gathered, so that its reader is
-/// woken less often, and a body that is whole by then needs no channel: into chunks that grow as long as they are filled, and shrink when less comes than they have room for.
-/// A peer that sends little at a time so takes up little.
+/// libcurl delivers bodies in pieces of 16 KiB. The pieces of a loop turn are joined, so that the reader is woken less
+/// often. A body that is then complete needs no channel. The chunks grow while they are filled, and shrink when fewer
+/// bytes arrive than they have capacity for. A peer that sends few bytes at a time thus occupies little memory.
 struct BodyAssembly {
     private static let smallestGrown = 4096
     private static let usual = 64 << 10
@@ -12,27 +12,27 @@ struct BodyAssembly {
 
     private let capacity: Int
     private let largest: Int
-    /// Where chunks go that do not stay here until the end of the body.
+    /// The channel for chunks before the end of the body; nil for a body that fits into one chunk.
     private(set) var channel: BodyChannel?
     private var chunk: [UInt8] = []
-    /// The room that the next chunk is given beyond what comes first.
+    /// The capacity of the next chunk.
     private var room = 0
-    /// The first bytes of a body that is to be part of an error.
+    /// The first bytes of a body that may be part of an error.
     private(set) var prefix: [UInt8] = []
 
-    /// - Parameter capacity: How much of a body may wait for its reader.
+    /// - Parameter capacity: The greatest number of bytes of a body that wait for their reader.
     init(capacity: Int) {
         self.capacity = capacity
         largest = min(Self.largest, capacity / 2)
     }
 
-    /// True if so many more bytes may be taken now; if not, the transfer pauses and the reader will wake it.
+    /// True if this number of bytes may be accepted now. Otherwise the transfer pauses, and the reader will wake it.
     mutating func admits(_ count: Int) -> Bool {
         if channel == nil, chunk.isEmpty || chunk.count + count <= capacity { return true }
         return openChannel().admits(count, pending: chunk.count)
     }
 
-    /// The channel to the reader of a body that has not arrived as a whole.
+    /// The channel to the reader of a body that is not yet complete.
     mutating func openChannel() -> BodyChannel {
         if let channel { return channel }
         let made = BodyChannel(capacity: capacity)
@@ -40,7 +40,7 @@ struct BodyAssembly {
         return made
     }
 
-    /// The body, if all that has come of it was gathered here.
+    /// Returns the body, if all its bytes are still here; nil if a channel was opened.
     mutating func takeWhole() -> [UInt8]? {
         guard channel == nil else { return nil }
         var whole: [UInt8] = []
@@ -50,9 +50,9 @@ struct BodyAssembly {
 
     /// Adds bytes.
     /// - Parameters:
-    ///   - left: How many bytes of the body are to come, these included, if that is known.
-    ///   - keepsPrefix: Whether the body may be part of an error.
-    /// - Returns: Whether the transfer is to be woken.
+    ///   - left: The number of remaining bytes of the body, including these; nil if it is unknown.
+    ///   - keepsPrefix: True if the body may be part of an error.
+    /// - Returns: True if the transfer must be woken.
     mutating func append(_ bytes: UnsafeRawBufferPointer, left: Int64?, keepsPrefix: Bool) -> Bool {
         var wakes = false
         if !chunk.isEmpty, chunk.count + bytes.count > chunk.capacity {
@@ -72,8 +72,8 @@ struct BodyAssembly {
         chunk.reserveCapacity(capacity)
     }
 
-    /// Hands over what was gathered in this turn.
-    /// - Returns: Whether the transfer is to be woken.
+    /// Passes on the bytes of this turn.
+    /// - Returns: True if the transfer must be woken.
     mutating func endTurn(keepsPrefix: Bool) -> Bool {
         guard !chunk.isEmpty else { return false }
         if chunk.count < room / 4 { room = 2 * chunk.count }

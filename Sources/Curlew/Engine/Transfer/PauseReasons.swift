@@ -1,4 +1,4 @@
-/// What keeps bytes from flowing: the reader, the lack of a body to send, the user, or a limit of rate.
+/// The reasons for a pause: the reader, a missing body, the user, or a rate limit.
 struct PauseReasons: OptionSet {
     let rawValue: UInt8
     static let reader = PauseReasons(rawValue: 1)
@@ -7,7 +7,7 @@ struct PauseReasons: OptionSet {
     static let sendingRate = PauseReasons(rawValue: 8)
     static let receivingRate = PauseReasons(rawValue: 16)
 
-    /// Those that keep bytes from being read, and from being sent.
+    /// The reasons that pause reading; the next property has the reasons that pause sending.
     static let receiving: PauseReasons = [.reader, .suspended, .receivingRate]
     static let sending: PauseReasons = [.body, .suspended, .sendingRate]
 }

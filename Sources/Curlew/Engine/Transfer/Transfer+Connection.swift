@@ -1,25 +1,25 @@
 internal import CLibcurl
 
-/// The connection: waiting for it, libcurl that opens it and asks for leave to use it, and repetitions.
+/// The connection of an exchange: the wait for it, its use by libcurl, and repetitions.
 extension Transfer {
-    /// The exchange waits no more: it has a connection, or one is being made for it.
+    /// Ends the wait: the exchange has a connection, or a connection is being made for it.
     func connectionBegins() { clock.endWaiting(at: core.now) }
 
-    /// A connection is being made for the exchange.
+    /// Records that a connection is being made for the exchange.
     func connectionIsMade() {
         connectionBegins()
         figures.connectionIsBegun(at: core.now)
         if prepared.uri.layout.isSecure { prepared.options.trust.prepareForHandshake() }
     }
 
-    /// The connection that was being made for the exchange has failed or serves another, and none is being made for it.
+    /// Resumes the wait: the exchange's pending connection has failed or serves another exchange.
     func waitsAgain() {
         figures.connectionIsGivenUp()
         clock.resumeWaiting(at: core.now)
         rearm()
     }
 
-    /// libcurl wants to open a socket.
+    /// Answers libcurl's request to open a socket.
     func opening() -> Attempt.Opening {
         refuseRepetition()
         let opening = attempt.opening()
@@ -27,13 +27,13 @@ extension Transfer {
         return opening
     }
 
-    /// libcurl goes on over another connection to the same end.
+    /// Records that libcurl continues on another connection to the same peer.
     func moves(to connection: Connection) {
         attempt.endStream()
         attempt.take(connection)
     }
 
-    /// Refuses that libcurl sends the request a second time by itself. Whether another attempt follows is the attempt's to decide.
+    /// Rejects libcurl's own repetition of the request. The attempt decides whether another attempt follows.
     private func refuseRepetition() {
         guard attempt.isRepeatedByEngine, let easy else { return }
         let duration = clock.lastActivity.duration(to: core.now)
@@ -43,7 +43,7 @@ extension Transfer {
 
     private func noteRepetition(total: Duration) {
         let waits = figures.waits(clock.takeWaited(at: core.now), withConnecting: false)
-        figures.append(AttemptMetrics(ofRepeated: attempt, waits, total: total))
+        figures.append(TaskMetrics.Attempt(ofRepeated: attempt, waits, total: total))
     }
 
     /// The evidence of the attempt's connection and its bytes.
@@ -53,32 +53,34 @@ extension Transfer {
         }
     }
 
-    /// The reason for which libcurl wants to send the request a second time, as far as it can be told: a kept connection ended
-    /// before a byte of a response, or the server refused the stream. libcurl has no words for either, but for other failures.
+    /// The reason of libcurl's repetition, as far as it can be determined. Either a kept connection ended before a byte
+    /// of a response, or the server refused the stream. libcurl has no error text for either, but has one for other
+    /// failures.
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
         if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
         if easy.long(CURLINFO_REQUEST_SIZE) == 0, attempt.outgoing.sentBytes == 0 { return .unsent }
         let isOnNewConnection = !attempt.isReused
-        // libcurl then overwrites the words that name the code.
+        // libcurl then overwrites the text that names the code.
         if attempt.speaksHTTP2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
         guard attempt.speaksHTTP2, easy.errorText.isEmpty, let evidence else { return .resend }
-        // A new connection that dies is not followed by another by libcurl.
+        // After the loss of a new connection libcurl does not try another one.
         if isOnNewConnection { return .refusedStream }
         return evidence.isOpen && !evidence.mayHideError(ofSharing: self) ? .refusedStream : .resend
     }
 
-    /// True if the end of a body that has no length is not that of its stream, but an error of the HTTP/2 connection, which libcurl
-    /// before 8.2 takes for it. libcurl has closed the connection then, after a GOAWAY of its own, or has ended another transfer
-    /// with the error. Of several transfers the first to be told may be one that it takes for whole: that stays unknown.
+    /// True if the end of a body without a length is not the end of its stream, but an error of the HTTP/2 connection.
+    /// libcurl before 8.2 confuses the two. It has then closed the connection after its own GOAWAY, or has ended
+    /// another transfer with the error. Of several transfers the first one reported may be one that libcurl treats as
+    /// complete; this case is not detected.
     var isCutShort: Bool {
         guard attempt.speaksHTTP2, Engine.hidesConnectionErrors, let evidence,
             attempt.incoming.isEndHidden(method: prepared.method)
         else { return false }
-        // Bytes of an upload may have left since.
+        // Bytes of an upload may have been sent since.
         return evidence.connection.hasFailed || (!prepared.hasBody && evidence.wasClosedWithGoAway)
     }
 
-    /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
+    /// Answers libcurl's request to send, the last step before the request's first byte.
     func connectionReady(localPort: Int32) -> Bool {
         clock.endAwaitingHead()
         refuseRepetition()
@@ -118,8 +120,8 @@ extension Transfer {
             HeldBackWatch(written: written, tlsVersion: attempt.security?.tlsVersion, at: core.now))
     }
 
-    /// Looks whether the request has left. If it has not, another attempt is made on a new connection, and no other request joins
-    /// this one before something comes over it.
+    /// Checks whether the request was sent. If it was not, another attempt begins on a new connection, and no other
+    /// request joins this connection before it has new input.
     /// - Returns: True if another attempt has begun.
     func leaveIfHeldBack(_ watch: HeldBackWatch) -> Bool {
         attempt.watchForHeldBack(nil)

@@ -6,7 +6,7 @@ internal import Synchronization
 extension Transfer {
     enum Received { case taken, paused, failed }
 
-    /// One line of a head or of trailers.
+    /// Receives one line of a head or of trailers.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         guard attempt.isOnCourse else { return false }
         noteActivity()
@@ -22,7 +22,7 @@ extension Transfer {
         }
         switch attempt.take(line) {
         case .nothing:
-            // From the first field on, what libcurl joins a line to is of this exchange.
+            // From the first field on, libcurl joins folded lines with a line of this exchange.
             if let easy, easy.showsHead, attempt.incoming.hasField { try? easy.showHead(false) }
             return true
         case .interim(let response): return receiveInterim(response)
@@ -32,8 +32,9 @@ extension Transfer {
         }
     }
 
-    /// True if the answer has begun before its server had a byte of the request. The system learns with the first
-    /// packet of an answer what of the request has arrived; then as much of it is open as has left.
+    /// True if the response has begun before its server had a byte of the request. The first packet of a response
+    /// acknowledges the received part of the request. If the request has not arrived, all its bytes are still
+    /// unacknowledged.
     private var isUnasked: Bool {
         guard let easy, let open = attempt.connection?.unconfirmedBytes, open > 0 else { return false }
         let left = easy.long(CURLINFO_REQUEST_SIZE)
@@ -49,9 +50,9 @@ extension Transfer {
         return true
     }
 
-    /// A challenge that libcurl has not answered is the response.
+    /// Publishes a challenge that libcurl has not answered.
     func publishChallenge() {
-        // What fails in it is noted, and found where the caller looks for failures.
+        // An error is recorded, and found where the caller looks for failures.
         if let (head, effects) = attempt.takeChallenge() { _ = publish(head, effects) }
     }
 
@@ -75,22 +76,22 @@ extension Transfer {
         }
     }
 
-    /// The raw bytes of a chunked body, before libcurl takes the chunks apart.
+    /// Observes the raw bytes of a chunked body, before libcurl decodes the chunks.
     func observeRawBody(_ bytes: UnsafeRawBufferPointer) { attempt.follow(raw: bytes) }
 
-    /// libcurl says something. It says of a GOAWAY when it reads it.
+    /// Observes libcurl's messages. libcurl reports a GOAWAY when it reads it.
     func observeWords(_ words: UnsafeRawBufferPointer) {
         if String(decoding: words, as: UTF8.self).contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
     }
 
-    /// Has libcurl say what it reads as long as no response has begun, and looks at what it writes, if only a refusal by the server
-    /// would permit that the request is sent again. Not while the request is sent, as libcurl then says much.
+    /// Makes libcurl report its input until a response has begun, if only a refusal by the server would permit a
+    /// repetition of the request. It is off while the request is sent, because libcurl then reports much.
     func listenForGoAway() {
         guard attempt.speaksHTTP2, !prepared.isIdempotent, attempt.mayResendBody else { return }
         try? easy?.showRawBody(true)
     }
 
-    /// Bytes of the body, after chunked coding.
+    /// Receives bytes of the body, after chunked coding.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
         if let easy, easy.showsHead, !attempt.incoming.isHeadComplete { return lookAtHead(bytes) }
         if attempt.incoming.provisionalChallenge != nil { publishChallenge() }
@@ -122,15 +123,16 @@ extension Transfer {
         return .taken
     }
 
-    /// A line of the head, before libcurl does anything with it (``Engine/joinsFreedLines``).
+    /// Checks a line of the head before libcurl processes it (``Engine/joinsFreedLines``).
     private func lookAtHead(_ line: UnsafeRawBufferPointer) -> Received {
         guard attempt.incoming.isFoldedFirst(line) else { return .taken }
         attempt.fail(CurlewError(.invalidResponse, "the first field line is folded"))
         return .failed
     }
 
-    /// libcurl wants to read no more from the connection. Called from within libcurl.
-    /// - Parameter isOpen: True if the peer has not closed the connection. With TLS that is not known, as it may be said in a record.
+    /// Records that libcurl has stopped reading from the connection. Called from within libcurl.
+    /// - Parameter isOpen: True if the peer has not closed the connection. With TLS that is unknown, because a record
+    ///   may announce the end.
     func readingStopped(isOpen: @autoclosure () -> Bool) {
         guard outcome == nil, prepared.hasBody else { return }
         attempt.readingStopped(isOpen: !prepared.uri.layout.isSecure && isOpen())
@@ -144,12 +146,12 @@ extension Transfer {
         settle(attempt.outcomeBeforeBody())
     }
 
-    /// True if the body's beginning may be part of an error.
+    /// True if the beginning of the body may be part of an error.
     var keepsPrefix: Bool { attempt.incoming.head != nil && attempt.incoming.status >= 300 }
 
-    /// A reader that took a chunk at once has made room.
+    /// Wakes the transfer after a reader that took a chunk at once has made room.
     func wakeIfNeeded(_ isNeeded: Bool) {
-        // Not at once: this may be inside one of libcurl's callbacks.
+        // The command is delayed, because this may be inside one of libcurl's callbacks.
         if isNeeded { core.send(.readOn, to: self) }
     }
 }

@@ -1,15 +1,15 @@
 internal import CLibcurl
 
-/// The request's body, and answers that come before its end.
+/// The request's body, and responses that arrive before its end.
 extension Transfer {
-    /// What the engine is given of the body.
+    /// The result of a read of the body by libcurl.
     enum Provided {
         case bytes(Int)
         case wait
         case failed
     }
 
-    /// libcurl wants to read the body again.
+    /// Rewinds the body for libcurl.
     func rewindBody() { attempt.rewind() }
 
     /// Copies the next bytes of the body into `space`.
@@ -20,7 +20,8 @@ extension Transfer {
             return .wait
         }
         if !attempt.outgoing.hasSource {
-            // Weak twice: what a producer hands to a loop that has ended meanwhile stays there, and must hold nothing.
+            // Both references are weak: a producer's call to an ended loop stays in its queue, and must not hold
+            // objects.
             let source = feed.next(for: prepared) { [weak self, core = core] in
                 core.execute { [weak self] in self?.bodyArrived() }
             }
@@ -58,27 +59,27 @@ extension Transfer {
             rearm()
             listenForGoAway()
         }
-        // Not at once: libcurl has yet to send what it is given now.
+        // The command is delayed, because libcurl still has to send these bytes.
         if Engine.overlooksEndOfStream, attempt.mayEndByRequest { core.send(.lookForEnd, to: self) }
         if case .bytes(let count) = provided { return .bytes(count) }
         return .bytes(0)
     }
 
-    /// Has libcurl read once more, whether or not the socket has something.
+    /// Makes libcurl read once more, whether or not the socket is ready.
     func lookForEnd() {
         guard outcome == nil, let easy, attempt.pauses.isDisjoint(with: .receiving) else { return }
         _ = easy.pause(attempt.pauses.union(.reader))
         resume(easy)
     }
 
-    // MARK: HTTP/2 answers before the end of the request
+    // MARK: HTTP/2 responses before the end of the request
 
-    /// The moment at which to look whether the request's body is still wanted.
+    /// The time of the next check whether the request's body is still wanted.
     var earlyDeadline: Instant {
         prepared.hasBody && attempt.isOverEarly ? earlyAnswer.deadline(after: clock.lastActivity) : .distantFuture
     }
 
-    /// True if the request was not sent, and nothing of it leaves any more.
+    /// True if the request was not sent, and no byte of it is being sent.
     func endsEarly() -> Bool {
         guard let easy else { return false }
         guard !attempt.outgoing.isSent || easy.offset(CURLINFO_SIZE_UPLOAD_T) < attempt.outgoing.sentBytes else {
@@ -88,6 +89,6 @@ extension Transfer {
         return earlyAnswer.hasStopped(written: attempt.connection?.writtenBytes, at: core.now)
     }
 
-    /// Has libcurl look for the end of the response and of the request, after something has come over the connection.
+    /// Makes libcurl look for the end of the response and of the request, after input on the connection.
     func connectionHasRead() { if attempt.isAnsweredEarly { lookForEnd() } }
 }

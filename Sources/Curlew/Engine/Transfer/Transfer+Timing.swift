@@ -1,11 +1,12 @@
 internal import CLibcurl
 
-/// The limits of time and rate, and what stops the bytes.
+/// The limits of time and rate, and the pauses of a transfer.
 extension Transfer {
-    /// Called with every byte either way.
+    /// Records a byte in either direction.
     func noteActivity() { clock.noteActivity(at: core.now) }
 
-    /// The timer has fired: fails the exchange if a limit is exceeded, and sets the timer to the next moment.
+    /// Checks the limits after the timer has fired: fails the exchange if a limit is exceeded, and sets the timer to
+    /// the next deadline.
     func lookAtClocks() {
         let now = core.now
         let expiry: TransferClock.Expiry?
@@ -23,7 +24,8 @@ extension Transfer {
         core.timers.set(self, to: nearestDeadline)
     }
 
-    /// True if bytes of a head have come, though no line of it. With TLS and HTTP/2 they may be something else.
+    /// True if bytes of a head have arrived, but no complete line. With TLS and HTTP/2 the bytes may have another
+    /// meaning.
     private var hasPartOfHead: Bool {
         guard let since = clock.headAwaitedSince, let connection = attempt.connection, !connection.isMultiplexed,
             !prepared.uri.layout.isSecure
@@ -41,8 +43,8 @@ extension Transfer {
             attempt.heldBack?.deadline ?? .distantFuture, earlyDeadline)
     }
 
-    /// Sees to it that the timer fires at the nearest deadline. One that is set for an earlier moment is left alone: it
-    /// looks at the clocks anew when it fires, and moving it with every step would be for nothing.
+    /// Makes the timer fire at the nearest deadline. A timer with an earlier time is not changed: it checks the limits
+    /// when it fires, and moving it with every step would be useless.
     func rearm() {
         guard outcome == nil else { return }
         let nearest = nearestDeadline
@@ -51,9 +53,9 @@ extension Transfer {
 
     // MARK: Pausing
 
-    /// Stops or restarts the bytes in both directions for the user.
+    /// Pauses or resumes both directions for the user.
     func setSuspended(_ isSuspended: Bool) {
-        // On resuming, what else held back is asked again: the callbacks find out whether it still does.
+        // On resuming, all other pauses are cleared as well: the callbacks set them again if they still apply.
         if isSuspended {
             attempt.pause(.suspended)
         } else {
@@ -63,10 +65,10 @@ extension Transfer {
         applyPauses()
     }
 
-    /// The reader has made room.
+    /// Resumes reading after the reader has made room.
     func readerMadeRoom() { unpause(.reader) }
 
-    /// There is something to send again.
+    /// Resumes sending after bytes of the body have arrived.
     func bodyArrived() { unpause(.body) }
 
     private func unpause(_ reasons: PauseReasons) {
@@ -84,15 +86,15 @@ extension Transfer {
     func resume(_ easy: EasyHandle) {
         rearm()
         attempt.connection?.shard?.noteWork()
-        // Resuming delivers what libcurl had kept, and so may end in one of our rejections.
+        // Resuming delivers bytes that libcurl had held back, and so may cause one of Curlew's rejections.
         let result = easy.pause(attempt.pauses)
         if result != CURLE_OK, result != CURLE_BAD_FUNCTION_ARGUMENT {
             fail(attempt.failure ?? CurlewError(ErrorCode(result), String(cString: curl_easy_strerror(result))))
         }
     }
 
-    /// Limits the transfer's rate, from its start on or from now on.
-    /// - Parameter limit: Its own; that of the session is the multi handle's.
+    /// Limits the transfer's rate, from its start or from now on.
+    /// - Parameter limit: The transfer's own limit; the multi handle has that of the session.
     func setRateLimit(_ limit: RateLimit) {
         guard outcome == nil else { return }
         if limit == .none, multi?.rate == nil {
@@ -105,7 +107,7 @@ extension Transfer {
                 self?.unpause(direction == .sending ? .sendingRate : .receivingRate)
             }
         }
-        // What waited for the old limits asks again.
+        // Directions that waited for the old limits try again.
         unpause([.sendingRate, .receivingRate])
     }
 }

@@ -3,52 +3,52 @@ internal import COpenSSL
 internal import HTTPTypes
 internal import Synchronization
 
-/// One exchange as it runs on the engine: it answers libcurl's callbacks and keeps the timers. What belongs to one try of
-/// it is its ``Attempt``, which decides; this performs. ``Exchange`` adds what the session and the callers have to do with.
+/// A running exchange: it answers libcurl's callbacks and keeps the timers. The state of a single attempt is in its
+/// ``Attempt``, which decides; `Transfer` performs. ``Exchange`` adds the interfaces for the session and the callers.
 ///
-/// `@unchecked Sendable`: from the moment that it is handed to its loop it is touched there alone; what goes elsewhere are
-/// references in commands that are performed on the loop again.
-/// For the same reason the properties that every request touches go without dynamic checks of exclusive access, here and
-/// in the other types of the loop; those checks were a twentieth of a small request.
+/// `@unchecked Sendable`: after submission to its loop, a transfer is accessed there only. Other threads hold
+/// references in commands that the loop performs. For the same reason the properties that every request uses have no
+/// dynamic checks of exclusive access, here and in other types of the loop. These checks were a twentieth of a small
+/// request's cost.
 class Transfer: LoopTimer, @unchecked Sendable {
-    /// Requests of other threads to an exchange, and of the loop itself for later.
+    /// Commands of other threads to an exchange, and of the loop itself for later.
     enum Command {
-        /// Begin, for the caller that waits for the response.
+        /// Begin the exchange, for a caller that waits for the response.
         case start
-        /// Begin, or let the bytes flow again.
+        /// Begin the exchange, or resume its bytes.
         case resume
-        /// Stop the bytes.
+        /// Pause the bytes.
         case suspend
-        /// End it, as nobody wants it any more.
+        /// Cancel the exchange.
         case cancel
-        /// The reader of the response has taken some of it.
+        /// Resume reading, because the reader has taken bytes of the response.
         case readOn
-        /// There may be an end to be seen, though the socket has nothing.
+        /// Look for an end of the stream, although the socket is not ready.
         case lookForEnd
     }
 
     final let prepared: PreparedRequest
     final let core: LoopCore
-    /// The number of times that the user has asked for the bytes to stop of which the loop does not know yet. Until it knows, no
-    /// more is taken: within one turn that may be many megabytes.
+    /// The number of the user's requests to pause that the loop has not yet processed. Until it has, no more bytes are
+    /// accepted: within one turn that may be many megabytes.
     final let stops = Atomic(0)
-    /// The engine that carries it, from the moment that its turn has come until it has ended.
+    /// The engine of the exchange, from the end of its wait in the queue until it has ended.
     @exclusivity(unchecked) final private(set) var multi: MultiHandle?
 
-    // Where the transfer stands in its multi handle's lists.
+    // Positions in the lists of the multi handle.
     @exclusivity(unchecked) final var position = -1
     @exclusivity(unchecked) final var isChanged = false
 
-    /// The place where it waits for a connection, and its own there. Set by the pool.
+    /// The origin where the exchange waits for a connection, and its position there. Set by the pool.
     @exclusivity(unchecked) final var waitsAt: OriginPool?
     @exclusivity(unchecked) final var waitingPlace = 0
-    /// When the connection of the attempt before was opened.
+    /// The time at which the connection of the previous attempt was opened.
     @exclusivity(unchecked) private var opened = Instant(nanoseconds: 0)
-    /// True if the engine has ended the exchange by itself, and not with an error.
+    /// True if libcurl has ended the exchange by itself, without an error.
     @exclusivity(unchecked) private var isEngineDone = false
 
     @exclusivity(unchecked) final private(set) var easy: EasyHandle?
-    // The parts. Each keeps its state to itself.
+    // Components, each with private state.
     @exclusivity(unchecked) final var attempt: Attempt
     @exclusivity(unchecked) final var figures = AttemptFigures()
     @exclusivity(unchecked) final var interimHeads = InterimHeads()
@@ -58,9 +58,9 @@ class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) final var clock: TransferClock
     @exclusivity(unchecked) final var limiter: RateLimiter?
 
-    /// How the exchange has ended: with its trailers, or an error.
+    /// The result of the exchange: its trailers, or an error.
     @exclusivity(unchecked) final private(set) var outcome: Result<HTTPFields, CurlewError>?
-    /// True if somebody has the response.
+    /// True if the response has a reader.
     @exclusivity(unchecked) final private(set) var isClaimed = false
 
     init(_ prepared: PreparedRequest, core: LoopCore, heads: ResponseHeadCache) {
@@ -71,12 +71,12 @@ class Transfer: LoopTimer, @unchecked Sendable {
         attempt = Attempt(prepared, plan: Attempt.Plan(isFresh: prepared.isHandshakeOnly), cache: heads)
     }
 
-    // MARK: To be overridden
+    // MARK: Overridable functions
 
-    /// Something is new: interim responses, the head, the counts, or the end. Not from within libcurl.
+    /// Called after news: interim responses, the head, the counts, or the end. Not called from within libcurl.
     func advanced() {}
 
-    /// Does what was asked for, on the loop.
+    /// Performs a command, on the loop.
     func perform(_ command: Command) {
         switch command {
         case .readOn: readerMadeRoom()
@@ -85,46 +85,47 @@ class Transfer: LoopTimer, @unchecked Sendable {
         }
     }
 
-    /// A moment to look at the clocks.
+    /// Checks the limits when the timer fires.
     override func fire() { lookAtClocks() }
 
-    // MARK: What can be seen of it
+    // MARK: Inspection
 
-    /// The head of the response, once it is the caller's.
+    /// The head of the response; nil before it is published.
     var head: HTTPResponse? { attempt.incoming.head }
-    /// The version of the response, once there is a head.
+    /// The version of the response, valid once there is a head.
     var version: HTTPProtocolVersion { attempt.incoming.version }
-    /// The bytes that the response's body will have, if that is known.
+    /// The expected number of bytes of the response's body; nil if it is unknown.
     var expectedBodyBytes: Int64? { attempt.incoming.expectedBodyBytes(method: prepared.method) }
     var security: ConnectionSecurity? { attempt.security }
-    /// Bytes of the bodies, as they went over the wire.
+    /// The bytes of the bodies, as on the wire.
     var sentBodyBytes: Int64 { attempt.outgoing.sentBytes }
     var receivedBodyBytes: Int64 { attempt.incoming.bodyBytes }
-    /// The connection that it uses, if it is known which.
+    /// The connection of the exchange, if it is known.
     var connection: Connection? { attempt.connection }
-    /// True if it neither has a connection nor begins to make one.
+    /// True if the exchange has no connection and has not begun to make one.
     var isWaiting: Bool { clock.isWaiting }
-    /// True if it has been given to the engine.
+    /// True if the exchange was given to the engine.
     var hasBegun: Bool { multi != nil }
-    /// The figures of the attempts that have ended, first to last.
-    var attempts: [AttemptMetrics] { figures.all }
-    /// The interim responses that are kept.
+    /// The metrics of the ended attempts, in order.
+    var attempts: [TaskMetrics.Attempt] { figures.all }
+    /// The kept interim responses.
     var interim: [HTTPResponse] { interimHeads.kept }
-    /// True if no kept connection will do.
+    /// True if the exchange cannot use a kept connection.
     var needsNewConnection: Bool { attempt.plan.isFresh }
-    /// True if the exchange shares no connection.
+    /// True if the exchange cannot share a connection.
     var isLoner: Bool { prepared.isHandshakeOnly }
-    /// True if the exchange may go over a connection that carries others, or has carried some.
+    /// True if the exchange may use a connection that carries other exchanges, or has carried some.
     func mayJoin(_ connection: Connection) -> Bool {
         !needsNewConnection || (!isLoner && connection.isMultiplexed && connection.opened > opened)
     }
-    /// True if the server has asked for HTTP/1.1.
+    /// True if the server has required HTTP/1.1.
     var needsHTTP11: Bool { attempt.plan.isHTTP11 }
 
     // MARK: Attempts
 
-    /// Its turn has come. It begins when ``begin()`` is called, and fails at the deadline, wherever it is then.
-    /// - Parameter queued: For how long it has waited for its turn.
+    /// Prepares the exchange after its wait in the queue. It begins with ``begin()``, and fails at the deadline, in
+    /// whatever state it is.
+    /// - Parameter queued: The time of the exchange in the queue.
     func prepare(on multi: MultiHandle, queued: Duration, until deadline: Instant) {
         self.multi = multi
         figures = AttemptFigures(queued: queued)
@@ -134,13 +135,13 @@ class Transfer: LoopTimer, @unchecked Sendable {
 
     func isCarried(by multi: MultiHandle) -> Bool { self.multi === multi }
 
-    /// Begins the exchange. What fails here is an end like any other.
+    /// Begins the exchange. A failure here ends it like any other failure.
     func begin() {
         guard outcome == nil else { return }
         beginAttempt()
     }
 
-    /// Lets go of what only an exchange under way needs. It has ended.
+    /// Releases the objects that only a running exchange needs. The exchange has ended.
     func letGo() {
         core.timers.remove(self)
         attempt.letGo()
@@ -148,10 +149,10 @@ class Transfer: LoopTimer, @unchecked Sendable {
         if isClaimed { letGoOfBody() }
     }
 
-    /// The reader has the body, or its channel, which lives no longer than the reader.
+    /// Releases the body: the reader has it, or has its channel, which lives no longer than the reader.
     private func letGoOfBody() { assembly = BodyAssembly(capacity: 1) }
 
-    /// - Parameter hasWaited: True if its connection had no room for it, so that it waits on.
+    /// - Parameter hasWaited: True if its connection had no room for it, so that it continues to wait.
     private func beginAttempt(hasWaited: Bool = false) {
         attempt.begin()
         isEngineDone = false
@@ -164,7 +165,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         multi.connections.submit(self, hasWaited: hasWaited)
     }
 
-    /// The pool has a connection for the exchange.
+    /// Starts the exchange on the connection that the pool has chosen.
     func start(on connection: Connection) {
         connectionBegins()
         figures.connectionIsThere(at: core.now)
@@ -173,13 +174,13 @@ class Transfer: LoopTimer, @unchecked Sendable {
         do { try multi.begin(self) } catch { settle(.failure(CurlewError(ofEngine: error))) }
     }
 
-    /// The connection that was made for the exchange has failed.
+    /// Fails the exchange, because the connection that was made for it has failed.
     func connectionFailed(_ failure: DialFailure) { settle(.failure(failure.error(for: prepared))) }
 
-    /// libcurl has not taken the exchange.
+    /// Records that libcurl has rejected the exchange.
     func engineRefuses() { easy = nil }
 
-    /// Sets up the handle for one attempt.
+    /// Configures the handle for an attempt.
     func configure(_ easy: EasyHandle) throws {
         guard let connection = attempt.connection else {
             throw CurlewError(.engineFailed, "an exchange has no connection")
@@ -193,7 +194,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         }
     }
 
-    /// The engine is done with the attempt.
+    /// Processes the end of an attempt in libcurl.
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
         var failure = result == CURLE_OK ? nil : easy.failure(result)
@@ -222,16 +223,16 @@ class Transfer: LoopTimer, @unchecked Sendable {
         beginAttempt(hasWaited: hasWaited)
     }
 
-    /// Ends the exchange from our side: by a timer, a cancellation, or the end of the session. Not from a callback.
+    /// Ends the exchange by a timer, a cancellation, or the end of the session. Not called from a callback.
     func fail(_ error: CurlewError) {
         guard outcome == nil else { return }
-        // libcurl may be done with the exchange and have kept its connection, though its message was not read yet.
+        // libcurl may have finished the exchange and kept its connection, although its message was not yet read.
         multi?.collectFinished(of: self)
         guard outcome == nil else { return }
         settle(.failure(error))
     }
 
-    /// Ends the exchange once: takes it from the engine and notes how it went.
+    /// Ends the exchange once: removes it from libcurl and records its outcome.
     func settle(_ result: Result<HTTPFields, CurlewError>) {
         guard outcome == nil else { return }
         leaveEngine()
@@ -250,9 +251,9 @@ class Transfer: LoopTimer, @unchecked Sendable {
 
     private func leaveEngine() {
         guard let easy else { return leavePool() }
-        // A repetition of libcurl's has been noted, and a connection that was full has cost nothing.
+        // A repetition by libcurl has already been recorded, and a full connection has cost no attempt.
         if attempt.rejection != .fullConnection, attempt.rejection?.isRepetition != true {
-            figures.append(AttemptMetrics(attempt, prepared, easy, takeWaits()))
+            figures.append(TaskMetrics.Attempt(attempt, prepared, easy, takeWaits()))
         }
         if Engine.remembersErrors,
             attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)
@@ -271,10 +272,10 @@ class Transfer: LoopTimer, @unchecked Sendable {
         }
     }
 
-    /// The exchange ends without a handle of the engine's.
+    /// Ends an exchange that has no libcurl handle.
     private func leavePool() {
         guard attempt.stage == .connecting else { return }
-        figures.append(AttemptMetrics(ofUnconnected: takeWaits()))
+        figures.append(TaskMetrics.Attempt(ofUnconnected: takeWaits()))
         if waitsAt != nil {
             multi?.connections.withdraw(self)
         } else if let connection = attempt.connection {
@@ -283,25 +284,25 @@ class Transfer: LoopTimer, @unchecked Sendable {
         multi?.noteUse()
     }
 
-    func takeWaits() -> AttemptMetrics.Waits {
+    func takeWaits() -> TaskMetrics.Attempt.Waits {
         figures.waits(clock.takeWaited(at: core.now))
     }
 
-    /// What an error should say of the exchange.
+    /// The context of the exchange for its errors.
     private var context: CurlewError.Context {
         CurlewError.Context(
             method: prepared.method, uri: prepared.uri, stage: attempt.stage, response: head,
             bodyPrefix: assembly.prefix)
     }
 
-    /// Called by the multi handle at the end of a turn in which the engine has done a step.
+    /// Called by the multi handle at the end of a turn in which the exchange has changed.
     func turnEnds() {
-        // The body first, so that a reader woken by the head finds all of it.
+        // The body is passed on first, so that a reader woken by the head finds all of it.
         if let outcome { endBody(outcome) } else { wakeIfNeeded(assembly.endTurn(keepsPrefix: keepsPrefix)) }
         advanced()
     }
 
-    /// Ends the channel to the body's reader. A body that has arrived as a whole, or that nobody can have, needs none.
+    /// Ends the channel to the body's reader. A complete body needs no channel, and neither does a body without a head.
     private func endBody(_ outcome: Result<HTTPFields, CurlewError>) {
         if assembly.channel == nil {
             if case .success = outcome { return }
@@ -311,13 +312,13 @@ class Transfer: LoopTimer, @unchecked Sendable {
         assembly.openChannel().finish(outcome)
     }
 
-    /// The source that the reader of the response reads from.
+    /// The source of the body for the reader of the response.
     enum Body {
         case whole(WholeBody)
         case arriving(BodyChannel)
     }
 
-    /// The body for the reader of the response. It is taken once.
+    /// Returns the body for the reader of the response. Called once.
     func takeBody() -> Body {
         isClaimed = true
         if hasBegun { rearm() }
@@ -328,8 +329,8 @@ class Transfer: LoopTimer, @unchecked Sendable {
         return .arriving(assembly.openChannel())
     }
 
-    /// Notes that the connection has brought nothing while the exchange waited: it may have died without a word, which HTTP/2
-    /// has no other sign of, and shall not take the requests along that follow.
+    /// Records that the connection had no input during the wait of the exchange. The connection may be dead; HTTP/2 has
+    /// no other sign of that, and later requests must not use it.
     private func noteSilence(_ code: ErrorCode) {
         guard let connection = attempt.connection, connection.isMultiplexed, attempt.pauses.isEmpty,
             attempt.stage == .exchanging || attempt.stage == .receiving
@@ -337,7 +338,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         let waited = clock.lastActivity.duration(to: core.now)
         switch code {
         case .headTimeout, .idleTimeout, .totalTimeout: break
-        // Callers have time limits of their own, and also cancel for other reasons.
+        // Callers have their own time limits, and also cancel for other reasons.
         case .cancelled where waited >= .seconds(1): break
         default: return
         }
@@ -352,7 +353,7 @@ extension CurlewError {
             "the HTTP/2 connection broke, and whether the body, which has no length, was whole is not known")
     }
 
-    /// The error that something of the engine's has thrown.
+    /// Wraps an error that the engine has thrown.
     init(ofEngine error: any Error) {
         self = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")
     }

@@ -1,6 +1,6 @@
-/// The time limits of a transfer, and what it has waited for so far.
+/// The time limits of a transfer, and its waits so far.
 struct TransferClock {
-    /// The limits in nanoseconds; the largest number is none.
+    /// The limits in nanoseconds; the largest number is unlimited.
     struct Limits {
         var connectionWait = Int64.max
         var head = Int64.max
@@ -9,30 +9,30 @@ struct TransferClock {
     }
 
     private let limits: Limits
-    /// When the transfer fails, wherever it is then.
+    /// The time at which the transfer fails, in whatever state it is.
     var totalDeadline = Instant.distantFuture
-    /// When a byte last went either way.
+    /// The time of the last byte in either direction.
     private(set) var lastActivity = Instant(nanoseconds: 0)
 
-    /// True if the attempt neither has a connection nor begins to make one.
+    /// True if the attempt has no connection and has not begun to make one.
     private(set) var isWaiting = false
     private var waitStart = Instant(nanoseconds: 0)
     private var waitDeadline = Instant.distantFuture
     private var waited: Int64 = 0
 
-    /// Since when the head is awaited; nil before the request is sent, and once the head has begun.
+    /// The start of the wait for the head; nil before the request is sent, and after the head has begun.
     private(set) var headAwaitedSince: Instant?
 
-    /// True if the last look found a limit exceeded.
+    /// True if the last check found a limit exceeded.
     private var hasSeenExpiry = false
 
     init(_ limits: Limits) { self.limits = limits }
 
     mutating func noteActivity(at now: Instant) { lastActivity = now }
 
-    // MARK: Waiting for a connection
+    // MARK: Wait for a connection
 
-    /// The engine has been given an attempt.
+    /// Begins the wait of an attempt.
     mutating func beginWaiting(at now: Instant) {
         isWaiting = true
         waitStart = now
@@ -41,14 +41,14 @@ struct TransferClock {
         headAwaitedSince = nil
     }
 
-    /// The attempt has a connection, or begins to make one.
+    /// Ends the wait: the attempt has a connection, or begins to make one.
     mutating func endWaiting(at now: Instant) {
         guard isWaiting else { return }
         waited = waitStart.nanoseconds(to: now)
         isWaiting = false
     }
 
-    /// The attempt waits again, for as long as it has left.
+    /// Resumes the wait, with the remaining time.
     mutating func resumeWaiting(at now: Instant) {
         guard !isWaiting else { return }
         isWaiting = true
@@ -56,22 +56,22 @@ struct TransferClock {
         waitDeadline = waitStart.advanced(by: limits.connectionWait)
     }
 
-    /// For how long the attempt has waited; each wait is reported once.
+    /// The time for which the attempt has waited; each wait is reported once.
     mutating func takeWaited(at now: Instant) -> Duration {
         endWaiting(at: now)
         defer { waited = 0 }
         return .nanoseconds(waited)
     }
 
-    // MARK: Waiting for the head
+    // MARK: Wait for the head
 
-    /// The request is sent, as a whole.
+    /// Begins the wait for the head, because the request is completely sent.
     mutating func awaitHead(since now: Instant) { headAwaitedSince = now }
 
-    /// The head has begun, or is not to be expected yet.
+    /// Ends the wait: the head has begun, or cannot be expected yet.
     mutating func endAwaitingHead() { headAwaitedSince = nil }
 
-    /// The suspended task resumes: the limits that did not run meanwhile begin anew.
+    /// Restarts the limits that were stopped while the task was suspended.
     mutating func restart(at now: Instant) {
         lastActivity = now
         waitDeadline = now.advanced(by: limits.connectionWait)
@@ -80,11 +80,11 @@ struct TransferClock {
 
     // MARK: Limits
 
-    /// What has run out.
+    /// The exceeded limit.
     enum Expiry {
         case total, connectionWait, idle, head
 
-        /// The error that the transfer ends with.
+        /// The error of the transfer.
         func error(_ timeouts: Timeouts) -> CurlewError {
             switch self {
             case .total: CurlewError(.totalTimeout, "not finished within \(timeouts.total.text)")
@@ -96,18 +96,18 @@ struct TransferClock {
         }
     }
 
-    /// Where an attempt is, as far as the limits are concerned.
+    /// The state of an attempt, as far as it affects the limits.
     struct Position {
         var stage: CurlewError.Stage
         var pauses: PauseReasons
-        /// True if somebody has the response: a body that nobody has asked for has no reader to wait for.
+        /// True if the response has a reader. A body without a reader does not wait for one.
         var isClaimed: Bool
     }
 
-    /// The result of a look at the limits.
+    /// The result of a check of the limits.
     enum Look {
-        /// A limit is exceeded for the first time: it counts if it still is, a turn of the loop later. A thread that had no
-        /// processor for a while reads first what has come meanwhile.
+        /// A limit is exceeded for the first time. It counts if it is still exceeded one turn of the loop later: a
+        /// thread that had no processor time first reads the bytes that have arrived meanwhile.
         case again
         case found(Expiry?)
     }
@@ -125,7 +125,7 @@ struct TransferClock {
         return headDeadline(position) <= now ? .head : nil
     }
 
-    /// The nearest moment at which something may have run out.
+    /// The nearest time at which a limit may be exceeded.
     func nearestDeadline(_ position: Position) -> Instant {
         switch position.stage {
         case .preparing, .connecting: min(totalDeadline, waitingDeadline(position))
@@ -144,8 +144,8 @@ struct TransferClock {
         return headAwaitedSince.advanced(by: limits.head)
     }
 
-    /// The idle clock stands still until a connection is there, and while the reader, the user or a limit of rate holds the
-    /// bytes back.
+    /// The deadline of the idle timeout. The timeout is stopped until a connection exists, and while the reader, the
+    /// user or a rate limit pauses the bytes.
     private func idleDeadline(_ position: Position) -> Instant {
         let isExchanging = position.stage == .exchanging || position.stage == .receiving
         var exempting: PauseReasons = [.suspended, .sendingRate, .receivingRate]

@@ -2,7 +2,8 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 
-/// A file read on a queue of its own, so that a slow disk holds up neither the loop nor Swift's threads.
+/// A file that is read on a dispatch queue of its own: a slow disk blocks neither the event loop nor Swift's thread
+/// pool.
 final class FileReader: Sendable {
     private let descriptor: Int32
     private let use: FileUse
@@ -13,7 +14,7 @@ final class FileReader: Sendable {
         let queue = self.queue
         let (descriptor, status) = await withCheckedContinuation { continuation in
             queue.async {
-                // A pipe that has come in the place of the file must not hold up the opening.
+                // O_NONBLOCK: opening a pipe that has replaced the file must not block.
                 let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
                 continuation.resume(returning: (descriptor, descriptor < 0 ? errno : 0))
             }
@@ -26,7 +27,7 @@ final class FileReader: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// What is open, as it is now.
+    /// The present state of the open file.
     func snapshot() async throws -> FileSnapshot {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [descriptor, use] in
@@ -35,7 +36,7 @@ final class FileReader: Sendable {
         }
     }
 
-    /// What is at a path now, be it this file or another.
+    /// The present state of the file at a path, whether it is the open file or another.
     func snapshot(at path: String) async throws -> FileSnapshot {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [use] in
@@ -63,19 +64,19 @@ final class FileReader: Sendable {
     }
 }
 
-/// A file of which what is in the page cache can be read without waiting for a disk.
+/// A file whose part in the page cache can be read without waiting for a disk.
 protocol CachedFile: Sendable {
-    /// Copies what is cached from an offset on.
+    /// Copies cached bytes from an offset on.
     func readCached(at offset: Int64, into space: UnsafeMutableRawBufferPointer) -> CachedRead
 }
 
-/// The outcome of a look into the page cache.
+/// The outcome of a read from the page cache.
 enum CachedRead {
-    /// So many bytes were there; 0 at the end of the file.
+    /// The number of bytes that were copied; 0 at the end of the file.
     case bytes(Int)
-    /// They would have to be fetched from a disk, or the call was interrupted.
+    /// The bytes are on the disk alone, or the call was interrupted.
     case notCached
-    /// The file system or the kernel cannot say, or reading fails.
+    /// The file system or the kernel does not support such reads, or reading failed.
     case unsupported
 }
 
@@ -87,7 +88,7 @@ extension FileReader: CachedFile {
     }
 }
 
-/// The identity and the state of a file, to tell later whether it is still the same.
+/// The identity and the state of a file, for detecting a change later.
 package struct FileSnapshot: Sendable, Hashable, Codable {
     private let device: UInt64
     private let node: UInt64
@@ -96,7 +97,7 @@ package struct FileSnapshot: Sendable, Hashable, Codable {
     /// The size in bytes.
     package let size: Int64
 
-    /// The device does not count: it is numbered anew with each start of the machine, or each mount.
+    /// The device is not compared: its number changes with each boot or mount.
     package static func == (left: FileSnapshot, right: FileSnapshot) -> Bool {
         left.node == right.node && left.size == right.size && left.modifiedSeconds == right.modifiedSeconds
             && left.modifiedNanoseconds == right.modifiedNanoseconds
@@ -108,17 +109,18 @@ package struct FileSnapshot: Sendable, Hashable, Codable {
         hasher.combine(modifiedNanoseconds)
     }
 
-    /// Looks at a regular file that is to be sent, and can be read.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for one that is not there, is none, or cannot be read.
+    /// Takes the state of a regular file that is to be sent, and checks that it can be read.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that is missing, not a regular file, or not
+    ///   readable.
     init(path: String) throws {
         try self.init(statusOf: path, for: .sending)
-        // The rights of the effective user are those that opening it will need.
+        // Opening the file uses the rights of the effective user, so these are checked.
         guard faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 else {
             throw FileUse.sending.failure("the file to send cannot be read: \(describe(errno))")
         }
     }
 
-    /// Looks at a regular file without asking whether it can be read: one system call.
+    /// Takes the state of a regular file without a check of read permission: one system call.
     package init(statusOf path: String, for use: FileUse) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -144,18 +146,18 @@ package struct FileSnapshot: Sendable, Hashable, Codable {
         size = Int64(status.st_size)
     }
 
-    /// True if both are the same file, be it changed or not.
+    /// True if both are the same file, changed or not.
     func isSameFile(as other: FileSnapshot) -> Bool { device == other.device && node == other.node }
 }
 
-/// The purpose that a file is looked at or read for: it decides the words and the code of a failure.
+/// The purpose of reading a file. It decides the words and the code of a failure.
 package enum FileUse: Sendable {
-    /// Its bytes are a request's body.
+    /// The file's bytes are the body of a request.
     case sending
-    /// It is one of the library's own: a part file, a token, a jar of cookies.
+    /// The file belongs to the library: a part file, a token, a cookie file.
     case keeping
 
-    /// What the file is called.
+    /// The name of the file in error messages.
     var subject: String { self == .sending ? "the file to send" : "the file" }
 
     func failure(_ message: String) -> CurlewError {

@@ -1,7 +1,8 @@
-/// A body that another library receives while it is sent: chunks in that library's own memory, read once.
+/// A body that is sent while another library receives it: chunks in that library's memory, read once.
 package protocol RelayedBody: AnyObject, Sendable {
-    /// True if the task that reads the body is cancelled when the transfer ends. Where a cancelled read would end the connection
-    /// that the body comes from, it is not, and whoever made the body sees to the end of the reading.
+    /// True if the task that reads the body is cancelled when the transfer ends.
+    /// False where a cancelled read would end the connection that the body comes from; the maker of the body then
+    /// finishes the reading.
     var endsWithTransfer: Bool { get }
 
     /// The next chunk; nil at the end. One reader at a time.
@@ -25,14 +26,14 @@ extension BodyChunk {
 }
 
 extension CurlewRequest.Body {
-    /// A body that is received while it is sent. It cannot be replayed.
-    /// - Parameter length: The number of bytes that it will have; nil sends it chunked.
+    /// A body that is sent while it is received. It cannot be replayed.
+    /// - Parameter length: The number of bytes that the body will have; nil sends it chunked.
     package static func relayed(_ body: any RelayedBody, length: Int64?) -> CurlewRequest.Body {
         CurlewRequest.Body(source: .relayed(body), length: length)
     }
 }
 
-/// The chunks of a relayed body in arrays, for a link that makes another body of them.
+/// The chunks of a relayed body as arrays, for a link that makes another body of them.
 struct RelayedChunks: AsyncSequence, Sendable {
     let body: any RelayedBody
 

@@ -1,13 +1,14 @@
 extension CurlewRequest.Body {
-    /// The bytes that are read from a file at a time.
+    /// The number of bytes that are read from a file at a time.
     static let filePart = 256 << 10
 
     /// The bytes as a stream, for a link that makes another body of them, or a ``Transport`` that sends them elsewhere.
     ///
-    /// A body that can be read once is taken by this. The promised length is kept to: a stream that ends early or goes on
-    /// beyond it fails with ``ErrorCode/bodyLengthMismatch``. Files are read off the caller's thread.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyNotReplayable`` if the body was taken before, ``ErrorCode/bodyFailed``
-    ///   for a file that cannot be opened, or what the maker of the stream throws.
+    /// A body that can be read only once is used up by this call. A stream that ends before its promised length, or
+    /// exceeds it,
+    /// fails with ``ErrorCode/bodyLengthMismatch``. Files are read off the caller's thread.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyNotReplayable`` if the body was used up before,
+    ///  ``ErrorCode/bodyFailed`` for a file that cannot be opened, or the error of the closure that makes the stream.
     public func stream() async throws -> Stream {
         switch source {
         case .none: return FailableSequence(base: Chunks(chunks: []))
@@ -30,7 +31,7 @@ extension CurlewRequest.Body {
     }
 }
 
-/// Chunks that are there already.
+/// Chunks that are already in memory.
 private struct Chunks: AsyncSequence, Sendable {
     let chunks: [[UInt8]]
 
@@ -45,7 +46,7 @@ private struct Chunks: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks[...]) }
 }
 
-/// The chunks of another stream, which must have as many bytes as were promised.
+/// The chunks of another stream, whose number of bytes must be the promised one.
 private struct MeasuredChunks: AsyncSequence, Sendable {
     let base: CurlewRequest.Body.Stream
     let length: Int64

@@ -1,14 +1,14 @@
 extension CurlewRequest {
-    /// The body of a request: where its bytes come from, how many there are, and whether they can be read again.
+    /// The body of a request: the source of its bytes, their number, and the ability to be sent again.
     public struct Body: Sendable {
-        /// Chunks of a streamed body, as the transport pulls them.
+        /// The chunks of a streamed body. The transport pulls them.
         public typealias Stream = any AsyncSequence<[UInt8], any Error> & Sendable
 
         enum Source: Sendable {
             case none
             case bytes([UInt8])
             case file(path: String, offset: Int64, length: Int64?)
-            /// A file that was looked at when the call began, and must stay what it was for every sending.
+            /// A file whose state was recorded when the call began. Every sending requires the same state.
             indirect case watched(WatchedFile)
             case factory(@Sendable () async throws -> Stream)
             case once(OneShot)
@@ -17,8 +17,8 @@ extension CurlewRequest {
 
         let source: Source
 
-        /// The number of bytes, if it is known before sending. It becomes Content-Length; without it the body goes out
-        /// chunked over HTTP/1.1. A file's length is taken when the request starts.
+        /// The number of bytes, if it is known before sending. It becomes Content-Length. A body without a length is
+        /// sent chunked over HTTP/1.1. The length of a file is read when the request starts.
         public let length: Int64?
 
         /// True if the body can be sent a second time: after a redirect, a retry or an authentication challenge.
@@ -29,12 +29,12 @@ extension CurlewRequest {
             }
         }
 
-        /// True if there is no body at all, as opposed to an empty one.
+        /// True if there is no body, as opposed to an empty one.
         public var isNone: Bool {
             if case .none = source { true } else { false }
         }
 
-        /// True if it is a file, or a range of one.
+        /// True if the body is a file, or a range of a file.
         var isFile: Bool {
             if case .file = source { true } else { false }
         }
@@ -50,21 +50,23 @@ extension CurlewRequest {
         /// The UTF-8 bytes of a string.
         public static func string(_ string: String) -> CurlewRequest.Body { .bytes(Array(string.utf8)) }
 
-        /// A file, or `length` bytes of it from `offset` on. It is opened anew for each sending, and read off the event loop.
+        /// A file, or `length` bytes of it from `offset` on. Each sending opens the file again and reads it off the
+        /// event loop.
         ///
-        /// It is looked at when a call begins, and must be the same for every sending of that call, redirects and retries
-        /// included. Without a length nothing of it may change: one that grows, shrinks, is modified or replaced is
-        /// ``ErrorCode/bodyLengthMismatch``, at the latest before its last bytes go out, and one that has vanished
-        /// ``ErrorCode/bodyFailed``. Of a file that so many bytes are sent of, the file must stay in its place and reach as far
-        /// as they do; it may grow.
+        /// The state of the file is recorded when a call begins. It must be the same for every sending of that call,
+        /// redirects and retries included.
+        /// - Without a length, the file must not change. A file that grows, shrinks, is modified or is replaced fails
+        ///   with ``ErrorCode/bodyLengthMismatch``, at the latest before its last bytes are sent.
+        /// - With a length, the file must stay in its place and contain the range to be sent; it may grow.
+        /// - A file that has been deleted fails with ``ErrorCode/bodyFailed``.
         public static func file(_ path: String, offset: Int64 = 0, length: Int64? = nil) -> CurlewRequest.Body {
             CurlewRequest.Body(source: .file(path: path, offset: max(0, offset), length: length), length: length)
         }
 
-        /// A stream made anew by `make` for each sending, so that it can be replayed.
+        /// A stream that `make` creates for each sending, so the body can be replayed.
         /// - Parameters:
         ///   - length: The number of bytes that every stream will yield; nil sends the body chunked.
-        ///   - make: Makes a stream, each time from the body's first byte on.
+        ///   - make: Makes a stream that begins with the body's first byte.
         public static func stream<S: AsyncSequence & Sendable>(
             length: Int64? = nil,
             _ make: @escaping @Sendable () async throws -> S
@@ -72,9 +74,9 @@ extension CurlewRequest {
             CurlewRequest.Body(source: .factory { FailableSequence(base: try await make()) }, length: length)
         }
 
-        /// A stream that cannot be replayed. Sending it a second time is ``ErrorCode/bodyNotReplayable``.
+        /// A stream that cannot be replayed. A second sending fails with ``ErrorCode/bodyNotReplayable``.
         /// - Parameters:
-        ///   - length: The number of bytes that it will yield; nil sends the body chunked.
+        ///  - length: The number of bytes that the stream will yield; nil sends the body chunked.
         ///   - stream: The chunks.
         public static func once<S: AsyncSequence & Sendable>(
             length: Int64? = nil,
@@ -85,7 +87,7 @@ extension CurlewRequest {
     }
 }
 
-/// A sequence that may throw any error, over one whose errors are of another type or which has none.
+/// A sequence whose failure type is `any Error`, made from a sequence with another failure type.
 package struct FailableSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Base.Element: Sendable {
     package typealias Element = Base.Element
@@ -108,13 +110,13 @@ where Base.Element: Sendable {
     package func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
 }
 
-/// A stream that is handed out once.
+/// A stream that can be taken once.
 actor OneShot {
     private var stream: CurlewRequest.Body.Stream?
 
     init(_ stream: CurlewRequest.Body.Stream) { self.stream = stream }
 
-    /// The stream, the first time; nil afterwards.
+    /// The stream at the first call; nil afterwards.
     func take() -> CurlewRequest.Body.Stream? {
         defer { stream = nil }
         return stream

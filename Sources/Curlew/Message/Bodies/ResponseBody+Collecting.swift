@@ -1,7 +1,8 @@
 extension CurlewResponse.Body {
-    /// Reads the whole body into memory.
-    /// - Parameter limit: The most bytes to take. A larger body is an error, before it is read if its length is known.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge``, or what broke the body off.
+    /// Reads the complete body into memory.
+    /// - Parameter limit: The most bytes to collect. A larger body is an error, before any reading if its length is
+    ///   known.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge``, or the error that broke the body off.
     public func collect(upTo limit: ByteSize) async throws -> [UInt8] {
         if let length, length > limit.bytes { throw Self.tooLarge(limit) }
         var collected: [UInt8] = []
@@ -20,17 +21,17 @@ extension CurlewResponse.Body {
         return collected
     }
 
-    /// The most that is reserved because a field promises it. What has come makes room for the rest.
+    /// The most memory that is reserved for a declared length. Bytes that have arrived extend it.
     private static let reservedSize: Int64 = 1 << 20
 
     static func tooLarge(_ limit: ByteSize) -> CurlewError {
         CurlewError(.responseTooLarge, "the body is larger than \(limit)")
     }
 
-    /// Reads the body as far as it goes and as far as it is wanted.
-    /// - Returns: The bytes, and what kept them from being the whole body.
+    /// Reads the body up to a limit or a failure.
+    /// - Returns: The bytes, and the error that kept them from being the complete body.
     func gather(upTo limit: ByteSize) async -> (bytes: [UInt8], breakage: (any Error)?) {
-        // Of a body that is too large anyway only the beginning is of use.
+        // Only the beginning of a body that is too large is used, in the error.
         let isTooLarge = length.map { $0 > limit.bytes } ?? false
         let wanted = isTooLarge ? Swift.min(CurlewError.bodyPrefixLimit, limit.bytes) : limit.bytes
         var bytes: [UInt8] = []
@@ -47,19 +48,19 @@ extension CurlewResponse.Body {
         }
     }
 
-    /// The body byte by byte.
+    /// The bytes of the body, each by itself.
     public var bytes: CurlewResponse.Body.Bytes { CurlewResponse.Body.Bytes(body: self) }
 
-    /// The body line by line, without line ends (LF or CRLF), as UTF-8 with repairs. What follows the last line end is a
-    /// line too, unless it is empty.
-    /// - Parameter limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge``.
+    /// The lines of the body, without line ends (LF or CRLF). Invalid UTF-8 is repaired. Text after the last line end
+    /// is a line too, unless it is empty.
+    /// - Parameter limit: The longest line in bytes; a longer line fails with ``ErrorCode/responseTooLarge``.
     public func lines(upTo limit: ByteSize = .mebibytes(1)) -> CurlewResponse.Body.Lines {
         CurlewResponse.Body.Lines(body: self, limit: limit.bytes)
     }
 }
 
 extension CurlewResponse.Body {
-    /// The bytes of a response's body, one at a time.
+    /// The bytes of a response's body, each by itself.
     public struct Bytes: AsyncSequence, Sendable {
         public typealias Element = UInt8
 

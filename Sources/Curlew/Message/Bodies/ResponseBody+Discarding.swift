@@ -1,15 +1,17 @@
 extension CurlewResponse {
-    /// The most bytes of an unwanted body that are read, so that its connection can serve the next request.
+    /// The most bytes of an unwanted body that are read to make its connection reusable.
     static let discardLimit: ByteSize = .kibibytes(64)
-    /// The longest time that such a body may take.
+    /// The longest time for reading an unwanted body.
     static let discardPatience = Duration.seconds(1)
 
-    /// Reads the rest of a body that nobody wants, within 64 KiB and one second. Beyond these the body is
-    /// dropped, and with it a connection of HTTP/1; over HTTP/2 that costs no more than the stream, and nothing is waited
-    /// for.
+    /// Discards the rest of the body. Up to 64 KiB of it are read, for at most one second, to keep the connection
+    /// reusable.
+    ///
+    /// A longer or slower body is cancelled, which closes an HTTP/1 connection. Over HTTP/2 a cancelled body only ends
+    /// its stream, so nothing is waited for.
     public func discard() async {
         await body.discard(upTo: Self.discardLimit, within: version.major < 2 ? Self.discardPatience : .zero)
-        // Not left to the last reference: who discards a body may hold its response for longer.
+        // The exchange is cancelled here because the caller may hold the response for longer.
         if !body.isKnownToHaveEnded { exchange?.cancel() }
     }
 }
@@ -26,7 +28,7 @@ extension CurlewResponse.Body {
             group.addTask { await read(upTo: count) }
             group.addTask { try? await ContinuousClock().sleep(for: patience) }
             await group.next()
-            // Cancels the reading, and with it the transfer, if it was the clock that came first.
+            // If the clock came first, this cancels the reading and so the transfer.
             group.cancelAll()
         }
     }
@@ -39,7 +41,7 @@ extension CurlewResponse.Body {
         }
     }
 
-    /// Errors are the body's, and nobody wants it.
+    /// Reads without reporting errors, as the body is unwanted.
     private func read(upTo limit: Int) async {
         var left = limit
         var iterator = makeAsyncIterator()

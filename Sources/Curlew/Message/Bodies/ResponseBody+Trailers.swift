@@ -1,13 +1,13 @@
 package import HTTPTypes
 
 extension CurlewResponse.Body {
-    /// The same body with trailers that are known beforehand, as those of a stored response are.
+    /// The same body with trailers that are known beforehand, such as those of a stored response.
     package func adding(_ trailers: HTTPFields) -> CurlewResponse.Body {
         CurlewResponse.Body(storage: .source(TrailedBody(self, trailers: trailers)), length: length)
     }
 }
 
-/// A body and the trailers that come after it.
+/// A body and its trailers.
 private actor TrailedBody: BodySource {
     nonisolated let trailers: HTTPFields
     private var iterator: CurlewResponse.Body.AsyncIterator

@@ -1,10 +1,11 @@
 public import HTTPTypes
 
 extension CurlewResponse {
-    /// The body of a response: chunks, as they arrive, to be read once.
+    /// The body of a response: chunks in the order of their arrival, which can be read once.
     ///
-    /// The transfer pauses while the reader is behind (``SessionConfiguration/bodyBufferSize``). Dropping a body that was not
-    /// read to its end cancels the transfer and frees its connection. Cancelling the reading task does the same.
+    /// The transfer pauses while the reader is behind (``SessionConfiguration/bodyBufferSize``). Releasing a body
+    /// before its end was read cancels the transfer and frees its connection. Cancelling the reading task does the
+    /// same.
     ///
     /// ```swift
     /// for try await chunk in response.body { file.write(chunk) }
@@ -12,7 +13,7 @@ extension CurlewResponse {
     public struct Body: AsyncSequence, Sendable {
         public typealias Element = [UInt8]
 
-        /// From how many bytes on the memory of a chunk is worth being filled again.
+        /// The smallest capacity of a chunk whose memory is worth reusing.
         static let smallestRecycled = 64 << 10
 
         enum Storage: Sendable {
@@ -21,31 +22,31 @@ extension CurlewResponse {
             case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
         }
 
-        /// The transfer beneath a stream that was made of its body: it has the trailers.
+        /// The source of the trailers for a stream that was made from another body.
         private var origin: (any BodySource)?
 
         let storage: Storage
-        /// The number of bytes that the body will have, if the response has it.
+        /// The number of bytes of the body, if the response declares it.
         public let length: Int64?
 
-        /// A body that is there already.
+        /// A body in memory.
         public static func bytes(_ bytes: [UInt8]) -> CurlewResponse.Body {
             CurlewResponse.Body(storage: .bytes(bytes), length: Int64(bytes.count))
         }
 
-        /// A body made by a link from another one, or from anything else.
+        /// A body that a link makes from another body or from any other source.
         public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> CurlewResponse.Body
         where S.Element == [UInt8] {
             CurlewResponse.Body(storage: .stream(FailableSequence(base: stream)), length: length)
         }
 
-        /// A body made by a link from another one, or from anything else.
+        /// A body that a link makes from another body or from any other source.
         public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> CurlewResponse.Body
         where S.Element == [UInt8], S.Failure == any Error {
             CurlewResponse.Body(storage: .stream(stream), length: length)
         }
 
-        /// A body made of the bytes of another one, whose trailers it keeps.
+        /// A body made of the bytes of another body, whose trailers it keeps.
         package static func stream<S: AsyncSequence & Sendable>(
             _ stream: S, over body: CurlewResponse.Body, length: Int64? = nil
         ) -> CurlewResponse.Body
@@ -64,10 +65,10 @@ extension CurlewResponse {
             if case .source(let source) = storage { source } else { origin }
         }
 
-        /// Ends the transfer beneath, if there is one: nobody wants the rest, though somebody still holds the body.
+        /// Cancels the transfer of the body, if there is one, although the body is still referenced.
         func abandon() { bodySource?.cancel() }
 
-        /// The fields that came after the body. Empty until the body was read to its end.
+        /// The fields that followed the body. Empty until the end of the body was read.
         public var trailers: HTTPFields { bodySource?.trailers ?? HTTPFields() }
 
         public func makeAsyncIterator() -> AsyncIterator {
@@ -78,7 +79,7 @@ extension CurlewResponse {
             }
         }
 
-        /// Yields the chunks.
+        /// The iterator over the chunks.
         public struct AsyncIterator: AsyncIteratorProtocol {
             enum Source {
                 case bytes([UInt8])
@@ -88,14 +89,14 @@ extension CurlewResponse {
             }
 
             var source: Source
-            /// True if whoever gets the chunks gives their memory back in its own time.
+            /// True if the reader of the chunks returns their memory itself.
             fileprivate var isMemoryTaken = false
-            /// The chunk that was yielded last, if it is large. A caller who asks for the next chunk has usually
-            /// released this one; its memory is then filled again.
+            /// The last yielded chunk, if it is large. A caller that asks for the next chunk has usually released this
+            /// one, so its memory is reused.
             fileprivate var lent: [UInt8]
 
-            /// Makes the memory of the chunks the caller's to give back, when it is done with one after the next was asked for.
-            /// - Returns: What takes it back; nil if nobody wants it.
+            /// Leaves the return of each chunk's memory to the caller, also after it has asked for the next chunk.
+            /// - Returns: A closure that takes the memory back; nil if memory is not reused.
             mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
                 guard case .source(let source) = source else { return nil }
                 isMemoryTaken = true
@@ -105,7 +106,7 @@ extension CurlewResponse {
             }
 
             /// The next chunk, never an empty one; nil at the end.
-            /// - Throws: ``CurlewError`` if the body broke off; what came before it was yielded.
+            /// - Throws: ``CurlewError`` if the body broke off; the bytes before the break were yielded.
             public mutating func next() async throws -> [UInt8]? {
                 switch source {
                 case .end: return nil

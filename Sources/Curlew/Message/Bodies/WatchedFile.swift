@@ -1,18 +1,18 @@
-/// A file, or a range of it, that must stay as it was when it was first looked at.
+/// A file, or a range of it, that must keep its first recorded state.
 ///
-/// A file that is sent whole may not change at all: not its size, not its modification time, nor may another take its
-/// place. Of one that a range is sent of, the file must be the same and reach as far as the range; it may grow.
+/// A file that is sent completely must not change: neither in its size or modification time, nor by another file in its
+/// place. A file of which a range is sent must stay the same file and contain the range; it may grow.
 struct WatchedFile: Sendable {
     let path: String
     let range: Range<Int64>
-    /// True if the file may not change at all: all that it has is sent, if need be from an offset on, or a part of what it was when an upload
-    /// began.
+    /// True if the file must not change. This holds for a file that is sent to its end, from any offset, and for a part
+    /// of a resumed upload.
     let isWhole: Bool
     private let snapshot: FileSnapshot
 
-    /// - Parameter range: The bytes to send; nil stands for all of them.
+    /// - Parameter range: The bytes to send; nil means all of them.
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that cannot be sent,
-    ///   ``ErrorCode/bodyLengthMismatch`` for one that is shorter than the range.
+    ///   ``ErrorCode/bodyLengthMismatch`` for a file that is shorter than the range.
     init(path: String, range: Range<Int64>?) throws {
         snapshot = try FileSnapshot(path: path)
         self.path = path
@@ -21,10 +21,10 @@ struct WatchedFile: Sendable {
         try verify(snapshot)
     }
 
-    /// What ``CurlewRequest/Body/file(_:offset:length:)`` stands for at this moment, looked at with one system call.
+    /// The present file of ``CurlewRequest/Body/file(_:offset:length:)``. It takes one system call.
     ///
-    /// Without a length it goes to the file's end, and so the file may not change at all.
-    /// - Throws: As the other does.
+    /// Without a length the range reaches to the file's end, and the file must not change.
+    /// - Throws: The errors of `init(path:range:)`.
     init(path: String, offset: Int64, length: Int64?) throws {
         snapshot = try FileSnapshot(statusOf: path, for: .sending)
         let (end, isTooLarge) = length.map { offset.addingReportingOverflow($0) } ?? (snapshot.size, false)
@@ -36,8 +36,8 @@ struct WatchedFile: Sendable {
         isWhole = length == nil
     }
 
-    /// A range of a file that may not have changed at all since it was looked at.
-    /// - Throws: As the others do.
+    /// A range of a file that must not have changed since a recorded state.
+    /// - Throws: The errors of `init(path:range:)`.
     init(path: String, range: Range<Int64>, unchangedSince snapshot: FileSnapshot) throws {
         self.snapshot = snapshot
         self.path = path
@@ -47,10 +47,10 @@ struct WatchedFile: Sendable {
     }
 
     var length: Int64 { range.upperBound - range.lowerBound }
-    /// True if there is nothing after what is sent.
+    /// True if the file has no bytes after the range.
     var reachesEnd: Bool { isWhole && range.upperBound == snapshot.size }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` unless the file is as it was.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` if the file has changed.
     func verify(_ current: FileSnapshot) throws {
         guard range.lowerBound >= 0, current.size >= range.upperBound else {
             throw CurlewError(
@@ -61,17 +61,17 @@ struct WatchedFile: Sendable {
         }
     }
 
-    /// Looks at the file again.
+    /// Checks the present state of the file.
     func verify() throws { try verify(FileSnapshot(path: path)) }
 }
 
-/// The bytes of a watched file, opened when the first are asked for, and looked at once more when all were read.
+/// The bytes of a watched file. The file is opened for the first chunk, and its state is checked again after the last.
 struct WatchedFileChunks: AsyncSequence, Sendable {
     let file: WatchedFile
 
     struct Iterator: AsyncIteratorProtocol {
         let file: WatchedFile
-        /// The offset in the file of what comes next.
+        /// The offset of the next chunk in the file.
         var position: Int64
         private var reader: FileReader?
         private var isAtEnd = false
@@ -99,14 +99,15 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
             return chunk
         }
 
-        /// What is at the path must still be what was read, and have no more of it. Files that the kernel makes up, as in /proc, say that they are empty and are not.
+        /// Checks that the file at the path is still the one that was read, and has no further bytes. Files that the
+        /// kernel generates, such as those in /proc, report a size of zero although they have bytes.
         private func checkEnd(of reader: FileReader) async throws {
             try file.verify(try await reader.snapshot(at: file.path))
             guard file.reachesEnd, try await !reader.read(at: position, count: 1).isEmpty else { return }
             throw CurlewError(.bodyLengthMismatch, "the file is longer than it says")
         }
 
-        /// The file, opened by the first who asks, and looked at.
+        /// The file, opened and checked at the first call.
         mutating func opened() async throws -> FileReader {
             if let reader { return reader }
             let reader = try await FileReader(path: file.path)

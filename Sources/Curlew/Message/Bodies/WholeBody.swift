@@ -1,8 +1,8 @@
 internal import HTTPTypes
 
-/// A body that has arrived as a whole when its reader gets it.
+/// A body that has arrived completely before its reader gets it.
 ///
-/// `@unchecked Sendable`: the bytes are touched under the lock alone.
+/// `@unchecked Sendable`: the lock protects the bytes.
 final class WholeBody: BodySource, @unchecked Sendable {
     let trailers: HTTPFields
     private let lock = Lock()
@@ -31,7 +31,7 @@ final class WholeBody: BodySource, @unchecked Sendable {
 
     func recycle(_ chunk: inout [UInt8]) { chunk = [] }
 
-    /// Nothing: the transfer has ended.
+    /// Does nothing, as the transfer has ended.
     func cancel() {}
 
     var hasEnded: Bool { true }

@@ -2,10 +2,11 @@ internal import HTTPTypes
 internal import RawStructuredFieldValues
 
 extension CurlewResponse {
-    /// The media ranges in which the resource takes queries, as its Accept-Query fields list them (RFC 10008 §3): types with their
-    /// parameters, `*/*`, or a type with any subtype such as `application/*`. Their order means nothing.
+    /// The media ranges that the resource accepts in queries, from its Accept-Query fields (RFC 10008 §3): types with
+    /// their parameters, `*/*`, or a type with any subtype such as `application/*`. Their order has no meaning.
     ///
-    /// nil without the field, and where it is not a list of such ranges: a structured field is taken whole or not at all (RFC 9651 §4.2).
+    /// nil without the field, and for a value that is not a list of such ranges: a single invalid member makes a
+    /// structured field invalid (RFC 9651 §4.2).
     ///
     /// ```swift
     /// let response = try await api.head("contacts")
@@ -29,7 +30,7 @@ extension CurlewResponse {
 }
 
 extension ContentType {
-    /// A media range as a token or a string, its parameters beside it.
+    /// A media range from a token or a string, with its parameters.
     fileprivate init?(queryRange item: Item) {
         guard let text = item.rfc9651BareItem.tokenOrString else { return nil }
         let parts = text.utf8.split(separator: .slash, omittingEmptySubsequences: false)
@@ -48,15 +49,11 @@ extension ContentType {
 }
 
 extension RFC9651BareItem {
-    /// The text of a token or of a string: which of the two it is makes no difference.
+    /// The text of a token or a string; both have the same meaning here.
     fileprivate var tokenOrString: String? {
         switch self {
         case .token(let text), .string(let text): text
         default: nil
         }
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let acceptQuery = HTTPField.Name("Accept-Query")!
 }

@@ -1,20 +1,20 @@
 internal import HTTPTypes
 
-/// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). What cannot be read is skipped.
+/// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). Unreadable parts are skipped.
 struct ContentDisposition: Sendable {
     private let parameters: [ContentType.Parameter]
 
     init(_ text: String) { self.init(Array(text.utf8)) }
 
-    /// Text is UTF-8 where it can be, else ISO-8859-1, as the field is not bound to either.
+    /// Text is decoded as UTF-8 if valid, else as ISO-8859-1, because the field requires neither.
     init(_ bytes: [UInt8]) {
-        // Some servers leave the type out and begin with the name.
+        // Some servers omit the type and begin with the file name.
         let isNaked = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased() == "filename"
         var reader = FieldValueReader(isNaked ? [.semicolon] + bytes : bytes)
         parameters = MediaTypeParser.parameters(&reader, allowsSpace: true)
     }
 
-    /// Reads the first field of that name.
+    /// Reads the first Content-Disposition field.
     init?(of fields: HTTPFields) {
         guard let field = fields[fields: .contentDisposition].first else { return nil }
         self.init(field.withUnsafeBytesOfValue { Array($0) })
@@ -22,7 +22,7 @@ struct ContentDisposition: Sendable {
 
     var name: String? { self["name"] }
 
-    /// `filename*` if it can be read and is not empty, else `filename`.
+    /// `filename*` if it is readable and not empty, else `filename`.
     var fileName: String? {
         if let name = self["filename*"].flatMap(Self.decoded), !name.isEmpty { return name }
         return self["filename"]
@@ -30,35 +30,36 @@ struct ContentDisposition: Sendable {
 
     private subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// The value of an extended parameter (RFC 8187 §3.2.1), such as `UTF-8''%E2%82%AC`: nil if it is in neither of the two
-    /// encodings that there ever were for it, is written wrong, or hides a control character.
+    /// The value of an extended parameter (RFC 8187 §3.2.1), such as `UTF-8''%E2%82%AC`. nil if its encoding is neither
+    /// UTF-8 nor ISO-8859-1, if it is malformed, or if it contains a control character.
     private static func decoded(_ text: String) -> String? {
         let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = PercentDecoding.bytes(of: parts[2], isStrict: true) else { return nil }
         guard bytes.allSatisfy(\.isFieldValueByte) else { return nil }
         switch parts[0].lowercased() {
         case "utf-8": return String(validating: bytes, as: UTF8.self)
-        // RFC 5987, the elder of the two, had it.
+        // ISO-8859-1 is an encoding of RFC 5987, the predecessor of RFC 8187.
         case "iso-8859-1": return String(latin1: bytes)
         default: return nil
         }
     }
 }
 
-/// The codings that Content-Encoding names (RFC 9110 §8.4), known or not.
+/// The codings of Content-Encoding (RFC 9110 §8.4), known or unknown.
 struct ContentCodingList {
     /// The names in lower case, in the order in which the codings were applied, without `identity`.
     private(set) var names: [String] = []
 
-    /// The most codings of a body that is resumed.
+    /// The most codings of a body that can be resumed.
     static let limit = 8
 
-    /// True if the codings are as many as a token may hold, and their names are tokens.
+    /// True if a token can store the codings: their number and length are within the limits, and their names are
+    /// tokens.
     var isKeepable: Bool {
         names.count <= Self.limit && names.allSatisfy { $0.utf8.count <= 64 && $0.utf8.allSatisfy(\.isTokenByte) }
     }
 
-    /// The codings in words that are short enough for a message.
+    /// The names of the codings, shortened for a message.
     var words: String {
         let shown = names.prefix(4).map { String($0.replacingControlCharacters.prefix(32)) }
         return shown.joined(separator: ", ") + (names.count > 4 ? ", …" : "")
@@ -66,7 +67,7 @@ struct ContentCodingList {
 
     init(_ names: [String]) { self.names = names }
 
-    /// True if the codings are the same, byte by byte.
+    /// True if the codings have the same bytes.
     func isSame(as other: [String]) -> Bool {
         names.count == other.count && zip(names, other).allSatisfy { $0.hasSameBytes(as: $1) }
     }
@@ -92,8 +93,8 @@ extension String {
 
 /// The value of Content-Length (RFC 9110 §8.6).
 enum ContentLength {
-    /// The number. It may be repeated with commas between, as intermediaries join several equal fields into one (RFC
-    /// 9110 §8.6). nil for anything else.
+    /// The number; nil for an invalid value. A list of equal numbers counts as one, as intermediaries combine several
+    /// equal fields into a list (RFC 9110 §8.6).
     static func read(_ value: some Collection<UInt8>) -> Int64? {
         guard value.contains(.comma) else { return number(value) }
         var length: Int64?

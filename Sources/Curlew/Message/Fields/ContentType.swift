@@ -1,10 +1,10 @@
 public import HTTPTypes
 
-/// A media type with its parameters, as Content-Type holds it (RFC 9110 §8.3.1).
+/// A media type with its parameters, the value of Content-Type (RFC 9110 §8.3.1).
 ///
-/// Type, subtype and the names of parameters are kept in lower case. Reading follows the rules that browsers keep (WHATWG
-/// MIME Sniffing §4.4): type and subtype must be tokens, a parameter that cannot be read is skipped, the first of two
-/// with one name counts.
+/// Type, subtype and parameter names are stored in lower case. Parsing follows the rules of browsers (WHATWG MIME
+/// Sniffing §4.4): type and subtype must be tokens, an unreadable parameter is skipped, and the first of several
+/// parameters with one name is used.
 ///
 /// ```swift
 /// let type = ContentType("application/problem+json; charset=UTF-8")
@@ -30,10 +30,10 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
     public let type: String
     /// The part after the slash, such as `problem+json`; `*` in a range.
     public let subtype: String
-    /// The parameters in their order, each name once, at most ``parameterLimit`` of them.
+    /// The parameters in their order, each name once, at most ``parameterLimit``.
     public let parameters: [Parameter]
 
-    /// The most parameters that are kept; more are ignored.
+    /// The most parameters that are kept; further ones are ignored.
     public static let parameterLimit = 32
 
     /// Makes a media type from its parts.
@@ -43,16 +43,16 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
         self.parameters = Array(parameters.prefix(Self.parameterLimit))
     }
 
-    /// Reads the value of a field. nil if it does not begin with a type and a subtype.
+    /// Parses the value of a field. nil if it does not begin with a type and a subtype.
     public init?(_ text: String) {
         guard let type = MediaTypeParser.mediaType(in: Array(text.utf8)) else { return nil }
         self = type
     }
 
-    /// Reads Content-Type.
+    /// Parses Content-Type.
     ///
-    /// Of several values, in fields of their own or with commas between them, the last that is a media type counts, as the
-    /// Fetch standard has it. nil if there is none.
+    /// Of several values, in separate fields or separated by commas, the last valid media type is used, as in the Fetch
+    /// standard. nil without a valid one.
     public init?(contentTypeOf fields: HTTPFields) {
         let values = fields[values: .contentType]
         for value in values.reversed() {
@@ -69,7 +69,7 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
     /// Type and subtype without parameters.
     public var essence: String { "\(type)/\(subtype)" }
 
-    /// The part after the last plus of the subtype (RFC 6838 §4.2.8): the syntax beneath, such as `json` or `xml`.
+    /// The part after the last plus of the subtype (RFC 6838 §4.2.8): the underlying syntax, such as `json` or `xml`.
     public var suffix: String? {
         guard let plus = subtype.lastIndex(of: "+") else { return nil }
         let suffix = subtype[subtype.index(after: plus)...]
@@ -77,13 +77,13 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The value of a parameter.
-    /// - Parameter name: Its name, in any case.
+    /// - Parameter name: The parameter's name, in any case.
     public subscript(name: String) -> String? {
         let name = name.lowercased()
         return parameters.first { $0.name == name }?.value
     }
 
-    /// The type as a field's value; values of parameters that are no tokens are quoted.
+    /// The type as the value of a field; parameter values that are not tokens are quoted.
     public var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += "; \(parameter.name)=\(MediaTypeParser.quotedIfNeeded(parameter.value))"
@@ -92,9 +92,9 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
 
     /// True if the type is within a range.
     ///
-    /// A range is `*/*`, `image/*`, or a type. `application/json` as a range takes in every type with the suffix `+json`,
-    /// and likewise for other suffixes. Parameters of the range must be there, with values equal but for case; `q` does
-    /// not count.
+    /// A range is `*/*`, `image/*`, or a type. `application/json` as a range contains every type with the suffix
+    /// `+json`; the same holds for other suffixes. The type must have the parameters of the range, with values equal
+    /// except for case; `q` is ignored.
     public func matches(_ range: ContentType) -> Bool {
         guard matchesEssence(of: range) else { return false }
         return range.parameters.allSatisfy { parameter in
@@ -132,9 +132,9 @@ extension ContentType {
     public static let html = ContentType("text", "html")
 }
 
-/// Reads media types from bytes (WHATWG MIME Sniffing §4.4). Pure, for any input.
+/// A parser for media types (WHATWG MIME Sniffing §4.4). It accepts any bytes.
 package enum MediaTypeParser {
-    /// The media type that the bytes are.
+    /// The media type of the bytes; nil if they are not a media type.
     package static func mediaType(in bytes: some Collection<UInt8>) -> ContentType? {
         var reader = FieldValueReader(bytes)
         reader.skipSpace()
@@ -144,11 +144,11 @@ package enum MediaTypeParser {
         return ContentType(type, subtype, parameters: parameters(&reader))
     }
 
-    /// The parameters behind the first value: a semicolon, a name and a value, each time.
+    /// The parameters after the first value: a semicolon, a name and a value for each.
     /// - Parameters:
     ///   - reader: The text, at the end of the first value.
-    ///   - allowsSpace: True if space may stand around the equals sign. Content-Type has none there, Content-Disposition may
-    ///     (RFC 6266 §4.1, by the implied white space of RFC 2616).
+    ///   - allowsSpace: True if spaces may surround the equals sign. Content-Type forbids them. Content-Disposition
+    ///     allows them (RFC 6266 §4.1, by the implied white space of RFC 2616).
     static func parameters(
         _ reader: inout FieldValueReader, allowsSpace: Bool = false
     ) -> [ContentType.Parameter] {
@@ -168,7 +168,7 @@ package enum MediaTypeParser {
         return parameters
     }
 
-    /// The members of a list: what stands between commas that are not in quotes.
+    /// The members of a list: the parts between commas outside quotes.
     package static func parts(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var start = bytes.startIndex
@@ -190,7 +190,7 @@ package enum MediaTypeParser {
         return parts
     }
 
-    /// The text as it may stand after an equals sign: a token as it is, anything else in quotes.
+    /// The text in the form for use after an equals sign: a token unchanged, other text in quotes.
     static func quotedIfNeeded(_ text: String) -> String {
         if !text.isEmpty, text.utf8.allSatisfy(\.isTokenByte) { return text }
         var quoted = "\""

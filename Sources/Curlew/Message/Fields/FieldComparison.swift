@@ -1,7 +1,8 @@
 package import HTTPTypes
 
 extension HTTPField {
-    /// True if names are the same but for case, and values byte by byte. `==` compares values by Unicode equivalence.
+    /// True if the names are equal except for case, and the values have the same bytes. `==` compares values by Unicode
+    /// equivalence.
     package func hasSameBytes(as other: HTTPField) -> Bool {
         guard name == other.name else { return false }
         return withUnsafeBytesOfValue { own in other.withUnsafeBytesOfValue { own.hasSameBytes(as: $0) } }
@@ -9,7 +10,7 @@ extension HTTPField {
 }
 
 extension HTTPFields {
-    /// True if the fields are the same ones in the same order, with values compared byte by byte.
+    /// True if both have the same fields in the same order, with values compared byte by byte.
     package func hasSameBytes(as other: HTTPFields) -> Bool {
         count == other.count && zip(self, other).allSatisfy { $0.hasSameBytes(as: $1) }
     }

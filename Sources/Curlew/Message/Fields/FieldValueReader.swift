@@ -1,5 +1,5 @@
-/// Reads the parts of a field's value: tokens, quoted strings, and what stands between (RFC 9110 §5.6). What is not UTF-8 is
-/// taken for ISO-8859-1.
+/// A reader for the parts of a field's value: tokens, quoted strings and the text between them (RFC 9110 §5.6). Bytes
+/// that are not UTF-8 are decoded as ISO-8859-1.
 struct FieldValueReader {
     private var scanner: ByteScanner
 
@@ -15,20 +15,21 @@ struct FieldValueReader {
 
     mutating func take(_ byte: UInt8) -> Bool { scanner.take(byte) }
 
-    /// A token, if one begins here.
+    /// The token at the present position, if there is one.
     mutating func token() -> String? {
         let token = scanner.take(while: \.isTokenByte)
         return token.isEmpty ? nil : String(guessing: token)
     }
 
-    /// The text before the next semicolon, without space around it; nil if that is nothing or holds control characters.
+    /// The text before the next semicolon, without surrounding spaces; nil if it is empty or contains control
+    /// characters.
     mutating func bareValue() -> String? {
         var value = scanner.take { $0 != .semicolon }
         while value.last?.isBlank == true { value.removeLast() }
         return value.isEmpty ? nil : text(value)
     }
 
-    /// A quoted string without its quotes and escapes. One that does not end reaches to the end of the value.
+    /// A quoted string without its quotes and escapes. An unterminated one extends to the end of the value.
     mutating func quotedString() -> String? { scanner.takeQuotedString().flatMap { text($0[...]) } }
 
     private func text(_ bytes: ArraySlice<UInt8>) -> String? {

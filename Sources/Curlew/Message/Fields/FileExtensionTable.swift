@@ -1,6 +1,6 @@
-/// The media types that belong to file extensions: what Debian's list knows, searched by halves where it lies.
+/// The media types of file extensions, from Debian's list. The list is searched by bisection.
 enum FileExtensionTable {
-    /// The beginning of a type that a first letter in ``entries`` stands for.
+    /// The beginning of a type for each first letter in ``entries``.
     private static let prefixes: [(letter: UInt8, text: String)] = [
         (UInt8(ascii: "A"), "application/"), (UInt8(ascii: "C"), "chemical/x-"), (UInt8(ascii: "D"), "video/"),
         (UInt8(ascii: "E"), "message/"), (UInt8(ascii: "F"), "font/"), (UInt8(ascii: "I"), "image/"),
@@ -8,10 +8,10 @@ enum FileExtensionTable {
         (UInt8(ascii: "V"), "application/vnd."), (UInt8(ascii: "X"), "application/x-"),
     ]
 
-    /// The type for the extension of a file's name, whatever the case of its letters; nil for one that is not known.
+    /// The type for the extension of a file's name, in any case; nil for an unknown extension.
     ///
-    /// Some extensions have a dot in them (`cwl.json`), so the last two parts are looked for first. A dot at the start of
-    /// a name begins no extension.
+    /// Some extensions contain a dot (`cwl.json`), so the last two parts are tried first. A dot at the start of a name
+    /// does not begin an extension.
     static func mediaType(forFileNamed name: some StringProtocol) -> String? {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, let last = parts.last else { return nil }
@@ -43,7 +43,7 @@ enum FileExtensionTable {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
-    /// The offset of the entry that `offset`, or the space before it, lies in.
+    /// The offset of the entry that contains `offset` or follows the space at it.
     private static func entryStart(before offset: Int, in table: String.UTF8View) -> Int {
         var index = table.index(table.startIndex, offsetBy: offset)
         while table[index] != .space { index = table.index(before: index) }
@@ -57,7 +57,7 @@ enum FileExtensionTable {
 }
 
 extension FileExtensionTable {
-    /// The usual extension of files of a type, where there are several ways or the list knows another one first.
+    /// The usual extension for a type that has several, or whose first entry in the list is unusual.
     private static let usual = [
         "application/gzip": "gz", "application/javascript": "js", "application/json": "json",
         "application/msword": "doc", "application/ogg": "ogx", "application/pdf": "pdf", "application/rtf": "rtf",
@@ -74,15 +74,16 @@ extension FileExtensionTable {
         "video/quicktime": "mov", "video/webm": "webm",
     ]
 
-    /// An extension, without its dot, for files of a type: the usual one, else the only one that there is, else that of the
-    /// type's syntax (`+json`, `+xml`, `+zip`). nil if there are several, or the type says nothing, as
-    /// `application/octet-stream` does.
+    /// An extension, without its dot, for files of a type: the usual one, else the only one in the list, else that of
+    /// the type's syntax (`+json`, `+xml`, `+zip`).
+    ///
+    /// nil if the list has several, and for a type without meaning, such as `application/octet-stream`.
     static func fileExtension(for type: ContentType) -> String? {
         if type.essence == "application/octet-stream" { return nil }
         return usual[type.essence] ?? only(type.essence) ?? type.suffix.flatMap { usual["application/\($0)"] }
     }
 
-    /// Looks through the whole list, which a response without any other name is worth.
+    /// Searches the complete list. This is acceptable for the rare response without any other name.
     private static func only(_ essence: String) -> String? {
         var found: Substring?
         for entry in entries.split(separator: " ") {

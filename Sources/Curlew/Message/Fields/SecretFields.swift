@@ -1,19 +1,20 @@
 package import HTTPTypes
 
-/// Fields whose values are for one origin alone: masked in logs and commands, taken off before another origin is asked, and credentials
-/// for a cache.
+/// Fields whose values belong to a single origin. They are masked in logs and commands, removed before a request to
+/// another origin, and credentials for a cache.
 ///
-/// A field is secret by its name: one of a list, or one with a word that stands for a secret, such as `Private-Token` and `X-Api-Key`.
-/// A name that is taken for secret without need costs a field after a redirect to another origin. One that is missed costs a secret.
+/// The name of a field decides: it is in a list, or contains a word for a secret, such as `Private-Token` and
+/// `X-Api-Key`. A harmless field that is treated as secret is only missing after a redirect to another origin. An
+/// unrecognized secret would be sent there.
 package enum SecretFields {
-    /// The names that are secret whatever their words.
+    /// The names that are secret regardless of their words.
     package static let names = Set(
         [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-XSRF-Token", "X-Amz-Security-Token", "X-Vault-Token",
         ].compactMap { HTTPField.Name($0) })
 
-    /// True for a field that is known to hold a secret, or whose name says so.
+    /// True for a field that holds a secret according to the list or the words of its name.
     package static func isSecret(_ name: HTTPField.Name) -> Bool {
         if names.contains(name) { return true }
         if common.contains(name) { return false }
@@ -21,14 +22,14 @@ package enum SecretFields {
         return words.contains { isSecret($0) } || endsInSecretKey(words)
     }
 
-    /// True for a field that is secret, or whose name says that it tells one user from another.
+    /// True for a field that is secret, or that identifies a user according to the words of its name.
     package static func identifiesUser(_ name: HTTPField.Name) -> Bool {
         if names.contains(name) { return true }
         if common.contains(name) { return false }
         return isSecret(name) || words(of: name).contains { word in users.contains { word.elementsEqual($0.utf8) } }
     }
 
-    /// Frequent fields, and fields whose names have such a word though they hold no secret.
+    /// Frequent fields, and fields without secrets whose names contain a word for a secret.
     private static let common = Set(
         """
         accept accept-encoding accept-language access-control-allow-credentials authentication-info cache-control cache-key connection
@@ -38,17 +39,17 @@ package enum SecretFields {
         """
         .split(whereSeparator: \.isWhitespace).compactMap { HTTPField.Name(String($0)) })
 
-    /// The ends of words that stand for a secret.
+    /// The endings of words for a secret.
     private static let secretEndings = words(
         """
         accesskey apikey assertion auth cookie cookie2 credential credentials dpop jwt passphrase passwd password secret session
-        sessionid token
+        sessionid signature token
         """)
 
-    /// The words that stand for a user, or for a mark that a user is known by.
+    /// The words for a user, or for an attribute that identifies a user.
     private static let users = words(
         """
-        account cert certificate clientcert customer email from identity member principal sid signature tenant uid user userid username
+        account cert certificate clientcert customer email from identity member principal sid tenant uid user userid username
         users
         """)
 
@@ -61,19 +62,19 @@ package enum SecretFields {
     }
 
     private static func isSecret(_ word: Substring.UTF8View) -> Bool {
-        // `Authorization` and `Authenticated`, but not `Author` and `Authority`.
+        // This matches `Authorization` and `Authenticated`, but not `Author` and `Authority`.
         if word.starts(with: "authoriz".utf8) || word.starts(with: "authent".utf8) { return true }
         return secretEndings.contains { word.suffix($0.utf8.count).elementsEqual($0.utf8) }
     }
 
-    /// True for `X-Functions-Key` and `Ocp-Apim-Subscription-Key`. A key alone is none.
+    /// True for `X-Functions-Key` and `Ocp-Apim-Subscription-Key`. The name `Key` alone is not secret.
     private static func endsInSecretKey(_ words: [Substring.UTF8View]) -> Bool {
         words.count > 1 && words.last?.elementsEqual("key".utf8) == true
     }
 
     private static let schemes: Set<String> = ["basic", "bearer", "digest", "negotiate", "token", "aws4-hmac-sha256"]
 
-    /// The value with the secret in it replaced; the scheme of credentials stays.
+    /// The value with its secret replaced; the scheme of credentials is kept.
     /// - Parameters:
     ///   - field: The field.
     ///   - marked: Names that the user has marked as secret.
@@ -87,10 +88,10 @@ package enum SecretFields {
         return "\(scheme) ***"
     }
 
-    /// A field value with URIs in it, with `***` in the place of their user information, queries and fragments.
+    /// A field value that contains URIs, with `***` for their user information, queries and fragments.
     static func withoutQueries(_ value: String) -> String {
         var bytes: [UInt8] = []
-        /// The beginning of an authority, until a byte that ends it has come.
+        /// The beginning of an authority whose end has not been found yet.
         var authority: Int?
         var isSkipping = false
         for byte in value.utf8 {
@@ -130,8 +131,8 @@ extension HTTPField.Name {
     }
 }
 
-/// The secret fields of a request that belong to the origin that it goes to, wherever the base of its session is. With their values:
-/// a link that replaces one of them by a secret of the session's has not been granted that.
+/// The secret fields of a request that may be sent to its origin, also if the session's base is elsewhere. The values
+/// are stored too: if a link replaces such a field by a secret of the session, the grant does not apply.
 struct GrantedSecrets: Sendable {
     var origin: String
     var fields: [HTTPField] = []
@@ -152,20 +153,21 @@ extension RequestOptions {
 }
 
 extension CurlewRequest {
-    /// True if a field of the name is secret, by its name or by the caller's word.
+    /// True if a field with the name is secret, by the name or by ``RequestOptions/secretFields``.
     func isSecret(_ name: HTTPField.Name) -> Bool {
         SecretFields.isSecret(name) || options.isAnySet && options.secretFields.contains(name)
     }
 
-    /// Notes that the secret fields that the caller has given the request are for the origin that it goes to, and no others.
-    /// Noted once: what is added later is not the caller's.
+    /// Records that the secret fields in the caller's request may be sent to the request's origin only. The first call
+    /// counts: fields that are added later are not the caller's.
     mutating func grantOwnSecrets() {
         let origin = uri.origin
         guard options.grantedSecrets?.origin != origin else { return }
         options.grantedSecrets = GrantedSecrets(origin: origin, fields: fields.filter { isSecret($0.name) })
     }
 
-    /// Notes that a secret field is for the origin that the request goes to: a link that knows the origin of its secrets does.
+    /// Records that a secret field may be sent to the request's origin. A link that knows the origin of its secrets
+    /// calls it.
     mutating func grantSecret(_ name: HTTPField.Name) {
         let origin = uri.origin
         var granted = options.grantedSecrets ?? GrantedSecrets(origin: origin)
@@ -174,7 +176,7 @@ extension CurlewRequest {
         options.grantedSecrets = granted
     }
 
-    /// The request without the secret fields that are for another origin.
+    /// The request without the secret fields of another origin.
     func withoutForeignSecrets() -> CurlewRequest {
         let granted = options.grantedSecrets.flatMap { $0.origin == uri.origin ? $0 : nil }
         let isForeign = { (field: HTTPField) in self.isSecret(field.name) && granted?.contains(field) != true }
@@ -184,11 +186,11 @@ extension CurlewRequest {
         return request
     }
 
-    /// The same request without its secrets, for a link that asks another origin than the caller did.
+    /// The same request without its secrets, for a link that sends it to another origin than the caller's.
     ///
-    /// Taken off, from fields and trailers, are Authorization, Proxy-Authorization, Cookie, the other fields whose names say that they
-    /// hold secrets, such as X-Api-Key, Private-Token and X-Functions-Key, and those that ``RequestOptions/secretFields`` names; also
-    /// the user information of the URI. Query and body stay as they are.
+    /// Removed from fields and trailers are Authorization, Proxy-Authorization, Cookie, other fields with a secret
+    /// according to their names, such as X-Api-Key, Private-Token and X-Functions-Key, and
+    /// ``RequestOptions/secretFields``. The user information of the URI is removed too. Query and body are kept.
     /// ``Redirects`` does this by itself.
     ///
     /// ```swift

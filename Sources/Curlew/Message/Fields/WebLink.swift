@@ -1,8 +1,8 @@
 internal import HTTPTypes
 
 extension CurlewResponse {
-    /// The target of the first link of a relation in the Link fields (RFC 8288), such as `next`; read against the URI that
-    /// answered. nil if there is none, or it cannot be read. Links with an anchor speak of something else and are passed over.
+    /// The target of the first link with a relation, such as `next`, in the Link fields (RFC 8288), resolved against
+    /// the response's URI. nil without a readable link. Links with an anchor describe another resource and are skipped.
     public func link(_ relation: String) -> CurlewURI? {
         for value in fields[values: .link] {
             var reader = WebLinkReader(bytes: Array(value.utf8))
@@ -17,11 +17,7 @@ extension CurlewResponse {
     }
 }
 
-extension HTTPField.Name {
-    fileprivate static let link = HTTPField.Name("Link")!
-}
-
-/// Reads the links of a Link field (RFC 8288, appendix B.2); what cannot be read ends it.
+/// A reader for the links of a Link field (RFC 8288, appendix B.2). It stops at the first unreadable part.
 private struct WebLinkReader {
     struct Link {
         var target: String
@@ -48,7 +44,7 @@ private struct WebLinkReader {
             skip(\.isBlank)
             let value = take("=") ? value() : ""
             if name == "anchor" { link.hasAnchor = true }
-            // The first of two counts (RFC 8288 §3.3).
+            // The first `rel` counts (RFC 8288 §3.3).
             if name == "rel", !hasRelations {
                 hasRelations = true
                 link.relations = Set(value.utf8.map(\.lowercasedASCII).split(separator: .space).map { Array($0) })

@@ -1,15 +1,15 @@
-/// The addresses that may be connected to: for a service that fetches URLs which somebody else chose.
+/// The addresses that may be connected to, for a service that fetches URLs chosen by others.
 ///
-/// What is judged is the address that the kernel is about to connect to, for every connection that is opened, and again for
-/// every request that goes over a kept one. So neither a name that resolves to another address the second time, nor an odd
-/// spelling of an address, nor a redirect gets around it. Of several addresses of a host those that are forbidden are passed
-/// over; if no other is left, the request fails with ``ErrorCode/addressForbidden``, and nothing was sent.
+/// The policy is applied to the address that the kernel is about to connect to: for every new connection, and for every
+/// request over a kept connection. A name that later resolves to another address, an unusual spelling of an address,
+/// and a redirect therefore cannot bypass it. Forbidden addresses of a host are skipped. If none is left, the request
+/// fails with ``ErrorCode/addressForbidden`` before anything is sent.
 ///
-/// ``ports(_:)`` and ``httpsOnly()`` judge the URL of each request, those after a redirect included, before anything is
-/// connected to, and with a proxy as well; what they refuse is ``ErrorCode/addressForbidden``, too.
+/// ``ports(_:)`` and ``httpsOnly()`` are applied to the URL of each request before any connection, with a proxy and
+/// after a redirect too. A refusal is ``ErrorCode/addressForbidden`` as well.
 ///
-/// Lists are asked in this order: ``denied``, ``allowed``, then what the policy began with. With a proxy the proxy connects;
-/// the article <doc:AddressPolicies> says what is checked then.
+/// The lists are consulted in this order: ``denied``, ``allowed``, then the policy's basis. With a proxy, the proxy
+/// makes the connection; the article <doc:AddressPolicies> describes the checks in that case.
 ///
 /// ```swift
 /// configuration.addressPolicy = .publicOnly.allowing([try IPNetwork("10.20.30.0/24")]).ports(443, 8443).httpsOnly()
@@ -22,83 +22,83 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
     }
 
     let base: Base
-    /// Networks that may be connected to, whatever the policy began with.
+    /// Networks that may be connected to, whatever the policy's basis.
     public private(set) var allowed: [IPNetwork] = []
-    /// Networks that may not be connected to, whatever else allows them, nor by an IPv6 address that carries such an IPv4
-    /// address in it: NAT64, 6to4, Teredo, ISATAP and IPv4-compatible ones.
+    /// Networks that must not be connected to, even if another rule allows them. This includes IPv6 addresses that
+    /// embed a denied IPv4 address: NAT64, 6to4, Teredo, ISATAP and IPv4-compatible ones.
     public private(set) var denied: [IPNetwork] = []
-    /// True if Unix sockets may be connected to. Without it only ``any`` may.
+    /// True if Unix sockets may be connected to. Without it, only the policy ``any`` permits them.
     public private(set) var allowsUnixSockets = false
 
-    /// The ports that a URL may have, be they written or those of its scheme; nil, the default, is any.
+    /// The ports that a URL may have, explicitly or by its scheme; nil, the default, permits all.
     public private(set) var allowedPorts: Set<Int>?
-    /// True if URLs of the scheme `http` are refused. False by default.
+    /// True if URLs with the scheme `http` are refused. False by default.
     public private(set) var requiresHTTPS = false
 
     private init(_ base: Base) { self.base = base }
 
-    /// Every address: the default.
+    /// All addresses: the default.
     public static let any = AddressPolicy(.any)
 
-    /// Addresses of the public Internet alone.
+    /// Addresses of the public Internet only.
     ///
-    /// Refused are loopback, private and link-local addresses, those of carriers' NAT, documentation, benchmarks, multicast
-    /// and broadcast, and what is reserved; for IPv6 all that is not global unicast, 6to4 and Teredo. An IPv4-mapped or NAT64
-    /// address, and an ISATAP one, is judged by the IPv4 address in it.
+    /// The policy refuses loopback, private, link-local, carrier-grade NAT, documentation, benchmark, multicast,
+    /// broadcast and reserved addresses. For IPv6 it refuses all addresses that are not global unicast, 6to4 and
+    /// Teredo. An IPv4-mapped, NAT64 or ISATAP address is judged by its IPv4 address.
     public static let publicOnly = AddressPolicy(.publicOnly)
 
-    /// These networks and no others.
+    /// Only the given networks.
     public static func only(_ networks: [IPNetwork]) -> AddressPolicy { AddressPolicy(.nothing).allowing(networks) }
 
-    /// The same policy, with more networks that may be connected to.
+    /// The same policy with further permitted networks.
     public func allowing(_ networks: [IPNetwork]) -> AddressPolicy {
         var copy = self
         copy.allowed += networks
         return copy
     }
 
-    /// The same policy, with more networks that may not be connected to.
+    /// The same policy with further denied networks.
     public func denying(_ networks: [IPNetwork]) -> AddressPolicy {
         var copy = self
         copy.denied += networks
         return copy
     }
 
-    /// The same policy, with Unix sockets (``ConnectionRoute/unixSocket``).
+    /// The same policy with Unix sockets permitted (``ConnectionRoute/unixSocket``).
     public func allowingUnixSockets() -> AddressPolicy {
         var copy = self
         copy.allowsUnixSockets = true
         return copy
     }
 
-    /// The same policy, for URLs with one of these ports and no others. What counts is the URL, wherever a proxy or the
-    /// ``ConnectionRoute`` takes it.
+    /// The same policy, limited to URLs with one of these ports. The URL decides, whatever a proxy or the
+    /// ``ConnectionRoute`` makes of it.
     public func ports(_ ports: Int...) -> AddressPolicy { allowing(ports: Set(ports)) }
 
-    /// The same for ports that are not known when the program is written.
+    /// The same policy, limited to ports that are known only at run time.
     package func allowing(ports: Set<Int>) -> AddressPolicy {
         var copy = self
         copy.allowedPorts = ports
         return copy
     }
 
-    /// The same policy, for URLs of the scheme `https` and no others.
+    /// The same policy, limited to URLs with the scheme `https`.
     public func httpsOnly() -> AddressPolicy {
         var copy = self
         copy.requiresHTTPS = true
         return copy
     }
 
-    /// True if the policy lets a connection to an address through.
+    /// True if the policy permits a connection to an address.
     /// - Parameter address: An IPv4 or IPv6 address without brackets. Any other text is not permitted.
     public func permits(_ address: String) -> Bool { IPAddress(address).map(permits) ?? false }
 }
 
 extension AddressPolicy {
-    /// True if URLs are judged.
+    /// True if the policy checks URLs.
     var judgesURLs: Bool { requiresHTTPS || allowedPorts != nil }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` for a URL with another scheme or port.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` for a URL with a forbidden scheme or port.
     func checkScheme(_ scheme: String, port: Int, host: String) throws {
         if requiresHTTPS, scheme != "https" {
             throw CurlewError(.addressForbidden, "the address policy forbids \(scheme) for \(host)")
@@ -108,7 +108,7 @@ extension AddressPolicy {
         }
     }
 
-    /// True if there are no addresses to judge.
+    /// True if the policy does not check addresses.
     var isUnrestricted: Bool { base == .any && denied.isEmpty }
 
     var permitsUnixSockets: Bool { isUnrestricted || allowsUnixSockets }
@@ -127,10 +127,10 @@ extension AddressPolicy {
     }
 }
 
-/// The blocks that the registries of IANA keep for special purposes (RFC 6890 and its followers): no host of the public
-/// Internet is in them.
+/// The blocks that IANA's registries reserve for special purposes (RFC 6890 and its successors). The public Internet
+/// has no hosts in them.
 private enum SpecialNetworks {
-    /// True if hosts of the public Internet have such addresses.
+    /// True if the address can belong to a host of the public Internet.
     static func isPublic(_ address: IPAddress) -> Bool {
         guard address.isIPv6 else { return !ipv4.contains { $0.contains(address) } }
         return globalUnicast.contains(address) && !ipv6.contains { $0.contains(address) }
@@ -154,8 +154,8 @@ private enum SpecialNetworks {
         block(240, 0, 0, 0, 4),  // reserved, and the broadcast address
     ]
 
-    /// The addresses that IANA has assigned so far: all else, `::1`, `fc00::/7`, `fe80::/10`, `fec0::/10` and `ff00::/8`
-    /// among it, is not public.
+    /// The block from which IANA has assigned addresses so far. All other addresses, such as `::1`, `fc00::/7`,
+    /// `fe80::/10`, `fec0::/10` and `ff00::/8`, are not public.
     private static let globalUnicast = block(0x2000, 0, 0, 3)
 
     private static let ipv6: [IPNetwork] = [

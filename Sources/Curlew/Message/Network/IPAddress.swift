@@ -1,10 +1,10 @@
-/// An IPv4 or IPv6 address as a number. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is the IPv4 address that the kernel
-/// connects to when it is given one (RFC 4291 §2.5.5.2).
+/// An IPv4 or IPv6 address as a number. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is stored as the IPv4 address,
+/// because the kernel connects to that (RFC 4291 §2.5.5.2).
 struct IPAddress: Sendable, Hashable {
     let bits: UInt128
     let isIPv6: Bool
 
-    /// 32 or 128.
+    /// The number of bits: 32 or 128.
     var width: Int { isIPv6 ? 128 : 32 }
 
     init(ipv4 bits: UInt32) {
@@ -27,12 +27,12 @@ struct IPAddress: Sendable, Hashable {
         }
     }
 
-    /// The same, four or sixteen.
+    /// The bytes in network order: four or sixteen.
     var bytes: [UInt8] {
         stride(from: width - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> UInt128($0)) }
     }
 
-    /// Its first `length` bits, the others zero.
+    /// The first `length` bits; the others are zero.
     func masked(to length: Int) -> UInt128 {
         let shift = UInt128(width - length)
         return shift >= UInt128(width) ? 0 : (bits >> shift) << shift
@@ -40,7 +40,7 @@ struct IPAddress: Sendable, Hashable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// Dotted decimal, or the form of RFC 5952.
+    /// Dotted decimal for IPv4; the form of RFC 5952 for IPv6.
     var description: String {
         guard isIPv6 else {
             return [24, 16, 8, 0].map { String(bits >> UInt128($0) & 0xFF) }.joined(separator: ".")
@@ -66,7 +66,7 @@ extension IPAddress: CustomStringConvertible {
 }
 
 extension IPAddress {
-    /// Reads an address as it should be written: four decimal numbers without leading zeros, or RFC 4291 §2.2 without
+    /// Parses an address in its strict form: four decimal numbers without leading zeros, or RFC 4291 §2.2 without
     /// brackets and zone.
     init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
@@ -79,8 +79,8 @@ extension IPAddress {
         self.init(ipv6: number)
     }
 
-    /// Reads the host of a URI if it is an address in any spelling that ends up as one: in brackets, and with IPv4 in one to
-    /// four decimal, octal (`0177.1`) or hexadecimal (`0x7f000001`) numbers, as `inet_aton` takes them.
+    /// Parses the host of a URI as an address in any spelling that the system accepts: with brackets, or IPv4 as one to
+    /// four decimal, octal (`0177.1`) or hexadecimal (`0x7f000001`) numbers, as `inet_aton` reads them.
     init?(host: some StringProtocol) {
         var text = host[...]
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
@@ -115,7 +115,7 @@ extension IPAddress {
             return number(groups)
         }
         let after = bytes[(gap + 2)...]
-        // IPv4 may stand at the end of the whole alone.
+        // An IPv4 part is allowed only at the end of the address.
         guard !bytes[..<gap].contains(UInt8(ascii: ".")),
             let head = gap == 0 ? [] : groups(bytes[..<gap]), let tail = after.isEmpty ? [] : groups(after),
             head.count + tail.count <= 7
@@ -125,7 +125,7 @@ extension IPAddress {
 
     private static func number(_ groups: [UInt16]) -> UInt128 { groups.reduce(UInt128(0)) { $0 << 16 | UInt128($1) } }
 
-    /// Groups of 16 bits with a colon between any two; the last two may be written as an IPv4 address.
+    /// Groups of 16 bits separated by colons. The last two may have the form of an IPv4 address.
     private static func groups(_ bytes: ArraySlice<UInt8>) -> [UInt16]? {
         var words = bytes.split(separator: .colon, omittingEmptySubsequences: false)
         var last: [UInt16] = []
@@ -148,7 +148,7 @@ extension IPAddress {
         return value
     }
 
-    /// One to four numbers; the last one fills what is left of the 32 bits.
+    /// An IPv4 address of one to four numbers; the last number fills the rest of the 32 bits.
     private static func loose(_ bytes: [UInt8]) -> UInt32? {
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...4).contains(parts.count) else { return nil }
@@ -180,15 +180,16 @@ extension IPAddress {
 }
 
 extension IPAddress {
-    /// The IPv4 addresses that packets to this IPv6 address may be carried on to by a translator or a tunnel.
+    /// The IPv4 addresses to which a translator or a tunnel may carry packets for this IPv6 address.
     var embedded: [IPAddress] {
         guard isIPv6 else { return [] }
         let last = UInt32(truncatingIfNeeded: bits)
         switch bits >> 96 {
-        // IPv4-compatible (RFC 4291 §2.5.5.1), but for `::` and `::1`.
+        // IPv4-compatible (RFC 4291 §2.5.5.1), except `::` and `::1`.
         case 0 where bits >> 32 == 0 && last > 1: return [IPAddress(ipv4: last)]
         case _ where isTranslated: return [IPAddress(ipv4: last)]
-        // NAT64 for local use (RFC 8215): where the address stands depends on the length of the network's prefix.
+        // NAT64 for local use (RFC 8215): the position of the IPv4 address depends on the length of the network's
+        // prefix.
         case _ where bits >> 80 == 0x0064_FF9B_0001: return [IPAddress(ipv4: last), IPAddress(ipv4: interrupted)]
         // Teredo (RFC 4380): the server, and the client with its bits inverted.
         case 0x2001_0000:
@@ -199,22 +200,22 @@ extension IPAddress {
         }
     }
 
-    /// True if it is in NAT64's well-known block, `64:ff9b::/96` (RFC 6052).
+    /// True for NAT64's well-known block, `64:ff9b::/96` (RFC 6052).
     var isTranslated: Bool { isIPv6 && bits >> 32 == 0x0064_FF9B_0000_0000_0000_0000 }
 
-    /// An interface identifier of `0:5efe` or `200:5efe` and an IPv4 address (RFC 5214), under any prefix.
+    /// True for an interface identifier of `0:5efe` or `200:5efe` and an IPv4 address (RFC 5214), with any prefix.
     private var isISATAP: Bool { bits >> 32 & 0xFDFF_FFFF == 0x0000_5EFE }
 
-    /// The address in a prefix of 48 bits, around the bits 64 to 71 (RFC 6052 §2.2).
+    /// The IPv4 address after a prefix of 48 bits, split around the bits 64 to 71 (RFC 6052 §2.2).
     private var interrupted: UInt32 {
         UInt32(truncatingIfNeeded: bits >> 64 & 0xFFFF) << 16 | UInt32(truncatingIfNeeded: bits >> 40 & 0xFFFF)
     }
 }
 
 extension IPAddress {
-    /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291 §2.5.6): good on one link alone.
+    /// True for 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 §2.5.6), which are valid on a single network link.
     var isLinkLocal: Bool { isIPv6 ? bits >> 118 == 0xFE80 >> 6 : bits >> 16 == 0xA9FE }
 
-    /// 127.0.0.0/8 or ::1.
+    /// True for 127.0.0.0/8 and ::1.
     var isLoopback: Bool { isIPv6 ? bits == 1 : bits >> 24 == 127 }
 }

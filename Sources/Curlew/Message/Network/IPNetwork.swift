@@ -1,4 +1,4 @@
-/// A block of IP addresses with a common beginning (CIDR, RFC 4632).
+/// A block of IP addresses with a common prefix (CIDR, RFC 4632).
 ///
 /// ```swift
 /// let office = try IPNetwork("10.20.0.0/16")
@@ -8,10 +8,11 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     let address: IPAddress
     let prefixLength: Int
 
-    /// Reads `address/length`, or an address alone, which is a block of one.
+    /// Parses `address/length`, or a single address, which is a block of one.
     ///
-    /// Reading is strict: IPv4 in four decimal numbers without leading zeros, IPv6 as RFC 4291 §2.2 has it without brackets
-    /// and zone, a length within the address, and no bit set behind it. `::ffff:10.0.0.0/104` is `10.0.0.0/8`.
+    /// Parsing is strict: IPv4 as four decimal numbers without leading zeros, IPv6 in the form of RFC 4291 §2.2 without
+    /// brackets and zone, a length within the address's width, and only zero bits after it. `::ffff:10.0.0.0/104`
+    /// equals `10.0.0.0/8`.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for any other text.
     public init(_ text: String) throws {
         guard let network = IPNetwork(masking: text), network.isExact(text) else {
@@ -25,7 +26,7 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         self.prefixLength = prefixLength
     }
 
-    /// The same, but bits behind the length are taken for zero, as most readers of `no_proxy` do.
+    /// Parses a network and sets the bits after the length to zero, as most readers of `no_proxy` do.
     init?(masking text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let address = IPAddress(parts[0]) else { return nil }
@@ -38,7 +39,7 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         guard isNumber, digits.count == 1 || digits.first != UInt8(ascii: "0"), var length = Int(parts[1]) else {
             return nil
         }
-        // A length of a mapped address counts from the beginning of the IPv6 form.
+        // The length of an IPv4-mapped network includes the 96 bits before the IPv4 address.
         if parts[0].utf8.contains(.colon), !address.isIPv6 { length -= 96 }
         guard (0...address.width).contains(length) else { return nil }
         let masked = address.masked(to: length)
@@ -46,12 +47,13 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
             address.isIPv6 ? IPAddress(ipv6: masked) : IPAddress(ipv4: UInt32(masked)), prefixLength: length)
     }
 
-    /// True if no bit behind the length was set in the text that the network was read from.
+    /// True if the text had only zero bits after the length.
     private func isExact(_ text: String) -> Bool {
         IPAddress(text.prefix { $0 != "/" }) == address
     }
 
-    /// True if the address is in the block. IPv4 and IPv6 are never in each other's, `::/0` and `0.0.0.0/0` included.
+    /// True if the block contains the address. IPv4 and IPv6 blocks never contain each other's addresses, not even
+    /// `::/0` and `0.0.0.0/0`.
     func contains(_ other: IPAddress) -> Bool {
         other.isIPv6 == address.isIPv6 && other.masked(to: prefixLength) == address.bits
     }
@@ -59,13 +61,13 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     /// True if the text is an address in the block.
     package func contains(address text: String) -> Bool { IPAddress(text).map(contains) ?? false }
 
-    /// An address in the form of RFC 5952, an IPv4-mapped one as IPv4; nil if the text is none.
+    /// The canonical form of an address (RFC 5952), with an IPv4-mapped one as IPv4; nil for other text.
     package static func canonicalAddress(_ text: String) -> String? { IPAddress(text)?.description }
 
     public var description: String { "\(address)/\(prefixLength)" }
 }
 
-/// As its text.
+/// A network is encoded as its text.
 extension IPNetwork: Codable {
     public init(from decoder: any Decoder) throws {
         try self.init(decoder.singleValueContainer().decode(String.self))

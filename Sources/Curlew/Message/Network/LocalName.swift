@@ -1,7 +1,7 @@
-/// Names of this machine: `localhost` and all below it, in any case, with a dot at the end or without (RFC 6761 §6.3).
+/// Names of this machine: `localhost` and its subdomains, in any case, with or without a final dot (RFC 6761 §6.3).
 ///
-/// libcurl takes them for the loopback without DNS, but for those with the dot. The C library takes `localhost` alone, if `/etc/hosts`
-/// has it.
+/// libcurl resolves them to the loopback address without DNS, except names with a final dot. The C library resolves
+/// only `localhost`, and only if `/etc/hosts` contains it.
 enum LocalName {
     /// True for a name of this machine.
     static func contains(_ host: some StringProtocol) -> Bool {
@@ -11,14 +11,14 @@ enum LocalName {
         return name.count == 9 || name.dropLast(9).last == .dot
     }
 
-    /// The name without the dot at its end; another host as it is.
+    /// The name without its final dot; another host unchanged.
     static func withoutDot(_ host: String) -> String {
         host.utf8.last == .dot && contains(host) ? String(host.dropLast()) : host
     }
 }
 
 extension CurlewURI {
-    /// The host without the dot at its end, if it is a name of this machine that has one.
+    /// The host without its final dot, if it is a name of this machine with such a dot; else nil.
     var dottedLocalName: String? {
         let last = layout.host.upperBound - 1
         guard text.utf8.withContiguousStorageIfAvailable({ $0[last] == .dot }) ?? true else { return nil }

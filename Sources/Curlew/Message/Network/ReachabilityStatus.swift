@@ -1,26 +1,28 @@
-/// The reachability of the network, as far as the machine itself knows.
+/// The reachability of the network, according to the machine itself.
 ///
-/// It is a hint and never a gate: what is reachable may not answer, and what is said not to be may answer by the time that
-/// it is asked. Send the request; use the status to explain a failure, and to know when to try again.
+/// The status is a hint, not a condition for sending. A reachable host may not answer, and an unreachable one may
+/// answer by the time of the request. Send the request; use the status to explain a failure, and to choose the time of
+/// the next attempt.
 public enum ReachabilityStatus: Sendable, Hashable {
-    /// The status is not known: the kernel does not say, or the host's name was not resolved though there is a network.
+    /// The status is unknown: the kernel does not report it, or the host's name could not be resolved although a
+    /// network exists.
     case unknown
-    /// There is no way there: no route, none that may be used, or only by an interface that is down or without a carrier.
+    /// The host is not reachable: there is no usable route, or its interface is down or without a carrier.
     case notReachable
-    /// There is a way.
+    /// The host is reachable over a path.
     case reachable(ReachabilityStatus.Path)
 
-    /// True if there is a way.
+    /// True if there is a path.
     public var isReachable: Bool { path != nil }
 
-    /// The way, if there is one.
+    /// The path, if there is one.
     public var path: ReachabilityStatus.Path? {
         if case .reachable(let path) = self { path } else { nil }
     }
 }
 
 extension ReachabilityStatus: CustomStringConvertible {
-    /// For logs; ``localizedDescription(_:)`` is for people.
+    /// A text for logs; ``localizedDescription(_:)`` is for people.
     public var description: String {
         switch self {
         case .unknown: "unknown"
@@ -31,20 +33,20 @@ extension ReachabilityStatus: CustomStringConvertible {
 }
 
 extension ReachabilityStatus {
-    /// The way that packets leave the machine by.
+    /// The path on which packets leave the machine.
     public struct Path: Sendable, Hashable {
-        /// The name of the network interface, such as `eth0`. Where IPv4 and IPv6 leave by different ones, it is that of IPv6,
-        /// which is tried first (RFC 6724), as are the other properties of the interface.
+        /// The name of the network interface, such as `eth0`. If IPv4 and IPv6 use different interfaces, this and the
+        /// interface's other properties are those of IPv6, which is tried first (RFC 6724).
         public var interface: String
         /// The kind of interface.
         public var kind: ReachabilityStatus.Path.InterfaceKind
-        /// The kind of interface beneath a tunnel, such as that of a VPN; nil where there is none or nobody can tell.
+        /// The kind of the interface that carries a tunnel, such as a VPN; nil without a tunnel, or if it is unknown.
         public var over: ReachabilityStatus.Path.InterfaceKind?
-        /// The versions of IP that there is a way for.
+        /// The versions of IP with a path.
         public var families: Families
-        /// The addresses that packets are sent from, one for each interface and family, as text.
+        /// The source addresses of packets as text, one for each interface and family.
         public var localAddresses: [String]
-        /// The routers that packets are handed to, as text; none for neighbours and tunnels.
+        /// The next routers as text; empty for neighbours and tunnels.
         public var gateways: [String]
 
         public init(
@@ -61,8 +63,8 @@ extension ReachabilityStatus {
             self.gateways = gateways
         }
 
-        /// True if bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel
-        /// knows nothing of the tariffs of other links.
+        /// True if traffic is likely to cost money: the interface is cellular, or a tunnel over a cellular one. The
+        /// kernel does not know the tariffs of other interfaces.
         public var isExpensive: Bool { kind == .cellular || over == .cellular }
 
         /// Versions of IP.
@@ -86,13 +88,13 @@ extension ReachabilityStatus.Path: CustomStringConvertible {
 }
 
 extension ReachabilityStatus.Path {
-    /// A kind of network interface. New kinds may be added; keep a `default`.
+    /// A kind of network interface. Later versions may add kinds, so a `switch` needs a `default`.
     public struct InterfaceKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Ethernet, the virtual one of a container included.
+        /// Ethernet, including the virtual Ethernet of a container.
         public static let wired = ReachabilityStatus.Path.InterfaceKind(rawValue: "wired")
         /// A wireless network (IEEE 802.11).
         public static let wifi = ReachabilityStatus.Path.InterfaceKind(rawValue: "wifi")
@@ -100,7 +102,7 @@ extension ReachabilityStatus.Path {
         public static let cellular = ReachabilityStatus.Path.InterfaceKind(rawValue: "cellular")
         /// The machine itself.
         public static let loopback = ReachabilityStatus.Path.InterfaceKind(rawValue: "loopback")
-        /// Anything else: tunnels and VPNs, Bluetooth, virtual interfaces, and what is not known.
+        /// Other interfaces: tunnels and VPNs, Bluetooth, virtual and unknown interfaces.
         public static let other = ReachabilityStatus.Path.InterfaceKind(rawValue: "other")
 
         public var description: String { rawValue }
@@ -108,7 +110,7 @@ extension ReachabilityStatus.Path {
 }
 
 extension ReachabilityStatus {
-    /// The words for a ``ReachabilityStatus``, to be put into another language.
+    /// The words for a ``ReachabilityStatus``, for translation.
     ///
     /// ```swift
     /// var german = ReachabilityStatus.Descriptions()
@@ -116,19 +118,19 @@ extension ReachabilityStatus {
     /// label.text = status.localizedDescription(german)
     /// ```
     public struct Descriptions: Sendable, Hashable {
-        /// For ``ReachabilityStatus/unknown``.
+        /// The words for ``ReachabilityStatus/unknown``.
         public var unknown = "Unknown"
-        /// For ``ReachabilityStatus/notReachable``.
+        /// The words for ``ReachabilityStatus/notReachable``.
         public var notReachable = "Not Reachable"
-        /// For each kind of interface.
+        /// The words for each kind of interface.
         public var reachable: [ReachabilityStatus.Path.InterfaceKind: String] = [
             .wired: "Reachable via Ethernet", .wifi: "Reachable via WiFi", .cellular: "Reachable via WWAN",
             .loopback: "Reachable on this machine",
         ]
-        /// For kinds that ``reachable`` does not have.
+        /// The words for kinds without an entry in ``reachable``.
         public var reachableOtherwise = "Reachable"
 
-        /// AFNetworking's words, and others like them for what it does not know.
+        /// AFNetworking's words, and similar words for the cases that it lacks.
         public init() {}
     }
 }

@@ -1,8 +1,8 @@
 internal import HTTPTypes
 
-/// One request on its way through ``ChallengeAuthentication``, with what was tried for it.
+/// A request inside ``ChallengeAuthentication``, with the credentials that were tried for it.
 struct AuthenticatedExchange {
-    /// The party that asks: the origin, or a proxy.
+    /// The party that sends a challenge: the origin, or a proxy.
     private enum Party { case origin, proxy }
 
     private let request: CurlewRequest
@@ -28,12 +28,12 @@ struct AuthenticatedExchange {
         self.decide = decide
         self.memory = memory
         origin = request.uri.origin
-        // A user who is named in the URI is asked for by the caller; the transport sends that one by Basic.
+        // The transport sends a user of the URI by Basic, so the link does not send another credential first.
         guard request.fields[.authorization] == nil, request.uri.userInformation == nil else { return }
         uses[.origin] = memory.accepted(origin, path: request.uri.path) ?? preemptive
     }
 
-    /// The credential that is to be sent before anybody asks.
+    /// The credential to send before any challenge.
     private var preemptive: AuthenticationUse? {
         guard let scoped = credentials.first(where: { $0.isPreemptive && $0.origin == origin }) else { return nil }
         let scheme: Credential.Scheme = scoped.credential.schemes.contains(.bearer) ? .bearer : .basic
@@ -42,9 +42,9 @@ struct AuthenticatedExchange {
             credential: scoped.credential, scheme: scheme, realm: scoped.realm ?? "", isRemembered: true)
     }
 
-    // MARK: What is sent
+    // MARK: Request
 
-    /// The request with the credentials that are in use now. Each has its own count, and so is made for one sending.
+    /// The request with the present credentials. Each request has its own nonce count, so it is sent only once.
     mutating func authenticatedRequest() async throws -> CurlewRequest {
         var request = request
         if let use = uses[.origin] { try await apply(use, .origin, to: &request) }
@@ -93,15 +93,15 @@ struct AuthenticatedExchange {
         CurlewError(.bodyNotReplayable, "\(reason), and it can be read only once")
     }
 
-    // MARK: What came back
+    // MARK: Response
 
-    /// Looks at a response, and whether the request is to be sent again with other credentials.
+    /// True if the request is to be sent again with other credentials.
     mutating func shouldAnswer(_ response: CurlewResponse) async throws -> Bool {
         guard let party = party(asking: response) else {
             noteSuccess(response)
             return false
         }
-        // What the caller has set is the caller's to change.
+        // The link does not replace credentials that the caller has set.
         let isCallers = party == .origin && request.fields[.authorization] != nil
         guard !isCallers, party == .origin || request.fields[.proxyAuthorization] == nil else { return false }
         guard answers < ChallengeAuthentication.attemptLimit, let use = try await answer(to: response, party) else {
@@ -146,8 +146,8 @@ struct AuthenticatedExchange {
         }
     }
 
-    /// The same credential over a new nonce, if the old one was only out of date. Servers that forget to say so are believed
-    /// when the nonce was one of an earlier request.
+    /// The same credential with a new nonce, if only the nonce had expired. A server that omits `stale` is given the
+    /// benefit of the doubt if the nonce came from an earlier request.
     private mutating func renewed(
         _ previous: AuthenticationUse, _ challenges: [ChallengeAuthentication.Challenge]
     ) -> AuthenticationUse? {
@@ -162,7 +162,7 @@ struct AuthenticatedExchange {
             credential: previous.credential, scheme: previous.scheme, realm: newest.realm, digest: newest)
     }
 
-    /// A credential of the link, or of the URI itself, that was not tried in this way yet.
+    /// A credential of the link or of the URI that was not yet tried in this way.
     private func usual(_ challenges: [ChallengeAuthentication.Challenge], _ party: Party) -> AuthenticationUse? {
         let place = party == .origin ? origin : Self.proxyOrigin
         var candidates = credentials.filter { $0.origin == place }
@@ -176,10 +176,10 @@ struct AuthenticatedExchange {
         return nil
     }
 
-    /// User and password of the URI; the transport sends them by Basic if nothing else is there.
+    /// The user and password of the URI. The transport sends them by Basic if the request has no other credentials.
     private var ownCredential: Credential.Scoped? {
         guard let information = request.uri.userInformation else { return nil }
-        // By bytes, as Basic has it: a password may begin with a combining mark.
+        // Split by bytes, as Basic does: a password may begin with a combining mark.
         let colon = information.utf8.firstIndex(of: .colon) ?? information.endIndex
         let password = String(information[colon...].unicodeScalars.dropFirst())
         return Credential.Scoped(
@@ -205,7 +205,7 @@ struct AuthenticatedExchange {
     }
 
     private func noteSuccess(_ response: CurlewResponse) {
-        // What the URI of one request says is for that request.
+        // The user information of one request is not remembered for others.
         if let use = uses[.origin], request.uri.userInformation == nil {
             memory.noteAccepted(
                 use, origin, path: request.uri.path, nextNonce: Self.nextNonce(response.fields[.authenticationInfo]))
@@ -217,7 +217,7 @@ struct AuthenticatedExchange {
         }
     }
 
-    /// The field has parameters as a challenge has them, without a scheme before them (RFC 7615 §3).
+    /// The field has the parameters of a challenge, without a scheme (RFC 7615 §3).
     private static func nextNonce(_ value: String?) -> String? {
         value.flatMap { ChallengeAuthentication.Challenge.all(in: "Digest \($0)").first?.parameters["nextnonce"] }
     }

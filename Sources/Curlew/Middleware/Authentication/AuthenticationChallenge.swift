@@ -1,13 +1,13 @@
 public import HTTPTypes
 
 extension ChallengeAuthentication {
-    /// One challenge of a response with status 401 or 407 (RFC 9110 §11.3): a scheme and what it says.
+    /// A challenge of a response with status 401 or 407 (RFC 9110 §11.3): a scheme and its parameters.
     public struct Challenge: Sendable, Hashable {
         /// The scheme.
         public let scheme: Credential.Scheme
-        /// The parameters by their names in lower case; of several with one name the first.
+        /// The parameters by their names in lower case. If a name occurs several times, its first value counts.
         public let parameters: [String: String]
-        /// The text in place of parameters, as with Negotiate.
+        /// The text that replaces parameters, for example with Negotiate.
         public let token68: String?
 
         public init(_ scheme: Credential.Scheme, parameters: [String: String] = [:], token68: String? = nil) {
@@ -16,15 +16,15 @@ extension ChallengeAuthentication {
             self.token68 = token68
         }
 
-        /// The part of the server that the credentials are for; an empty name if it says none.
+        /// The realm: the part of the server that the credentials are for. It is empty if the challenge names none.
         public var realm: String { parameters["realm"] ?? "" }
 
-        /// At most so many challenges of a response are read, and so many parameters of each.
+        /// The largest number of challenges that are read from a response: 16. Each may have 32 parameters.
         public static let limit = 16
         static let parameterLimit = 32
 
-        /// The challenges of a response, in their order: those of `Proxy-Authenticate` with status 407, else those of
-        /// `WWW-Authenticate`. What cannot be read is left out.
+        /// The challenges of a response, in order: from `Proxy-Authenticate` with status 407, otherwise from
+        /// `WWW-Authenticate`. Unreadable challenges are left out.
         public static func all(in response: HTTPResponse) -> [ChallengeAuthentication.Challenge] {
             let name: HTTPField.Name = response.status.code == 407 ? .proxyAuthenticate : .wwwAuthenticate
             var challenges: [ChallengeAuthentication.Challenge] = []
@@ -35,7 +35,7 @@ extension ChallengeAuthentication {
             return Array(challenges.prefix(limit))
         }
 
-        /// The challenges of one field's value.
+        /// The challenges in the value of one field.
         static func all(in value: String) -> [ChallengeAuthentication.Challenge] {
             var parser = ChallengeParser(Array(value.utf8))
             return parser.challenges()
@@ -43,11 +43,11 @@ extension ChallengeAuthentication {
     }
 }
 
-/// Reads the value of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.6.1), where commas stand between challenges
-/// as well as between the parameters of one.
+/// Parses the value of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.6.1), where commas separate both
+/// challenges and the parameters of one challenge.
 ///
-/// It never fails: what does not fit is passed over up to the next comma, a string without its closing quote goes to the end
-/// of the value, and a comma that is missing between two parameters is not missed.
+/// Parsing never fails. Text that does not fit is skipped up to the next comma. A string without its closing quote
+/// extends to the end of the value. A comma between two parameters may be missing.
 private struct ChallengeParser {
     private var scanner: ByteScanner
     private var found: [ChallengeAuthentication.Challenge] = []
@@ -70,7 +70,7 @@ private struct ChallengeParser {
                 scanner.skip(while: \.isBlank)
                 add(name, takeValue())
             } else {
-                // What stands right behind a name, and is no space, does not belong there.
+                // Other bytes than spaces are invalid right after a name.
                 if space.isEmpty, let next = scanner.next, next != .comma { skipToComma() }
                 finish()
                 scheme = name
@@ -97,7 +97,7 @@ private struct ChallengeParser {
         if parameters[name] == nil { parameters[name] = value }
     }
 
-    /// Takes what stands in place of parameters, if all up to the next comma is of its form.
+    /// Reads a token68 in place of parameters, if the text up to the next comma has that form.
     private mutating func takeToken68() {
         let start = scanner
         let word = take { $0.isToken68Byte }

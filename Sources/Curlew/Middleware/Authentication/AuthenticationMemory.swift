@@ -1,22 +1,23 @@
-/// The memory of what servers have asked for, so that they need not ask again, and of how often each nonce was used.
+/// The credentials that servers have accepted, so that they are sent before a challenge, and the use count of each
+/// nonce.
 final class AuthenticationMemory: Sendable {
     private struct Space {
         let origin: String
-        /// The credentials go to this path and below it.
+        /// The path at and below which the credentials are sent.
         let path: String
         var use: AuthenticationUse
         /// The number of uses of the nonce.
         var count: UInt32 = 0
-        /// True if the server has taken the credentials.
+        /// True if the server has accepted the credentials.
         var isAccepted = false
     }
 
-    /// The most that are kept; the one that was added first is evicted.
+    /// The largest number of entries; the oldest is evicted.
     static let limit = 256
 
     private let spaces = Guarded<[Space]>([])
 
-    /// The use that the server took the last time, for the space whose path is the nearest above.
+    /// The credentials that the server accepted last, from the entry with the longest matching path.
     func accepted(_ origin: String, path: String) -> AuthenticationUse? {
         spaces.withLock { spaces in
             let fitting = spaces.filter { $0.isAccepted && $0.origin == origin && path.hasPrefix($0.path) }
@@ -26,8 +27,8 @@ final class AuthenticationMemory: Sendable {
         }
     }
 
-    /// Counts one more request with the nonce of a use, and returns how many these are. Those under way at a time share the
-    /// counter, as a server takes each number once.
+    /// Counts one more request with the nonce, and returns the count. Concurrent requests share the counter, as a
+    /// server accepts each number once.
     func count(_ use: AuthenticationUse, _ origin: String, path: String) -> UInt32 {
         spaces.withLock { spaces in
             if let index = Self.index(of: use, origin, path, in: spaces) {
@@ -39,14 +40,14 @@ final class AuthenticationMemory: Sendable {
                 return spaces[index].count
             }
             if spaces.count >= Self.limit { spaces.removeFirst() }
-            // A digest is for the whole server, unless it says otherwise; a password for a folder (RFC 7617 §2.2).
+            // A digest is for all of a server; a password is for a folder (RFC 7617 §2.2).
             let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
             spaces.append(Space(origin: origin, path: use.digest == nil ? folder : "/", use: use, count: 1))
             return 1
         }
     }
 
-    /// The server has taken the credentials, and may have named the nonce to use next.
+    /// Records that the server has accepted the credentials, and the next nonce if it names one.
     func noteAccepted(_ use: AuthenticationUse, _ origin: String, path: String, nextNonce: String?) {
         spaces.withLock { spaces in
             guard let index = Self.index(of: use, origin, path, in: spaces) else { return }
@@ -59,7 +60,7 @@ final class AuthenticationMemory: Sendable {
         }
     }
 
-    /// The server has refused the credentials.
+    /// Removes credentials that the server has refused.
     func forget(_ use: AuthenticationUse, _ origin: String, path: String) {
         spaces.withLock { spaces in
             if let index = Self.index(of: use, origin, path, in: spaces) { spaces.remove(at: index) }

@@ -1,16 +1,16 @@
 internal import HTTPTypes
 
-/// A credential on its way in one scheme, for one request.
+/// A credential in one scheme, as one request sends it.
 struct AuthenticationUse: Sendable {
     let credential: Credential
     let scheme: Credential.Scheme
     let realm: String
-    /// For Digest, what was asked.
+    /// The challenge, for Digest.
     var digest: DigestChallenge?
-    /// True if it was sent on the strength of an earlier request, and not of a challenge to this one.
+    /// True if the credential was sent because of an earlier request, without a challenge to this one.
     var isRemembered = false
 
-    /// The identity by which a use that is tried again is recognized.
+    /// The identity of a use, to recognize one that was already tried.
     struct Identity: Hashable {
         let credential: Credential
         let scheme: Credential.Scheme
@@ -22,8 +22,8 @@ struct AuthenticationUse: Sendable {
         Identity(credential: credential, scheme: scheme, realm: ExactText(realm), algorithm: digest?.algorithm)
     }
 
-    /// The strongest way to answer one of the challenges with a credential, if there is any.
-    /// - Parameter schemes: Those that may be used.
+    /// The strongest answer to one of the challenges with a credential; nil if there is none.
+    /// - Parameter schemes: The allowed schemes.
     init?(
         _ credential: Credential, answering challenges: [ChallengeAuthentication.Challenge],
         in schemes: Set<Credential.Scheme>
@@ -40,7 +40,7 @@ struct AuthenticationUse: Sendable {
             self.init(credential: credential, scheme: scheme, realm: first.realm)
             return
         }
-        // A server that wants a token, and forgets to say so, is common; a password is not sent on a guess.
+        // Servers that require a token often omit the challenge. A password is not sent without one.
         guard challenges.isEmpty, credential.schemes == [.bearer], schemes.contains(.bearer) else { return nil }
         self.init(credential: credential, scheme: .bearer, realm: "")
     }

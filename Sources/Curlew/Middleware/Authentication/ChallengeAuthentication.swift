@@ -1,53 +1,53 @@
 public import HTTPTypes
 
-/// Answers challenges: Basic, Bearer and Digest, by credentials given beforehand or by a closure that is asked.
+/// Answers challenges: Basic, Bearer and Digest, with credentials that are given beforehand or chosen by a closure.
 ///
-/// - A credential goes to the origin that it is for, scheme, host and port, and nowhere else. Behind a link that follows
-///   redirects each hop is looked at for itself.
-/// - Of the challenges that can be answered the strongest is: Negotiate, NTLM, Digest with SHA-512-256, SHA-256, MD5, Basic.
-///   A password is never sent by Basic where Digest is on offer.
-/// - What a server took is sent unasked from then on: by Digest with the next count of its nonce, by Basic in the same folder
-///   and below. A nonce that is out of date is replaced without anybody being asked.
-/// - A request that has an `Authorization` field of its own is left alone, and so is its 401.
-/// - A user in the URI goes before the link's credentials, for that request alone.
-/// - When nothing is left to try the 401 or 407 is the response.
-/// - A body that can be read only once cannot go along with the answer: ``ErrorCode/bodyNotReplayable``.
+/// - A credential is sent only to its own origin: scheme, host and port. Behind a link that follows redirects, each
+///   redirected request is treated separately.
+/// - The strongest answerable challenge is answered: Negotiate, NTLM, Digest with SHA-512-256, SHA-256, MD5, then
+///   Basic. A password is never sent by Basic if the server offers Digest.
+/// - Accepted credentials are sent without a challenge from then on: by Digest with the next count of its nonce, by
+///   Basic in the same folder and below. An expired nonce is replaced without calling the closure.
+/// - A request with its own `Authorization` field is left unchanged, and so is its 401.
+/// - A user in the URI takes precedence over the link's credentials, for that request alone.
+/// - When no further credential is left, the 401 or 407 is the response.
+/// - A body that can be read only once cannot be sent again with an answer: ``ErrorCode/bodyNotReplayable``.
 ///
 /// ```swift
 /// let session = try HTTPSession(baseURL: "https://api.example.com/") {
 ///     ChallengeAuthentication(try Credential.Scoped("https://api.example.com", .password(user: "curlew", password: "secret")))
 /// }
 /// ```
-/// Copies of a link share what they have learned, the credentials that a closure gave included: one link is one user. The
+/// Copies of a link share their memory, including the credentials that a closure chose: one link is for one user. The
 /// article <doc:Authenticating> has the tables.
 public struct ChallengeAuthentication: CurlewMiddleware {
-    /// Decides about a challenge. It is called on the caller's executor, for each challenge of a request again, at most
-    /// ``attemptLimit`` times. What it throws is the error of the request.
+    /// Decides about a challenge. It is called on the caller's executor, for each challenge of a request, at most
+    /// ``attemptLimit`` times. An error that it throws is the error of the request.
     public typealias Decide =
         @Sendable (ChallengeAuthentication.Attempt) async throws -> ChallengeAuthentication.Decision
 
-    /// Credentials, the first that fits before the others.
+    /// The credentials. The first that fits is used first.
     public let credentials: [Credential.Scoped]
-    /// The schemes that may be used: Digest, Bearer and Basic. ``Credential/Scheme/negotiate`` and
-    /// ``Credential/Scheme/ntlm`` can be added; libcurl carries them out, over HTTP/1.1.
+    /// The allowed schemes: Digest, Bearer and Basic. ``Credential/Scheme/negotiate`` and ``Credential/Scheme/ntlm``
+    /// can be added; libcurl performs them, over HTTP/1.1.
     public var schemes: Set<Credential.Scheme> = [.digest, .bearer, .basic]
-    /// The most answers to challenges that are sent for one request.
+    /// The largest number of answers to challenges for one request: 8.
     public static let attemptLimit = 8
 
     private let decide: Decide?
     private let memory = AuthenticationMemory()
 
     /// - Parameters:
-    ///   - credentials: Credentials, and where they may go.
-    ///   - decide: Decides about each challenge; without it the credentials answer, each once.
+    ///   - credentials: The credentials, and the servers that may get them.
+    ///   - decide: Decides about each challenge. Without it each credential answers once.
     public init(_ credentials: [Credential.Scoped], decide: Decide? = nil) {
         self.credentials = credentials
         self.decide = decide
     }
 
     /// - Parameters:
-    ///   - credentials: Credentials, and where they may go.
-    ///   - decide: Decides about each challenge.
+    ///   - credentials: The credentials, and the servers that may get them.
+    ///   - decide: Decides about each challenge. Without it each credential answers once.
     public init(_ credentials: Credential.Scoped..., decide: Decide? = nil) {
         self.init(credentials, decide: decide)
     }
@@ -69,25 +69,25 @@ public struct ChallengeAuthentication: CurlewMiddleware {
 }
 
 extension ChallengeAuthentication {
-    /// A request that was answered with 401 or 407, for a closure to decide about.
+    /// A request that was answered with 401 or 407, as the closure receives it.
     public struct Attempt: Sendable {
-        /// The request, without the credentials that the link had added.
+        /// The request, without the credentials that the link added.
         public let request: CurlewRequest
-        /// The head of the answer.
+        /// The head of the response.
         public let response: HTTPResponse
-        /// The challenges that came with it, in their order; none if the server forgot them or they cannot be read.
+        /// The challenges of the response, in order; empty if the server sent none or they are unreadable.
         public let challenges: [ChallengeAuthentication.Challenge]
-        /// The strongest of them that the link can answer; nil if it can answer none.
+        /// The strongest challenge that the link can answer; nil if there is none.
         public let challenge: ChallengeAuthentication.Challenge?
-        /// The number of times that credentials have been refused for this request. Zero at first; a nonce that was out of
-        /// date does not count.
+        /// The number of times that the server has refused credentials for this request; zero at first. An expired
+        /// nonce does not count.
         public let failureCount: Int
 
         /// The scheme of ``challenge``.
         public var scheme: Credential.Scheme? { challenge?.scheme }
         /// The realm of ``challenge``.
         public var realm: String { challenge?.realm ?? "" }
-        /// True if it is a proxy that asks.
+        /// True if a proxy sent the challenge.
         public var isProxy: Bool { response.status.code == 407 }
     }
 }
@@ -108,32 +108,33 @@ extension ChallengeAuthentication {
         public static func use(_ credential: Credential) -> ChallengeAuthentication.Decision {
             .init(kind: .use(credential))
         }
-        /// Does as without a closure: the link's own credential for the origin and realm, once.
+        /// Acts as without a closure: the link's own credential for the origin and realm answers, once.
         public static let usual = ChallengeAuthentication.Decision(kind: .usual)
-        /// Answers nothing: the 401 or 407 is the response.
+        /// Sends no answer: the 401 or 407 is the response.
         public static let refuse = ChallengeAuthentication.Decision(kind: .refuse)
-        /// Fails the request with this error; one that is no ``CurlewError`` is ``CurlewError/underlying`` of ``ErrorCode/foreignFailure``.
+        /// Fails the request with this error. An error of another type than ``CurlewError`` becomes
+        /// ``CurlewError/underlying`` of ``ErrorCode/foreignFailure``.
         public static func fail(_ error: any Error) -> ChallengeAuthentication.Decision { .init(kind: .fail(error)) }
     }
 }
 
 extension Credential {
-    /// A credential, and where it may go.
+    /// A credential, and the servers that may get it.
     public struct Scoped: Sendable, Hashable {
         /// Scheme, host and port of the servers that may get it, as ``CurlewURI/origin`` writes them.
         public let origin: String
-        /// The part of the server that it is for; nil means all of it.
+        /// The realm that it is for; nil allows any.
         public let realm: String?
         /// The credential.
         public let credential: Credential
-        /// True if it is sent before anybody asks: Basic or Bearer with the first request already.
+        /// True if it is sent before any challenge: Basic or Bearer with the first request.
         public let isPreemptive: Bool
 
         /// - Parameters:
         ///   - origin: A URL with the scheme, host and port that it is for; the rest of the URL does not matter.
-        ///   - realm: The realm that it is for; any when nil. One that is preemptive is sent unasked, whatever its realm.
+        ///   - realm: The realm that it is for; nil allows any. A preemptive credential is sent whatever the realm.
         ///   - credential: The credential.
-        ///   - isPreemptive: Whether it is sent before anybody asks. Digest cannot be.
+        ///   - isPreemptive: True if it is sent before any challenge. Digest cannot be sent so.
         /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
         public init(
             _ origin: String, realm: String? = nil, _ credential: Credential, isPreemptive: Bool = false
@@ -148,8 +149,8 @@ extension Credential {
             self.isPreemptive = isPreemptive
         }
 
-        /// A credential for whichever proxy answers a request in absolute form with 407, and only then.
-        /// ``Proxy/authenticated(user:password:by:)`` is for one proxy, for tunnels as well, and needs no 407.
+        /// A credential for any proxy that answers a request in absolute form with 407.
+        /// ``Proxy/authenticated(user:password:by:)`` is for one proxy, also for tunnels, and needs no 407.
         public static func proxy(realm: String? = nil, _ credential: Credential) -> Credential.Scoped {
             Credential.Scoped(origin: AuthenticatedExchange.proxyOrigin, realm: realm, credential)
         }

@@ -1,13 +1,13 @@
-/// A credential that several requests share, and the one renewal that may be under way.
+/// A credential that several requests share, and its renewal, at most one at a time.
 ///
-/// Behind a lock and not an actor: most requests only look, and must not change threads for it.
+/// A lock protects it, not an actor: most requests only read it, and must not change threads for that.
 final class CredentialStore<Value: Sendable>: Sendable {
-    /// A credential as it was handed out.
+    /// A credential as a request received it.
     struct Issue: Sendable {
         let value: Value
-        /// The number of renewals that had ended by then, well or not.
+        /// The number of ended renewals at that time, successful or not.
         let epoch: Int
-        /// The number of times that a credential was forgotten by then.
+        /// The number of times that a credential had been discarded at that time.
         let generation: Int
     }
 
@@ -15,7 +15,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
 
     private struct State {
         var value: Value?
-        /// When it ends, as the stopwatch tells the time; nil if it does not.
+        /// The time of its end, by the stopwatch; nil if it does not end.
         var end: Duration?
         var isRefused = false
         var epoch = 0
@@ -23,7 +23,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
         /// The error of the last renewal, if it failed.
         var failure: (any Error)?
         var renewal: Task<Void, Never>?
-        /// True if the credential was forgotten while the renewal was under way, so that its result counts for nobody.
+        /// True if the credential was discarded while a renewal was running, so that its result is not used.
         var isStale = false
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
@@ -51,7 +51,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
         }
     }
 
-    /// The credential, renewed first if it has to be.
+    /// The credential, renewed first if necessary.
     func current() async throws -> Issue {
         let now = elapsed()
         let (issue, epoch): (Issue?, Int) = state.withLock { state in
@@ -63,23 +63,23 @@ final class CredentialStore<Value: Sendable>: Sendable {
         return try await renewal(after: epoch)
     }
 
-    /// The credential that has come, or comes, in place of one that was refused.
+    /// The credential that replaces a refused one.
     func renewed(after issue: Issue) async throws -> Issue {
         refuse(issue)
         return try await renewal(after: issue.epoch)
     }
 
-    /// True if a credential was not forgotten since it was handed out.
+    /// True if the credential was not discarded since it was issued.
     func isCurrent(_ issue: Issue) -> Bool { state.withLock { $0.generation == issue.generation } }
 
-    /// Notes that a credential was refused, so that nobody gets it again.
+    /// Records that a credential was refused, so that it is not issued again.
     func refuse(_ issue: Issue) {
         state.withLock { state in
             if issue.epoch == state.epoch { state.isRefused = true }
         }
     }
 
-    /// Drops the credential. A renewal that is under way is ended, and its waiters wait for a new one.
+    /// Discards the credential. A running renewal is cancelled, and its waiters wait for a new one.
     func forget() {
         let renewal = state.withLock { state in
             state.value = nil
@@ -92,9 +92,9 @@ final class CredentialStore<Value: Sendable>: Sendable {
         renewal?.cancel()
     }
 
-    // MARK: Renewing
+    // MARK: Renewal
 
-    /// The outcome of the renewal that has ended since that epoch, of the one under way, or of a new one.
+    /// The outcome of a renewal that has ended since that epoch, of the running one, or of a new one.
     private func renewal(after epoch: Int) async throws -> Issue {
         let number = state.withLock { state in
             state.nextWaiter += 1
@@ -114,7 +114,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
                     return nil
                 }
                 if let outcome { return waiter.resume(with: outcome) }
-                // One that was cancelled before it waited has had no effect.
+                // A cancellation before the waiter was added did not find it.
                 if Task.isCancelled { leave(number) }
             }
         } onCancel: {
@@ -122,7 +122,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
         }
     }
 
-    /// A task that waited was cancelled.
+    /// Removes the waiter of a cancelled task, and cancels the renewal if no waiter is left.
     private func leave(_ number: Int) {
         let (waiter, renewal) = state.withLock { state in
             let waiter = state.waiters.removeValue(forKey: number)
@@ -134,7 +134,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
 
     private func begin(_ state: inout State) {
         let last = state.value
-        // Not a child of the task that happened to be first: its cancellation is not the others'.
+        // A detached task, not a child of the first waiter: that task's cancellation does not concern the others.
         state.renewal = Task.detached { [self] in
             do {
                 let value = try await renew(last)
@@ -167,7 +167,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
         let waiters: [Waiter] = state.withLock { state in
             let wasAbandoned = state.isStale || state.renewal?.isCancelled == true
             guard !wasAbandoned else {
-                // Nobody wanted it any more; who has come since wants one of its own.
+                // The renewal was abandoned; waiters that came since need a new one.
                 state.renewal = nil
                 state.isStale = false
                 if !state.waiters.isEmpty { begin(&state) }

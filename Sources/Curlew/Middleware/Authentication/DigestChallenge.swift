@@ -2,13 +2,13 @@ internal import HTTPTypes
 
 /// A challenge for Digest (RFC 7616 §3.3).
 struct DigestChallenge: Sendable, Hashable {
-    /// A hash function, and whether the password's hash is bound to the nonces of a session.
+    /// A hash function, and a flag for the session variant, which binds the password's hash to the nonces.
     struct Algorithm: Sendable, Hashable {
         let name: String
         let function: MessageDigest.Algorithm
         let isSession: Bool
 
-        /// The algorithms that can be answered, the weakest first.
+        /// The supported algorithms, the weakest first.
         static let all = [
             Algorithm(name: "MD5", function: .md5, isSession: false),
             Algorithm(name: "MD5-sess", function: .md5, isSession: true),
@@ -23,7 +23,7 @@ struct DigestChallenge: Sendable, Hashable {
         var strength: Int { Self.all.firstIndex(of: self) ?? 0 }
     }
 
-    /// The parts of the message that the digest is over.
+    /// The parts of the message that the digest covers.
     enum Quality: String, Sendable {
         case auth
         case authInt = "auth-int"
@@ -33,25 +33,26 @@ struct DigestChallenge: Sendable, Hashable {
     let nonce: String
     let opaque: String?
     let algorithm: Algorithm
-    /// As the server wrote the algorithm; nil if it did not.
+    /// The name of the algorithm, if the server sent one.
     fileprivate let algorithmName: String?
-    /// The qualities that are on offer and known here; empty for a server that offers none, as in RFC 2069.
+    /// The known qualities that the server offers; empty if it offers none, as in RFC 2069.
     let qualities: [Quality]
     let isStale: Bool
     fileprivate let hashesUser: Bool
     fileprivate let isUTF8: Bool
 
-    /// nil if it cannot be answered: another scheme, no nonce, an unknown algorithm, or a session's algorithm without a known quality.
+    /// Creates a challenge; nil if it cannot be answered. Reasons are another scheme, no nonce, an unknown algorithm,
+    /// or a session's algorithm without a known quality.
     ///
     /// Unknown qualities are ignored (RFC 7616 §3.3): a challenge with these alone is answered like one without `qop`.
     init?(_ challenge: ChallengeAuthentication.Challenge) {
         guard challenge.scheme == .digest, let nonce = challenge.parameters["nonce"] else { return nil }
-        // An empty name says nothing, as a server with an unset option sends it.
+        // An empty name counts as absent: a server with an unset option sends it.
         let name = challenge.parameters["algorithm"].flatMap { $0.isEmpty ? nil : $0 }
         guard let algorithm = Algorithm.named(name ?? "MD5") else { return nil }
         let offered = (challenge.parameters["qop"] ?? "")
             .split { $0 == "," || $0 == " " || $0 == "\t" }.compactMap { Quality(rawValue: $0.lowercased()) }
-        // A session's hash needs a nonce of ours, which comes with qop.
+        // A session's hash needs a client nonce, which is only sent with qop.
         guard !offered.isEmpty || !algorithm.isSession else { return nil }
         realm = challenge.realm
         self.nonce = nonce
@@ -64,7 +65,7 @@ struct DigestChallenge: Sendable, Hashable {
         isUTF8 = challenge.parameters["charset"]?.lowercased() == "utf-8"
     }
 
-    /// The same with another nonce, as `ChallengeAuthentication-Info` announces it.
+    /// The same challenge with another nonce, as `Authentication-Info` announces it.
     init(_ challenge: DigestChallenge, nonce: String) {
         realm = challenge.realm
         self.nonce = nonce
@@ -77,7 +78,7 @@ struct DigestChallenge: Sendable, Hashable {
         isUTF8 = challenge.isUTF8
     }
 
-    /// `auth` where it is on offer: `auth-int` reads the body once more.
+    /// `auth` if the server offers it: `auth-int` has to read the body once more.
     var quality: Quality? { qualities.contains(.auth) ? .auth : qualities.first }
 }
 
@@ -86,15 +87,15 @@ struct DigestAnswer {
     let challenge: DigestChallenge
     let user: String
     let password: String
-    /// The number of uses of the nonce, this one included.
+    /// The number of uses of the nonce, including this one.
     let count: UInt32
-    /// The nonce of ours.
+    /// The client's nonce.
     let clientNonce: String
 
     /// The value of Authorization.
     /// - Parameters:
-    ///   - target: The request's target as it is sent.
-    ///   - bodyHash: Hashes the body; called if the digest is over it.
+    ///   - target: The request target as it is sent.
+    ///   - bodyHash: Hashes the body; called if the digest covers the body.
     func value(
         method: HTTPRequest.Method, target: String,
         bodyHash: (MessageDigest.Algorithm) async throws -> String
@@ -140,7 +141,7 @@ struct DigestAnswer {
         return "Digest " + parts.joined(separator: ", ")
     }
 
-    /// A name beyond ASCII is written as RFC 8187 has it, if the server says that it reads UTF-8.
+    /// The user parameter. A name beyond ASCII is written as in RFC 8187 if the server declares UTF-8.
     private func userPart(_ name: String) -> String {
         guard challenge.isUTF8, name.utf8.contains(where: { $0 >= 0x80 }) else { return "username=\(quoted(name))" }
         var encoded = ""
@@ -155,7 +156,8 @@ struct DigestAnswer {
         return "username*=UTF-8''\(encoded)"
     }
 
-    /// Byte by byte: a quotation mark and a combining mark behind it are one `Character`, which is not the mark alone.
+    /// Quotes text byte by byte: a quotation mark and a following combining mark are one `Character`, different from
+    /// the mark alone.
     private func quoted(_ text: String) -> String {
         var bytes = [UInt8(ascii: "\"")]
         for byte in text.utf8 {

@@ -1,15 +1,16 @@
-/// Waits for the network when a request could not connect because there is none, then sends it again.
+/// Waits for the network if a request could not connect because the network is away, then sends the request again.
 ///
-/// The request is sent first, whatever is known of the network. Only if no connection came about (the host was not found,
-/// there was no route, the time for connecting was over) the network is looked at; only if it is not reachable the link
-/// waits for a change, ``limit`` at most and no longer than ``RequestOptions/totalTimeout`` allows. Then it tries again, and
-/// waits again if need be, for what is left. In all other cases, and when the time is over, the caller gets the error.
+/// The request is sent first, whatever the reported status of the network. If it finds no connection (the host is not
+/// found, there is no route, connecting times out), the link looks at the status of the network. If the network is not
+/// reachable, the link waits for a change, for at most ``limit`` and no longer than ``RequestOptions/totalTimeout``
+/// allows. Then it sends the request again, and may wait again for the rest of the limit. In all other cases, and after
+/// the limit, the link throws the error.
 ///
-/// Nothing of the request was sent in the meantime, so its method does not matter; but a body that can be read only once
-/// ends the matter.
+/// The method of the request does not matter, as no byte of the request was sent. A request whose body can be read only
+/// once does not wait.
 ///
-/// A session does this by itself if ``SessionConfiguration/connectivityTimeout`` says so, for every attempt of the links
-/// around it. The link is for other transports, and for watching something else than the session would.
+/// A session waits by itself if ``SessionConfiguration/connectivityTimeout`` is set, for every attempt that the outer
+/// links make. The link is for other transports, and for other sources of the status than the session's.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -17,18 +18,18 @@
 /// }
 /// ```
 public struct ConnectivityWait: CurlewMiddleware {
-    /// The longest wait, in all. Zero and less wait for nothing; ``RequestOptions/connectivityTimeout`` goes
-    /// before it.
+    /// The limit on the sum of all waits. Zero or less disables waiting. ``RequestOptions/connectivityTimeout`` takes
+    /// precedence.
     public var limit: Duration
-    /// Called before each wait, with the request and the error that it waits after.
+    /// Called before each wait, with the request and the error that caused the wait.
     public var onWait: (@Sendable (CurlewRequest, CurlewError) -> Void)?
     private let watch: NetworkChanges
     private let timekeeper: Timekeeper
 
     /// - Parameters:
-    ///   - updates: The status of the network: first as it is now, then each change.
-    ///   - limit: How long is waited at most, in all.
-    ///   - clock: What measures the waits.
+    ///   - updates: The status of the network: the present one first, then each change.
+    ///   - limit: The limit on the sum of all waits.
+    ///   - clock: The clock that measures the waits.
     public init(
         updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable, limit: Duration,
         clock: any Clock<Duration> = ContinuousClock()
@@ -48,7 +49,7 @@ public struct ConnectivityWait: CurlewMiddleware {
         let limit = request.options.connectivityTimeout ?? limit
         guard limit > .zero else { return try await next(request) }
         let start = timekeeper.elapsed()
-        // One waits, and not one after the other: whatever follows is not to wait as well.
+        // Only the outermost link waits: disable the option for the rest of the chain.
         var request = request
         request.options.connectivityTimeout = .zero
         do {
@@ -82,7 +83,7 @@ public struct ConnectivityWait: CurlewMiddleware {
     }
 
     /// Waits until the network is back.
-    /// - Returns: False if it was not away, or does not come back in time.
+    /// - Returns: False if the network was not away, or does not come back in time.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cancelled``.
     private func isBack(_ request: CurlewRequest, after error: CurlewError, within limit: Duration) async throws -> Bool
     {
@@ -98,7 +99,7 @@ public struct ConnectivityWait: CurlewMiddleware {
         return isBack ?? false
     }
 
-    /// True if a lack of network may be the reason of a failure, and the request can be sent once more.
+    /// True if a missing network may be the reason of a failure, and the request can be sent again.
     private static func mayWait(_ error: CurlewError, _ request: CurlewRequest) -> Bool {
         error.stage == .connecting && error.code.mayLackNetwork && request.body.isReplayable
     }
@@ -107,8 +108,8 @@ public struct ConnectivityWait: CurlewMiddleware {
 extension RequestOptions {
     private enum WaitsForConnectivityKey: SourceKey { static let defaultValue: Duration? = nil }
 
-    /// The longest wait for the network to come back if there is none; see ``ConnectivityWait``. nil is the session's
-    /// ``SessionConfiguration/connectivityTimeout``; zero waits for nothing.
+    /// The longest wait for a missing network to come back; see ``ConnectivityWait``. nil selects the session's
+    /// ``SessionConfiguration/connectivityTimeout``; zero disables waiting.
     public var connectivityTimeout: Duration? {
         get { self[WaitsForConnectivityKey.self] }
         set { self[WaitsForConnectivityKey.self] = newValue }

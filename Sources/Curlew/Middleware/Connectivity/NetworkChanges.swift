@@ -1,22 +1,23 @@
-/// The status of the network as links wait for it.
+/// The status of the network, in the form that links wait for.
 struct NetworkChanges: Sendable {
-    /// Waits until the network can be reached again; calls its argument if there is something to wait for.
+    /// Waits until the network can be reached again. It calls its argument once if it has to wait.
     ///
-    /// False, at once, if the network is not reported to be away; and if the task is cancelled or the updates end.
+    /// It returns false at once if the network is not reported as away; it also returns false if the task is cancelled
+    /// or the updates end.
     let isBack: @Sendable (_ onWait: @escaping @Sendable () -> Void) async -> Bool
 
-    /// Waits until the network changes to one that can be reached: it comes back, or becomes another. False if the task is
-    /// cancelled or the updates end.
+    /// Waits until the network changes to a reachable one: it comes back, or is replaced by another. False if the task
+    /// is cancelled or the updates end.
     let change: @Sendable () async -> Bool
 }
 
 extension NetworkChanges {
-    /// No more than what waits for the network to come back needs.
+    /// An instance that only waits for the network to come back; `change` returns false.
     init(isBack: @escaping @Sendable (_ onWait: @escaping @Sendable () -> Void) async -> Bool) {
         self.init(isBack: isBack, change: { false })
     }
 
-    /// - Parameter updates: The status now, then each change.
+    /// - Parameter updates: The status of the network: the present one first, then each change.
     init(_ updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable) {
         isBack = { onWait in
             var isAway = false
@@ -39,7 +40,8 @@ extension NetworkChanges {
 }
 
 extension Timekeeper {
-    /// What an operation brings; nil if it takes longer than `limit`, or the task is cancelled. It is cancelled then.
+    /// The result of an operation; nil if it takes longer than `limit`, or the task is cancelled. Then the operation is
+    /// cancelled.
     @discardableResult
     func first<Value: Sendable>(
         within limit: Duration, _ operation: @escaping @Sendable () async -> Value

@@ -1,10 +1,10 @@
-/// A limit on requests under way that follows how a server does. A pure value.
+/// A limit on concurrent requests that adapts to the server. It is a pure value.
 package struct AdaptiveLimit: Sendable {
-    /// An answer, or the lack of one, as the limit sees it.
+    /// The outcome of a request, as the limit uses it.
     package struct Sample: Sendable {
         /// The time to the head of the response, in nanoseconds.
         package var latency: Int64
-        /// True if the server had too much to do: 429, 503, 504, a timeout, no connection.
+        /// True if the server is overloaded: 429, 503, 504, a timeout, no connection.
         package var isOverload: Bool
 
         package init(latency: Int64, isOverload: Bool) {
@@ -24,12 +24,12 @@ package struct AdaptiveLimit: Sendable {
         value = Double(limit.initial)
     }
 
-    /// The limit as it stands; 1 at least.
+    /// The present limit; at least 1.
     package var current: Int { max(1, Int(value)) }
 
     /// - Parameters:
-    ///   - inFlight: How many were under way, this one included.
-    ///   - now: In nanoseconds.
+    ///   - inFlight: The number of concurrent requests, including this one.
+    ///   - now: The time in nanoseconds.
     package mutating func take(_ sample: Sample, inFlight: Int, now: Int64) {
         switch kind {
         case .fixed: break
@@ -38,19 +38,21 @@ package struct AdaptiveLimit: Sendable {
         }
     }
 
-    /// Additive increase, multiplicative decrease: one more after as many good answers as the limit, a tenth less after an overload.
+    /// Additive increase, multiplicative decrease: one more after as many good responses as the limit, a tenth less
+    /// after an overload.
     private mutating func change(
         additively sample: Sample, _ inFlight: Int, _ bounds: ClosedRange<Int>, _ now: Int64
     ) {
         if sample.isOverload {
             decrease(to: 0.9, after: sample, now, within: bounds)
         } else if 2 * inFlight >= current {
-            // A limit that is not made use of has not shown that more is well.
+            // The limit grows only if at least half of it is used.
             value = min(value + 1 / value, Double(bounds.upperBound))
         }
     }
 
-    /// The limit shrinks as answers take longer than they did over the last hundreds, and else grows by its root.
+    /// Changes the limit by the latency: it shrinks if responses take longer than the average of the last hundreds, and
+    /// otherwise grows by its square root.
     private mutating func change(
         byGradient sample: Sample, _ inFlight: Int, _ bounds: ClosedRange<Int>, _ now: Int64
     ) {
@@ -58,7 +60,8 @@ package struct AdaptiveLimit: Sendable {
         let latency = max(1, Double(sample.latency))
         samples += 1
         longLatency += (latency - longLatency) / Double(min(samples, 600))
-        // After a long overload the long average is too high; it is to find its way back sooner than by the window alone.
+        // After a long overload the long-term average is too high. This factor lets it recover sooner than the window
+        // alone would.
         if longLatency > 2 * latency { longLatency *= 0.95 }
         guard 2 * inFlight >= current else { return }
         let gradient = max(0.5, min(1, 1.5 * longLatency / latency))
@@ -66,7 +69,8 @@ package struct AdaptiveLimit: Sendable {
         value = min(max(value * 0.8 + wanted * 0.2, Double(bounds.lowerBound)), Double(bounds.upperBound))
     }
 
-    /// Once for all that were under way together: those that began before the limit shrank say nothing about the smaller one.
+    /// Shrinks the limit once for concurrent overloads: requests that began before the last decrease do not count
+    /// against the smaller limit.
     private mutating func decrease(
         to part: Double, after sample: Sample, _ now: Int64, within bounds: ClosedRange<Int>
     ) {

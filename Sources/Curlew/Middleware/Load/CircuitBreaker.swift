@@ -1,13 +1,17 @@
 internal import HTTPTypes
 
-/// Stops sending to a server for a while when too many requests to it fail, so that callers learn so at once and the server has time to
-/// recover.
+/// Stops sending to a server for a while when too many requests to it fail. Callers get an error at once, and the
+/// server has time to recover.
 ///
-/// For each group of requests there is a circuit. It is *closed* as long as all is well. When of the calls of the last
-/// ``Policy/window`` too many failed, or were slow, it *opens*: nothing is sent, and callers get ``ErrorCode/circuitOpen``. After
-/// ``Policy/firstWait`` it is *half-open*: ``Policy/probes`` calls are sent. If all go well it closes; if one fails or is slow it opens again, for
-/// twice as long. A probe without a head for 30 seconds, or for ``Policy/firstWait`` or ``Policy/slowAfter`` where that is longer, counts as failed
-/// with the next call.
+/// Each group of requests has a circuit.
+/// - It is *closed* while the server works.
+/// - It *opens* when too many calls of the last ``Policy/window`` failed or were slow. Then no request is sent, and
+///   callers get ``ErrorCode/circuitOpen``.
+/// - It is *half-open* after ``Policy/firstWait``: ``Policy/probes`` calls are sent as probes. If all succeed it
+///   closes; if one fails or is slow it opens again, for twice as long.
+///
+/// A probe without a head for 30 seconds counts as failed with the next call. The time is ``Policy/firstWait`` or
+/// ``Policy/slowAfter`` if one of these is longer.
 ///
 /// ```swift
 /// let breaker = CircuitBreaker()
@@ -18,34 +22,36 @@ internal import HTTPTypes
 /// for await change in breaker.transitions { logger.warning("\(change.group): \(change.to)") }
 /// ```
 ///
-/// A failure is an answer of 500, 502, 503 or 504, a lack of connection, a connection that is lost, an answer that is not HTTP, and a timeout. A
-/// request that was cancelled, refused on this side, or still waited for its turn here says nothing, and every other answer is a success;
-/// ``judge`` decides otherwise. A call's time is that to the head, without the waits of links further in; a body that breaks off is no
-/// failure here.
+/// A failure is a response of 500, 502, 503 or 504, a missing or lost connection, a response that is not HTTP, or a
+/// timeout. Requests that were cancelled, refused locally, or still waiting locally are ignored; every other response
+/// is a success. ``judge`` can decide otherwise. The time of a call ends with the head, and excludes the waits of inner
+/// links. A body that breaks off is not a failure.
 ///
-/// It stands behind the standard chain, so that it sees every attempt, and no answer of a cache. ``Retry`` does not repeat what an open
-/// circuit refuses. A change is an event, ``SessionEvent/Kind/circuitChanged``, of each session made with the link, and a metric of
-/// `RequestMetrics`. Copies of a link share their circuits.
+/// The link belongs behind the standard chain, so that it sees every attempt, and no response of the cache. ``Retry``
+/// does not retry requests that an open circuit refuses. A change of state is an event,
+/// ``SessionEvent/Kind/circuitChanged``, of each session made with the link, and a metric of `RequestMetrics`. Copies
+/// of a link share their circuits.
 public struct CircuitBreaker: CurlewMiddleware {
-    /// When a circuit opens, and how it closes.
+    /// The conditions under which a circuit opens and closes.
     ///
-    /// What is outside of its bounds counts as the nearest that is not.
+    /// A value outside its bounds is replaced by the nearest valid one.
     public struct Policy: Sendable, Hashable {
-        /// The part of calls that have to fail. 0.5 by default.
+        /// The share of calls that must fail. 0.5 by default.
         public var failureRate: Double
-        /// The time beyond which a successful call is slow: to the head of its response. nil, the default, knows no slow calls.
+        /// The time to the head of a response beyond which a successful call is slow. nil, the default, disables slow
+        /// calls.
         public var slowAfter: Duration?
-        /// The part of calls that have to be slow or to fail. 0.8 by default.
+        /// The share of calls that must be slow or fail. 0.8 by default.
         public var slowRate: Double
-        /// The least number of calls in the window that say anything. 20 by default, 1 at least.
+        /// The number of calls in the window below which the circuit does not open. 20 by default, at least 1.
         public var minimumCalls: Int
-        /// The time for which calls count. 10 seconds by default, a millisecond at least.
+        /// The time for which calls count. 10 seconds by default, at least a millisecond.
         public var window: Duration
-        /// The time for which it is open first. 5 seconds by default. It doubles whenever the probes fail.
+        /// The duration of the first open state. 5 seconds by default. It doubles each time the probes fail.
         public var firstWait: Duration
-        /// The longest time for which it is open. 60 seconds by default.
+        /// The longest duration of an open state. 60 seconds by default.
         public var longestWait: Duration
-        /// The number of calls that are sent while it is half-open. 3 by default, 1 at least.
+        /// The number of calls that are sent in the half-open state. 3 by default, at least 1.
         public var probes: Int
 
         public init(
@@ -63,7 +69,7 @@ public struct CircuitBreaker: CurlewMiddleware {
             self.probes = probes
         }
 
-        /// The same within its bounds.
+        /// The policy with all values within their bounds.
         var inBounds: Policy {
             var policy = self
             policy.failureRate = min(max(failureRate, 0), 1)
@@ -77,38 +83,38 @@ public struct CircuitBreaker: CurlewMiddleware {
         }
     }
 
-    /// What a call says about its server.
+    /// The verdict of a call on its server.
     public struct Judgement: Sendable, Hashable {
         let result: CircuitMachine.Result
 
-        /// The server is well.
+        /// The server works.
         public static let success = Judgement(result: .success)
-        /// It is not.
+        /// The server fails.
         public static let failure = Judgement(result: .failure)
-        /// Nothing.
+        /// The call does not count.
         public static let ignored = Judgement(result: .none)
     }
 
-    /// Decides what a response or an error says about the server; nil, also as its result, leaves it to the rules.
+    /// Decides what a response or an error means for the circuit. If it is nil or returns nil, the rules decide.
     public var judge: (@Sendable (Result<CurlewResponse, any Error>) -> Judgement?)?
     let core: Core
 
     /// - Parameters:
-    ///   - policy: When a circuit opens, and how it closes.
+    ///   - policy: The conditions under which a circuit opens and closes.
     ///   - scope: The requests that share a circuit.
-    ///   - clock: What measures windows and waits.
+    ///   - clock: The clock that measures windows and waits.
     public init(
         _ policy: Policy = Policy(), per scope: LoadScope = .origin, clock: any Clock<Duration> = ContinuousClock()
     ) {
         core = Core(policy, scope, Timekeeper(clock))
     }
 
-    /// The changes of state from now on. A listener that is behind by more than 100 loses the oldest.
+    /// The changes of state from now on. A listener that is more than 100 changes behind loses the oldest.
     public var transitions: AsyncStream<CircuitTransition> { core.broadcaster.listen() }
 
-    /// The states of the circuits that are remembered, by the names of their groups. One whose time is over stays open until the next
-    /// request.
-    public var states: [String: CircuitState] { core.states }
+    /// The states of the remembered circuits, by the names of their groups. A circuit whose open time is over is
+    /// reported as open until its next request.
+    public var states: [String: CircuitTransition.State] { core.states }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
@@ -140,14 +146,14 @@ public struct CircuitBreaker: CurlewMiddleware {
 }
 
 extension ErrorCode {
-    /// True if it says something about whether a server is well.
+    /// True if the error shows that a server does not work.
     fileprivate var isServersFailure: Bool {
         isTransient || self == .totalTimeout || self == .invalidResponse || self == .responseHeadTooLarge
     }
 }
 
 extension CircuitBreaker {
-    /// What copies of the link share.
+    /// The shared state of copies of the link.
     final class Core: Sendable {
         struct State: LoadState {
             var machine: CircuitMachine
@@ -156,7 +162,7 @@ extension CircuitBreaker {
             mutating func isIdle(at now: Int64) -> Bool { machine.isIdle(at: now) }
         }
 
-        /// Somebody who publishes changes elsewhere.
+        /// A receiver of changes outside of the link, such as a session.
         struct Publisher: Sendable {
             let identifier: ObjectIdentifier
             let isAlive: @Sendable () -> Bool
@@ -181,7 +187,7 @@ extension CircuitBreaker {
         private let groups: Guarded<LoadGroups<State>>
         let broadcaster = Broadcaster<CircuitTransition>(bufferSize: 100)
         private let publishers = Guarded<[Publisher]>([])
-        /// Changes that are not published yet, in their order: they are added under the lock of the groups.
+        /// The changes that are not published yet, in order: they are added under the lock of the groups.
         private let changes = Guarded<[Change]>([])
         /// Held while changes are published.
         private let turn = Lock()
@@ -197,17 +203,17 @@ extension CircuitBreaker {
 
         private var now: Int64 { timekeeper.nanoseconds() }
 
-        var states: [String: CircuitState] {
+        var states: [String: CircuitTransition.State] {
             groups.withLock { groups in
-                // Names that are equivalent in Unicode are one key of a dictionary.
+                // Names that are canonically equivalent in Unicode are the same key of a dictionary.
                 Dictionary(groups.all.map { ($0.name, $0.state.machine.current) }) { first, _ in first }
             }
         }
 
-        /// The number of those who publish changes and have not gone.
+        /// The number of publishers that still exist.
         var publisherCount: Int { publishers.withLock { $0.count { $0.isAlive() } } }
 
-        /// Adds a publisher, in the place of an earlier one of the same identity.
+        /// Adds a publisher, replacing an earlier one with the same identity.
         func add(_ publisher: Publisher) {
             publishers.withLock { publishers in
                 publishers.removeAll { !$0.isAlive() || $0.identifier == publisher.identifier }
@@ -239,7 +245,7 @@ extension CircuitBreaker {
             return pass
         }
 
-        // Not inlined: every call would keep room for it.
+        // Not inlined: every call would reserve stack space for it.
         @inline(never)
         private func refusal(of request: CurlewRequest, _ name: String, wait: Int64) -> CurlewError {
             let circuit = name.isEmpty ? "the circuit" : "the circuit of \(name)"
@@ -260,13 +266,13 @@ extension CircuitBreaker {
             if hasChanged { publishChanges() }
         }
 
-        /// Under the lock of the groups, so that changes are noted in their order.
+        /// Records a change. The caller holds the lock of the groups, so the changes keep their order.
         private func note(_ change: CircuitMachine.Change, _ group: LoadGroup, _ request: CurlewRequest) {
             let noted = Change(transition: CircuitTransition(group: group.name, change), request: request)
             changes.withLock { $0.append(noted) }
         }
 
-        // Not inlined: almost no call changes anything.
+        // Not inlined: few calls change the state.
         @inline(never)
         private func publishChanges() {
             turn.withLock {

@@ -1,29 +1,30 @@
-/// The state of a circuit. A pure value: times, in nanoseconds, and results come in, leave and changes come out.
+/// The state of a circuit. It is a pure value: times (in nanoseconds) and results are its input, permits and changes
+/// its output.
 package struct CircuitMachine: Sendable {
-    /// What came of a call.
+    /// The result of a call.
     package enum Result: Sendable {
         case success
         case failure
-        /// Nothing that says anything about the server: it was cancelled, or refused here.
+        /// Ignored: the call was cancelled, or refused locally.
         case none
     }
 
-    /// The permit of one call, to be given back with its result.
+    /// The permit of one call, to be returned with its result.
     package struct Permit: Sendable, Equatable {
-        /// Which stay in a state it belongs to: results of an earlier one say nothing.
+        /// The period of the state that granted it. Results from an earlier period are ignored.
         fileprivate let period: Int
     }
 
-    /// What a state was left for.
+    /// A change of state, with its reason.
     package struct Change: Sendable, Equatable {
-        package let from: CircuitState
-        package let to: CircuitState
+        package let from: CircuitTransition.State
+        package let to: CircuitTransition.State
         package let counts: Counts
-        /// The time that the circuit is open, in nanoseconds; else 0.
+        /// The duration of the open state, in nanoseconds; otherwise 0.
         package let wait: Int64
     }
 
-    /// Calls and what came of them.
+    /// The number of calls, failures and slow calls.
     package struct Counts: Sendable, Equatable {
         package var calls = 0
         package var failures = 0
@@ -45,22 +46,22 @@ package struct CircuitMachine: Sendable {
     /// The probes of a half-open circuit.
     private struct Probes: Sendable {
         var granted = 0
-        /// The moment at which the last was granted.
+        /// The time when the last probe was granted.
         var lastGranted: Int64 = .min
         var counts = Counts()
     }
 
-    /// The least time after which a probe without a head counts as failed: 30 seconds.
+    /// The shortest time after which a probe without a head counts as failed: 30 seconds.
     private static let leastPatience: Int64 = 30_000_000_000
 
     private let policy: CircuitBreaker.Policy
     private var state = State.closed
     private var window: SlidingCounts
-    /// How often it opened without having been closed between.
+    /// The number of times that it has opened since it was last closed.
     private var openings = 0
     private var period = 0
     private var time = SteadyTime()
-    /// Permits that have not been given back.
+    /// The number of permits that have not been returned.
     private var underWay = 0
 
     package init(_ policy: CircuitBreaker.Policy) {
@@ -69,7 +70,7 @@ package struct CircuitMachine: Sendable {
         window = SlidingCounts(length: policy.window.nanosecondsClamped)
     }
 
-    package var current: CircuitState {
+    package var current: CircuitTransition.State {
         switch state {
         case .closed: .closed
         case .open: .open
@@ -79,7 +80,8 @@ package struct CircuitMachine: Sendable {
 
     var isInUse: Bool { underWay > 0 }
 
-    /// True if nothing would be lost with the group: no failure counts any more, or nobody has asked for long after it was open.
+    /// True if the group can be evicted without loss: it has no recent failure, or no request came for long after it
+    /// was open.
     mutating func isIdle(at moment: Int64) -> Bool {
         let now = time.at(moment)
         switch state {
@@ -89,14 +91,14 @@ package struct CircuitMachine: Sendable {
         }
     }
 
-    /// The time until a call may be sent; 0 if one may, or a probe is under way that decides.
+    /// The time until a call may be sent; 0 if a call may be sent now, or a running probe decides.
     package mutating func wait(at moment: Int64) -> Int64 {
         guard case .open(let until) = state else { return 0 }
         return max(0, until - time.at(moment))
     }
 
     /// Asks for a permit to send.
-    /// - Returns: nil if nothing may be sent; and the change of state that came with it.
+    /// - Returns: The permit, or nil if no request may be sent; and the change of state that this caused.
     package mutating func ask(at moment: Int64) -> (permit: Permit?, change: Change?) {
         let now = time.at(moment)
         var change: Change?
@@ -111,7 +113,7 @@ package struct CircuitMachine: Sendable {
         case .halfOpen(var probes):
             guard probes.granted < policy.probes else {
                 guard now >= probes.lastGranted.clampedAdding(patience) else { return (nil, change) }
-                // A server that answers nothing would keep the circuit half-open for as long as it likes.
+                // Without this limit, an unresponsive server could keep the circuit half-open forever.
                 var counts = probes.counts
                 counts += Counts(calls: 1, failures: 1, slow: 0)
                 return (nil, open(after: counts, now))
@@ -124,12 +126,12 @@ package struct CircuitMachine: Sendable {
         }
     }
 
-    /// Takes what came of a call.
+    /// Records the result of a call.
     /// - Parameter duration: The time to the head of its response.
     package mutating func take(_ result: Result, _ permit: Permit, duration: Int64, at moment: Int64) -> Change? {
         let now = time.at(moment)
         underWay -= 1
-        // It began before the state did.
+        // The call began in an earlier period.
         guard permit.period == period else { return nil }
         var counts = Counts(calls: 1, failures: result == .failure ? 1 : 0, slow: 0)
         if result == .success, let limit = policy.slowAfter?.nanosecondsClamped, duration > limit { counts.slow = 1 }
@@ -149,7 +151,7 @@ package struct CircuitMachine: Sendable {
     private mutating func takeProbe(_ result: Result, _ counts: Counts, _ probes: Probes, _ now: Int64) -> Change? {
         var probes = probes
         guard result != .none else {
-            // Another may be sent in its place.
+            // Another probe may replace it.
             probes.granted -= 1
             state = .halfOpen(probes)
             return nil
@@ -165,7 +167,7 @@ package struct CircuitMachine: Sendable {
         return become(.closed, after: probes.counts)
     }
 
-    /// The time for which a probe may be without a head.
+    /// The time after which a probe without a head counts as failed.
     private var patience: Int64 {
         max(Self.leastPatience, policy.firstWait.nanosecondsClamped, policy.slowAfter?.nanosecondsClamped ?? 0)
     }
@@ -173,7 +175,7 @@ package struct CircuitMachine: Sendable {
     private func isTooMuch(_ counts: Counts) -> Bool {
         let calls = Double(counts.calls)
         if Double(counts.failures) >= policy.failureRate * calls, counts.failures > 0 { return true }
-        // One that fails is not quick either.
+        // A failed call counts as slow, too.
         return policy.slowAfter != nil && Double(counts.slow + counts.failures) >= policy.slowRate * calls
     }
 
@@ -195,14 +197,14 @@ package struct CircuitMachine: Sendable {
     }
 }
 
-/// Counts of the last so long, in ten parts that leave one after the other.
+/// Counts over a sliding window of ten parts; the oldest part is dropped as time passes.
 private struct SlidingCounts: Sendable {
     private static let partCount = 10
 
     private let partLength: Int64
     private var parts = [CircuitMachine.Counts](repeating: CircuitMachine.Counts(), count: partCount)
     private(set) var total = CircuitMachine.Counts()
-    /// The number of the newest part.
+    /// The number of the latest part.
     private var newest: Int64 = .min
 
     init(length: Int64) { partLength = max(1, length / Int64(Self.partCount)) }
@@ -231,7 +233,7 @@ private struct SlidingCounts: Sendable {
     private mutating func turn(to now: Int64) {
         let part = now / partLength
         guard part > newest else { return }
-        // After a jump of the clock all of them are old.
+        // After a jump of the clock all parts are outdated.
         let steps = newest == .min || part - newest >= Int64(Self.partCount) ? Int64(Self.partCount) : part - newest
         newest = part
         for step in 0..<steps { parts[Self.index(part - step)] = CircuitMachine.Counts() }

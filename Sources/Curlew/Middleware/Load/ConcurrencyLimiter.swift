@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
-/// Limits how many requests are under way at a time; the others wait in a bounded queue.
+/// Limits the number of concurrent requests; further requests wait in a bounded queue.
 ///
-/// A request is under way from when it has its turn to the end of its response's body; over a transport that is no session, to the head.
-/// Those that wait have their turns by ``RequestOptions/priority``, and among equals in the order of their arrival. The limit is
-/// fixed, or follows the server: see ``ConcurrencyLimiter/Limit``.
+/// A request counts from its admission to the end of its response's body. With a transport that is not a session, it
+/// counts up to the head. Waiting requests are admitted by ``RequestOptions/priority``, and in order of arrival among
+/// equals. The limit is fixed, or adapts to the server: see ``ConcurrencyLimiter/Limit``.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -14,21 +14,22 @@ internal import HTTPTypes
 /// }
 /// ```
 ///
-/// It stands behind the standard chain, so that an answer of the cache takes no place and a wait between two attempts none either. Of
-/// several the narrowest scope comes first: who waits for one origin then takes nobody's place in the wider one. With
-/// ``LoadScope/tag`` it is a bulkhead. Copies of a link share their places.
+/// The link belongs behind the standard chain: then a response of the cache, and a wait between two attempts, use no
+/// slot. Of several limiters the one with the narrowest scope comes first: then a request that waits for one origin
+/// does not occupy a slot of the wider scope. With ``LoadScope/tag`` the limiter is a bulkhead. Copies of a link share
+/// their slots.
 ///
-/// Whoever has no place gets an error, and nothing was sent: ``ErrorCode/overloaded`` if the queue is full or the wait in it took too
-/// long, ``ErrorCode/deadlineUnreachable`` if the call's ``RequestOptions/totalTimeout`` would be over before an answer could come.
-/// ``Retry`` does not repeat these, as that would add to the load.
+/// A request that gets no slot fails without being sent. The error is ``ErrorCode/overloaded`` if the queue is full or
+/// the wait took too long. It is ``ErrorCode/deadlineUnreachable`` if the call's ``RequestOptions/totalTimeout`` would
+/// expire before a response could arrive. ``Retry`` does not retry these errors, as that would add to the load.
 public struct ConcurrencyLimiter: CurlewMiddleware {
     private let core: Core
 
     /// - Parameters:
-    ///   - limit: How many requests of a group are under way at a time.
+    ///   - limit: The number of concurrent requests of a group.
     ///   - scope: The requests that share the limit.
-    ///   - queue: Where the others wait.
-    ///   - clock: What measures waits and answers.
+    ///   - queue: The queue in which further requests wait.
+    ///   - clock: The clock that measures waits and responses.
     public init(
         _ limit: Limit = .additive(), per scope: LoadScope = .origin, queue: LoadQueue = LoadQueue(),
         clock: any Clock<Duration> = ContinuousClock()
@@ -36,8 +37,8 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         core = Core(limit, scope, queue, Timekeeper(clock))
     }
 
-    /// What is under way, waits and is allowed in each group that is remembered, by the group's name: an origin such as
-    /// `https://api.example.com:443`, a tag, or what a closure named.
+    /// The concurrent and waiting requests and the limit of each remembered group, by the group's name. A name is an
+    /// origin such as `https://api.example.com:443`, a tag, or the result of a closure.
     public var figures: [String: Figures] { core.figures }
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -65,7 +66,7 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         }
     }
 
-    /// The number of requests that may be under way at a time.
+    /// The largest number of concurrent requests.
     public struct Limit: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case fixed
@@ -76,23 +77,26 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         let kind: Kind
         let initial: Int
 
-        /// The largest limit: a billion. Larger ones count as this.
+        /// The largest limit: a billion. Larger values are reduced to it.
         public static let largest = 1_000_000_000
 
-        /// Always the same; 1 at least.
+        /// A constant limit; at least 1.
         public static func fixed(_ count: Int) -> Limit {
             Limit(kind: .fixed, initial: clamp(count, 1...largest))
         }
 
-        /// One more after as many good answers as the limit, a tenth less when the server has too much to do: it answers 429, 503 or 504,
-        /// or not in time, or takes no connection.
+        /// A limit that grows by one after as many good responses as the limit, and shrinks by a tenth when the server
+        /// is overloaded. Overload is a response of 429, 503 or 504, a timeout, or a connection that is refused, fails
+        /// or is lost.
         public static func additive(from initial: Int = 20, within bounds: ClosedRange<Int> = 1...200) -> Limit {
             Limit(kind: .additive(clamped(bounds)), initial: clamp(initial, bounds))
         }
 
-        /// Less as soon as answers take longer than one and a half times what they took over the last hundreds, more while they do not: it
-        /// notices that a server gets slower before it fails. A fifth less when it has too much to do, as with ``additive(from:within:)``.
-        /// For servers whose answers mostly take alike.
+        /// A limit that follows the latency, and so notices a slower server before it fails.
+        ///
+        /// It shrinks when responses take longer than one and a half times the average of the last hundreds, and
+        /// otherwise grows. It shrinks by a fifth when the server is overloaded, in the sense of
+        /// ``additive(from:within:)``. It suits servers whose responses take similar times.
         public static func gradient(from initial: Int = 20, within bounds: ClosedRange<Int> = 1...200) -> Limit {
             Limit(kind: .gradient(clamped(bounds)), initial: clamp(initial, bounds))
         }
@@ -107,19 +111,19 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         }
     }
 
-    /// What a group has under way.
+    /// The counters of one group.
     public struct Figures: Sendable, Hashable {
-        /// The requests under way.
+        /// The number of concurrent requests.
         public let inFlight: Int
-        /// The requests that wait for their turns.
+        /// The number of requests that wait for a slot.
         public let waiting: Int
-        /// The most that may be under way, as it stands.
+        /// The present limit on concurrent requests.
         public let limit: Int
     }
 }
 
 extension ConcurrencyLimiter {
-    /// What copies of the link share.
+    /// The shared state of copies of the link.
     final class Core: LoadCore {
         struct State: WaitingState {
             var machine: ConcurrencyMachine
@@ -146,7 +150,7 @@ extension ConcurrencyLimiter {
 
         var figures: [String: Figures] {
             groups.withLock { groups in
-                // Names that are equivalent in Unicode are one key of a dictionary.
+                // Names that are canonically equivalent in Unicode are the same key of a dictionary.
                 Dictionary(
                     groups.all.map { name, state in
                         let machine = state.machine
@@ -166,7 +170,7 @@ extension ConcurrencyLimiter {
             case isUnlimited
         }
 
-        /// Gives a request a place, lets it wait for one, or refuses it.
+        /// Admits a request, queues it, or refuses it.
         func arrive(_ request: CurlewRequest) -> Arrival {
             let now = now
             let ownName = scope.ownName(of: request)
@@ -191,9 +195,9 @@ extension ConcurrencyLimiter {
             }
         }
 
-        /// Waits for the turn of a request that has no place yet.
-        /// - Returns: Its place, and the time that it has waited, in nanoseconds.
-        // Not inlined: every call would keep room for it in its frame while it waits.
+        /// Waits for the admission of a request.
+        /// - Returns: Its slot, and the time that it has waited, in nanoseconds.
+        // Not inlined: every call would reserve stack space for it while it waits.
         @inline(never)
         func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> (Ticket, Int64) {
             switch arrival {
@@ -206,7 +210,7 @@ extension ConcurrencyLimiter {
             case .isUnlimited: throw request.refusal(.engineFailed, "a request without a limit has waited")
             case .waits(let group, let number, let start):
                 _ = try await turn(of: number, in: group, request)
-                // From here on the place is given back whatever happens.
+                // From here on the ticket releases the slot, even after an error.
                 let ticket = Ticket(self, group, since: now)
                 let waited = max(0, now - start)
                 try request.shortenTotal(by: .nanoseconds(waited))
@@ -214,11 +218,11 @@ extension ConcurrencyLimiter {
             }
         }
 
-        /// Changes the machine of a group, and resumes the requests whose turns have come by that.
+        /// Changes the machine of a group, and resumes the requests that this admits.
         fileprivate func change(_ group: LoadGroup, _ body: (inout ConcurrencyMachine) -> Void) {
             var resumed = ResumedTurns()
             groups.withLock { groups in
-                // Where a sample comes after the end of its place, the group may have been forgotten between the two.
+                // The group may have been evicted between the end of the slot and a later sample.
                 guard groups.holds(group) else { return }
                 body(&groups[group].machine)
                 while let number = groups[group].machine.next() {
@@ -229,15 +233,15 @@ extension ConcurrencyLimiter {
         }
     }
 
-    /// A request's place among those under way, to the end of its exchange.
+    /// The slot of a request, held up to the end of its exchange.
     final class Ticket: ExchangeWatcher {
         private struct State {
-            /// The exchange whose end is waited for, and those that have ended before.
+            /// The exchange whose end is awaited, and exchanges that have ended before.
             var awaited: UInt64?
             var ended: [UInt64] = []
             var isOver = false
 
-            /// - Returns: Whether it was not over before.
+            /// - Returns: True if it was not over before.
             mutating func end() -> Bool {
                 defer { isOver = true }
                 return !isOver
@@ -256,14 +260,14 @@ extension ConcurrencyLimiter {
         }
 
         deinit {
-            // Nobody is left who could notify it of an end: the response came by another way than a session.
+            // A response that did not come from a session reports no end: release the slot here.
             if state.withLock({ $0.end() }) { core.change(group) { $0.end(held: nil) } }
         }
 
-        /// The head of the response has come, or there will be none.
+        /// Records the head of the response, or its failure.
         /// - Parameters:
-        ///   - exchange: The number of the exchange that brought the response; nil if its end is not known.
-        ///   - innerWait: The time for which links further in let the request wait.
+        ///   - exchange: The number of the exchange of the response; nil if its end is not reported.
+        ///   - innerWait: The time that inner links let the request wait.
         func answered(_ outcome: LoadOutcome, by exchange: UInt64?, innerWait: Int64) {
             let now = core.now
             let ends = state.withLock { state in

@@ -1,14 +1,14 @@
-/// How many requests of a group are under way, and which wait. A pure value: times come in, decisions come out.
+/// The concurrent and waiting requests of a group. It is a pure value: times are its input, decisions its output.
 package struct ConcurrencyMachine: Sendable {
-    /// The decision about a newcomer.
+    /// The decision about a new request.
     package enum Arrival: Sendable, Equatable {
-        /// It goes.
+        /// The request is admitted.
         case goes
-        /// It waits under a number; one that has waited longer may have to leave for it.
+        /// The request waits under a number; an older request may be dropped for it.
         case waits(UInt64, dropping: UInt64?)
-        /// There is no place to wait.
+        /// The queue is full.
         case isRefused
-        /// It would be too late when it has its turn.
+        /// The request would be admitted too late for its deadline.
         case isHopeless
     }
 
@@ -29,7 +29,7 @@ package struct ConcurrencyMachine: Sendable {
     var isInUse: Bool { inFlight > 0 || !queued.isEmpty }
 
     /// - Parameters:
-    ///   - remaining: The time that the call has left; nil without a limit. In nanoseconds, as `now`.
+    ///   - remaining: The remaining time of the call; nil without a limit. In nanoseconds, as `now`.
     package mutating func arrive(_ priority: RequestOptions.Priority, remaining: Int64?, now moment: Int64) -> Arrival {
         let now = time.at(moment)
         let hasPlace = inFlight < limit.current && queued.isEmpty
@@ -48,25 +48,25 @@ package struct ConcurrencyMachine: Sendable {
         return .waits(queued.join(priority), dropping: dropped)
     }
 
-    /// Somebody waits no more.
-    /// - Returns: False if it has had its turn, or was dropped.
+    /// Removes a request from the queue.
+    /// - Returns: False if it was already admitted or dropped.
     package mutating func leave(_ number: UInt64) -> Bool { queued.leave(number) }
 
-    /// The head of a response has come, or a failure that says something about the server.
+    /// Records the head of a response, or a failure that shows the state of the server.
     package mutating func take(_ sample: AdaptiveLimit.Sample, now moment: Int64) {
         let now = time.at(moment)
         limit.take(sample, inFlight: inFlight, now: now)
         if !sample.isOverload { holding.noteAnswer(sample.latency, now) }
     }
 
-    /// A request has ended.
-    /// - Parameter held: For how long it was under way; nil if that says nothing.
+    /// Records the end of a request.
+    /// - Parameter held: The time from its admission; nil if it is not meaningful.
     package mutating func end(held: Int64?) {
         inFlight -= 1
         if let held { holding.noteEnd(held) }
     }
 
-    /// The next to have a turn; called until it is nil after each end and each sample.
+    /// The next request to admit; called until it is nil after each end and each sample.
     package mutating func next() -> UInt64? {
         guard inFlight < limit.current, let number = queued.next() else { return nil }
         inFlight += 1
@@ -74,10 +74,10 @@ package struct ConcurrencyMachine: Sendable {
     }
 }
 
-/// How long requests take, for an estimate that is rather too short than too long.
+/// The durations of requests, for an estimate that is too short rather than too long.
 private struct HoldTimes: Sendable {
     private static let sampleCount = 10
-    /// The quickest answer is forgotten after one to two of these.
+    /// The quickest response is forgotten after one to two of these periods.
     private static let period: Int64 = 10_000_000_000
 
     private var average = 0.0
@@ -97,13 +97,13 @@ private struct HoldTimes: Sendable {
 
     private mutating func turn(_ now: Int64) {
         guard now >= periodEnd else { return }
-        // Long after it, both are old.
+        // After an idle period both samples are outdated.
         let isFresh = periodEnd > .min && now &- periodEnd < Self.period
         quickest = (.max, isFresh ? quickest.current : .max)
         periodEnd = now &+ Self.period
     }
 
-    /// The least time that a newcomer behind so many others will take; nil as long as too little is known.
+    /// The shortest time that a new request behind `ahead` others takes; nil with too few samples.
     mutating func leastTime(behind ahead: Int, of places: Int, _ now: Int64) -> Int64? {
         turn(now)
         let answer = min(quickest.current, quickest.previous)

@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
-/// What a response, or the lack of one, says about how much a server can take.
+/// The outcome of a request as a sign of the load of its server.
 enum LoadOutcome {
     case isWell
     case isOverload
-    /// Nothing: the request was refused here, or cancelled.
+    /// No sign: the request was refused locally, or cancelled.
     case saysNothing
 
     init(_ response: CurlewResponse) {
@@ -26,25 +26,26 @@ enum LoadOutcome {
 }
 
 extension CurlewError {
-    /// True if time ran out in a queue of ours, or in that of the session: nothing of the request was sent.
+    /// True if the time ran out in a local queue of a link or of the session: the request was not sent.
     var isOfOwnWait: Bool { code == .connectionWaitTimeout || (code == .totalTimeout && stage == .preparing) }
 }
 
 extension CurlewResponse {
     private enum TurnWaitKey: Key { static let defaultValue: Int64 = 0 }
 
-    /// The time, in nanoseconds, for which links of ours let the request wait: it is not the server's.
+    /// The time, in nanoseconds, that links let the request wait. It does not count as the server's.
     var turnWait: Int64 {
         get { self[TurnWaitKey.self] }
         set { self[TurnWaitKey.self] = newValue }
     }
 }
 
-/// Time that never runs backwards, whatever the clock does: after a step back it goes on from where it was. In nanoseconds.
+/// Monotonic time in nanoseconds: after a step back of the clock it continues from its last value.
 struct SteadyTime: Sendable {
     private var latest: Int64 = .min
     private var offset: Int64 = 0
-    /// Threads may read the clock in one order and come here in another; that is no step.
+    /// The largest difference, a second, that is not a step: threads may read the clock in one order and arrive here in
+    /// another.
     private static let tolerance: Int64 = 1_000_000_000
 
     mutating func at(_ moment: Int64) -> Int64 {
@@ -60,7 +61,7 @@ struct SteadyTime: Sendable {
 }
 
 extension Int64 {
-    /// The sum with what is not negative, and the largest number where that is too large.
+    /// The sum with a nonnegative number; the largest integer on overflow.
     func clampedAdding(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
@@ -68,8 +69,8 @@ extension Int64 {
 }
 
 extension CurlewRequest {
-    /// Takes what a call has waited off its time limit.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if nothing is left.
+    /// Subtracts a wait from the call's time limit.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if no time remains.
     mutating func shortenTotal(by waited: Duration) throws {
         guard let total = options.totalTimeout, !total.isUnlimited, waited > .zero else { return }
         guard waited < total else {
@@ -80,7 +81,7 @@ extension CurlewRequest {
         options.totalTimeout = total - waited
     }
 
-    /// The time that the call has left, in nanoseconds; nil without a limit.
+    /// The remaining time of the call, in nanoseconds; nil without a limit.
     var remainingNanoseconds: Int64? {
         guard options.isAnySet, let total = options.totalTimeout, !total.isUnlimited else { return nil }
         return total.nanosecondsClamped

@@ -1,16 +1,21 @@
-/// The place where requests wait for their turns, for ``ConcurrencyLimiter`` and ``RequestRateLimiter``.
+/// The queue in which requests wait for their turns, for ``ConcurrencyLimiter`` and ``RequestRateLimiter``.
 public struct LoadQueue: Sendable, Hashable {
-    /// The most requests of a group that wait. 1,000 by default; 0 lets none wait.
+    /// The largest number of waiting requests of a group. 1,000 by default; 0 disables waiting.
     public var capacity: Int
-    /// The longest wait. 10 seconds by default; ``Timeouts/unlimited`` is no limit. The call's own
-    /// ``RequestOptions/totalTimeout`` holds all the same.
+    /// The longest wait. 10 seconds by default; ``Timeouts/unlimited`` is no limit. The call's
+    /// ``RequestOptions/totalTimeout`` still applies.
     public var timeout: Duration
-    /// True if a newcomer takes the place of whoever has waited longest of those with the least priority when the queue is full:
-    /// under lasting overload its caller has given up soonest. A newcomer of less priority than all that wait is refused. False by
-    /// default: the newcomer is refused.
+    /// True if a new request replaces a waiting one when the queue is full. False by default: the new request is
+    /// refused.
+    ///
+    /// The replaced request is the oldest of those with the lowest priority, as its caller is the most likely to have
+    /// given up. A new request with a lower priority than all waiting ones is refused.
     public var dropsOldest: Bool
-    /// True if a call is refused at once whose ``RequestOptions/totalTimeout`` would be over before an answer could come, as far as
-    /// that is known from those before: the quickest answer of the last 10 to 20 seconds, and those who are ahead in the queue. True by default.
+    /// True if a call is refused at once when its ``RequestOptions/totalTimeout`` would expire before a response could
+    /// arrive. True by default.
+    ///
+    /// The estimate uses the quickest response of the last 10 to 20 seconds, and the requests that are ahead in the
+    /// queue.
     public var shedsLateCalls: Bool
 
     public init(
@@ -22,22 +27,22 @@ public struct LoadQueue: Sendable, Hashable {
         self.shedsLateCalls = shedsLateCalls
     }
 
-    /// Nobody waits: what has no place is refused.
+    /// A queue without room: requests that cannot be sent at once are refused.
     public static let none = LoadQueue(capacity: 0)
 }
 
-/// The answer to a request that waits for its turn.
+/// The result of waiting for a turn.
 enum TurnVerdict: Sendable {
-    /// It may go; a machine of rates has counted it in a period.
+    /// The request may be sent; the rate machine has counted it in a period.
     case goes(period: Int)
-    /// Another has taken its place in the queue.
+    /// A newer request has taken its place in the queue.
     case isDropped
     case isCancelled
     case isTimedOut
 }
 
-/// The requests that wait for their turns, each of which gets one answer. Its owner's lock guards it, and the continuations are resumed
-/// outside of that.
+/// The requests that wait for their turns; each gets one verdict. The owner's lock guards the value, and the
+/// continuations are resumed outside of the lock.
 struct AwaitedTurns {
     private enum Turn {
         case isOpen
@@ -49,7 +54,7 @@ struct AwaitedTurns {
 
     mutating func open(_ number: UInt64) { turns[number] = .isOpen }
 
-    /// - Returns: Whom to resume; nil if nobody waits yet.
+    /// - Returns: The continuation to resume; nil if the request does not wait yet.
     mutating func decide(_ number: UInt64, _ verdict: TurnVerdict) -> CheckedContinuation<TurnVerdict, Never>? {
         switch turns[number] {
         case .isOpen: turns[number] = .isDecided(verdict)
@@ -61,7 +66,7 @@ struct AwaitedTurns {
         return nil
     }
 
-    /// - Returns: The answer, if it is there already.
+    /// - Returns: The verdict, if it has been decided already.
     mutating func await(_ number: UInt64, by continuation: CheckedContinuation<TurnVerdict, Never>) -> TurnVerdict? {
         guard case .isDecided(let verdict)? = turns.removeValue(forKey: number) else {
             turns[number] = .isAwaited(continuation)
@@ -71,7 +76,7 @@ struct AwaitedTurns {
     }
 }
 
-/// Continuations to be resumed once a lock is open.
+/// Continuations that are resumed after a lock is released.
 struct ResumedTurns {
     private var list: [(CheckedContinuation<TurnVerdict, Never>, TurnVerdict)] = []
 
@@ -82,7 +87,7 @@ struct ResumedTurns {
     func resume() { for (continuation, verdict) in list { continuation.resume(returning: verdict) } }
 }
 
-/// The part that copies of a link share, where requests wait for their turns.
+/// The shared part of a link whose requests wait for their turns.
 protocol LoadCore: AnyObject, Sendable {
     associatedtype State: WaitingState
     var groups: Guarded<LoadGroups<State>> { get }
@@ -90,22 +95,22 @@ protocol LoadCore: AnyObject, Sendable {
     var timekeeper: Timekeeper { get }
 }
 
-/// The state of a group of which requests may wait.
+/// The state of a group whose requests may wait.
 protocol WaitingState: LoadState {
     var turns: AwaitedTurns { get set }
 
-    /// One waits no more.
-    /// - Returns: False if it has had its turn, or was dropped.
+    /// Removes a waiting request.
+    /// - Returns: False if it was already admitted or dropped.
     mutating func leave(_ number: UInt64) -> Bool
 }
 
 extension LoadCore {
-    /// In nanoseconds.
+    /// The time in nanoseconds.
     var now: Int64 { timekeeper.nanoseconds() }
 
     /// Waits for a turn.
-    /// - Returns: The period that the request was counted in.
-    /// - Throws: ``CurlewError`` if there is none.
+    /// - Returns: The period in which the request was counted.
+    /// - Throws: ``CurlewError`` if the request does not get a turn.
     func turn(of number: UInt64, in group: LoadGroup, _ request: CurlewRequest) async throws -> Int {
         let limit = min(queue.timeout, request.options.totalTimeout ?? Timeouts.unlimited)
         let timer =
@@ -138,7 +143,7 @@ extension LoadCore {
 
     private func leave(_ number: UInt64, _ group: LoadGroup, _ verdict: TurnVerdict) {
         let continuation = groups.withLock { groups -> CheckedContinuation<TurnVerdict, Never>? in
-            // Who had its turn in this very moment has it.
+            // A request that was admitted at the same moment keeps its turn.
             guard groups.holds(group), groups[group].leave(number) else { return nil }
             return groups[group].turns.decide(number, verdict)
         }

@@ -1,10 +1,10 @@
-/// The requests that share a limit: those to one origin, those with one tag, all of them, or what a closure says.
+/// The requests that share a limit: those to one origin, with one tag, all requests, or the groups of a closure.
 ///
-/// ``ConcurrencyLimiter``, ``RequestRateLimiter`` and ``CircuitBreaker`` have a state for each. At ``groupLimit`` groups half of them
-/// are forgotten, first those of which there is nothing to remember, then those that were used longest ago; groups with requests under way
-/// or waiting never are.
+/// ``ConcurrencyLimiter``, ``RequestRateLimiter`` and ``CircuitBreaker`` keep a state for each group. At ``groupLimit``
+/// groups half of them are evicted: first the groups without information, then the least recently used. Groups with
+/// running or waiting requests are never evicted.
 public struct LoadScope: Sendable {
-    /// The most groups that a link remembers, those with requests under way or waiting aside: 1,000.
+    /// The largest number of groups that a link remembers, besides those with running or waiting requests: 1,000.
     public static let groupLimit = 1000
 
     enum Kind: Sendable {
@@ -18,13 +18,13 @@ public struct LoadScope: Sendable {
 
     /// The requests to one origin: scheme, host and port (RFC 6454).
     public static let origin = LoadScope(kind: .origin)
-    /// The requests with the same ``RequestOptions/tag``, byte by byte: a bulkhead, so that one kind of work does not take the places of another. Those
-    /// without a tag are a group, too.
+    /// The requests with the same ``RequestOptions/tag``, compared by bytes. This is a bulkhead: one kind of work does
+    /// not use the slots of another. Requests without a tag form a group, too.
     public static let tag = LoadScope(kind: .tag)
     /// All requests.
     public static let all = LoadScope(kind: .all)
-    /// The requests for which a closure returns the same name, byte by byte. Those for which it returns nil pass without a limit. The closure runs where the
-    /// call runs, once for each request.
+    /// The requests for which a closure returns the same name, compared by bytes. Requests for which it returns nil
+    /// have no limit. The closure runs on the call's executor, once for each request.
     ///
     /// ```swift
     /// LoadScope.custom { request in request.options.tenant }
@@ -33,33 +33,33 @@ public struct LoadScope: Sendable {
         LoadScope(kind: .custom(name))
     }
 
-    /// The name that the user's closure gives. It is asked before any lock is taken.
+    /// The name that the user's closure returns. It is called before any lock is taken.
     func ownName(of request: CurlewRequest) -> String? {
         if case .custom(let name) = kind { name(request) } else { nil }
     }
 }
 
-/// What a link knows of a group.
+/// The state that a link keeps for a group.
 protocol LoadState {
-    /// True if requests of the group are under way or wait.
+    /// True if requests of the group are running or waiting.
     var isInUse: Bool { get }
 
-    /// True if nothing would be lost with it.
+    /// True if the group can be evicted without loss.
     mutating func isIdle(at now: Int64) -> Bool
 }
 
-/// A group of requests: where its state is found, for as long as the group is in use.
+/// A group of requests: the position of its state, valid while the group is in use.
 struct LoadGroup: Sendable {
     let name: String
     fileprivate let slot: Int
-    /// A slot serves other groups later; none has the same number.
+    /// The unique number of the group: a slot is reused by later groups.
     fileprivate let number: UInt64
 
-    /// For a sentence.
+    /// The group's name as the end of a sentence.
     var place: String { name.isEmpty ? "" : " at \(name)" }
 }
 
-/// The groups of a link and their states. Its owner's lock guards it.
+/// The groups of a link and their states. The owner's lock guards it.
 struct LoadGroups<State: LoadState> {
     private struct Slot {
         let group: LoadGroup
@@ -73,7 +73,7 @@ struct LoadGroups<State: LoadState> {
     private var indices: [ExactText: Int] = [:]
     private var uses: UInt64 = 0
     private var forgetsAt = LoadScope.groupLimit
-    /// The group of the request before, which the next mostly has too.
+    /// The group of the previous request, which is usually that of the next.
     private var last: (uri: CurlewURI, tag: String, group: LoadGroup)?
 
     init(_ scope: LoadScope) { self.scope = scope }
@@ -86,13 +86,13 @@ struct LoadGroups<State: LoadState> {
         _modify { yield &slots[group.slot].state }
     }
 
-    /// False if the group has been forgotten.
+    /// False if the group has been evicted.
     func holds(_ group: LoadGroup) -> Bool { slots[group.slot].group.number == group.number }
 
-    /// The group of a request, made if need be; nil if the request has none.
+    /// The group of a request, created if necessary; nil if the request has none.
     /// - Parameters:
-    ///   - ownName: What ``LoadScope/ownName(of:)`` has returned.
-    ///   - now: In nanoseconds.
+    ///   - ownName: The result of ``LoadScope/ownName(of:)``.
+    ///   - now: The time in nanoseconds.
     mutating func group(
         of request: CurlewRequest, named ownName: String?, now: Int64, make: () -> State
     ) -> LoadGroup? {
@@ -142,7 +142,7 @@ struct LoadGroups<State: LoadState> {
             indices[ExactText(slots[index].group.name)] = nil
             freeSlots.append(index)
         }
-        // Where most are in use, not for each new group again.
+        // If most groups are in use, eviction is not repeated for each new group.
         forgetsAt = max(LoadScope.groupLimit, indices.count + LoadScope.groupLimit / 2)
     }
 }

@@ -1,18 +1,21 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// What a response says about the requests that its server still takes.
+/// The number of further requests that a server accepts, as a response reports it.
 ///
-/// Three forms are read, of which the first that is there counts: RateLimit and RateLimit-Policy as lists of policies
-/// (draft-ietf-httpapi-ratelimit-headers from 08 on), RateLimit as one dictionary (its version 07), and RateLimit-Remaining and
-/// RateLimit-Reset, with or without `X-` in front. A number that is none, negative, or beyond 64 bits makes its form say nothing.
+/// Three forms are read; the first that is present counts:
+/// - RateLimit and RateLimit-Policy as lists of policies (draft-ietf-httpapi-ratelimit-headers, version 08 or later).
+/// - RateLimit as one dictionary (version 07 of the draft).
+/// - RateLimit-Remaining and RateLimit-Reset, with or without the prefix `X-`.
+///
+/// A value that is not a number, negative, or beyond 64 bits makes its form invalid.
 package struct ServerQuota: Sendable, Equatable {
-    /// The requests that are left.
+    /// The number of remaining requests.
     package var remaining: Int64
-    /// The time until there are more; nil if it is not said.
+    /// The time until the quota is reset; nil if it is not given.
     package var reset: Duration?
 
-    /// Longer times are taken for this: a day.
+    /// The upper limit of that time: a day.
     static let longestReset: Int64 = 86_400
 
     package init(remaining: Int64, reset: Duration?) {
@@ -20,9 +23,9 @@ package struct ServerQuota: Sendable, Equatable {
         self.reset = reset
     }
 
-    /// The tightest quota; nil if there is none that can be understood.
+    /// The tightest quota; nil without a readable one.
     init?(_ fields: HTTPFields, now: @autoclosure () -> HTTPDate = .now) {
-        // Most responses have none of them, and looking each up by its name costs more.
+        // Most responses have none of these fields, and separate look-ups by name cost more.
         guard fields.contains(where: { Self.mayConcern($0.name.canonicalName.utf8) }) else { return nil }
         if fields.contains(.rateLimit) {
             guard let quota = Self.ofPolicies(fields) ?? Self.ofDictionary(fields) else { return nil }
@@ -54,7 +57,7 @@ package struct ServerQuota: Sendable, Equatable {
         self.reset = .seconds(min(reset, Self.longestReset))
     }
 
-    /// `"default";r=50;t=30`, and `"default";q=100;w=60` of the policies.
+    /// Reads policies: `"default";r=50;t=30`, and `"default";q=100;w=60`.
     private static func ofPolicies(_ fields: HTTPFields) -> ServerQuota? {
         guard let limits = items(of: .rateLimit, fields), !limits.isEmpty else { return nil }
         var windows: [String: Int64] = [:]
@@ -97,7 +100,7 @@ package struct ServerQuota: Sendable, Equatable {
         return items
     }
 
-    /// `limit=100, remaining=50, reset=30`.
+    /// Reads a dictionary: `limit=100, remaining=50, reset=30`.
     private static func ofDictionary(_ fields: HTTPFields) -> ServerQuota? {
         var parser = StructuredFieldValueParser(bytes(of: .rateLimit, fields))
         guard let dictionary = try? parser.parseDictionaryFieldValue() else { return nil }
@@ -115,8 +118,8 @@ package struct ServerQuota: Sendable, Equatable {
         return Array(values.joined(separator: [.comma]))
     }
 
-    /// Two fields with a number each. A reset from a billion on is a moment in seconds since 1970, as some servers send it; a fraction is
-    /// rounded up.
+    /// Reads two fields with a number each. A reset of a billion or more is a time in seconds since 1970, as some
+    /// servers send it. A fraction is rounded up.
     private static func ofFields(
         _ fields: HTTPFields, _ remaining: HTTPField.Name, _ reset: HTTPField.Name, _ now: HTTPDate
     ) -> ServerQuota? {

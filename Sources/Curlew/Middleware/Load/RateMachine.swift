@@ -1,23 +1,23 @@
-/// The times at which requests of a group may be sent: by a rate of our own, which all of the group share, and by the words of each server,
-/// which hold for its own requests alone. A pure value; times are in nanoseconds.
+/// The times at which requests of a group may be sent. The rate applies to the group together; the limits that a server
+/// announces apply to requests to that server alone. It is a pure value; times are in nanoseconds.
 package struct RateMachine: Sendable {
-    /// The decision about a newcomer.
+    /// The decision about a new request.
     package enum Arrival: Sendable, Equatable {
-        /// It goes, counted in a period.
+        /// The request is admitted, counted in a period.
         case goes(Int)
-        /// It waits under a number; one that has waited longer may have to leave for it.
+        /// The request waits under a number; an older request may be dropped for it.
         case waits(UInt64, dropping: UInt64?)
-        /// There is no place to wait.
+        /// The queue is full.
         case isRefused
-        /// It would have to wait for longer than it may.
+        /// The wait would exceed the limit of the queue.
         case isTooLate(wait: Int64)
-        /// Its call would be over before it has its turn.
+        /// The call would expire before the request is admitted.
         case isHopeless
     }
 
-    /// What has come of a request.
+    /// The result of a request.
     package struct Answer: Sendable {
-        /// 0 if there was none.
+        /// The status; 0 without a response.
         package var status: Int
         package var retryAfter: Duration?
         package var quota: ServerQuota?
@@ -33,7 +33,7 @@ package struct RateMachine: Sendable {
     private let queue: LoadQueue
     private var time = SteadyTime()
     private var bucket: RequestBucket?
-    /// The servers of the group by their origins: their words, and the requests that wait for them.
+    /// The servers of the group by origin, with their limits and the requests that wait for them.
     private var servers: [Server] = []
     private var indices: [String: Int] = [:]
     private var forgetsAt = LoadScope.groupLimit
@@ -50,16 +50,17 @@ package struct RateMachine: Sendable {
 
     package var waiting: Int { waitingAt.count }
     var isInUse: Bool { !waitingAt.isEmpty || servers.contains(where: \.isInUse) }
-    /// The servers whose words are remembered.
+    /// The number of remembered servers.
     var serverCount: Int { servers.count }
 
-    /// True if nothing would be lost with the group.
+    /// True if the group can be evicted without loss.
     mutating func isIdle(at moment: Int64) -> Bool {
         let now = time.at(moment)
         return servers.allSatisfy { $0.isIdle(at: now) }
     }
 
-    /// The time until the first of those that wait may go; without any, until a newcomer to some server may.
+    /// The time until the first waiting request may be sent; without waiting requests, until a new request to some
+    /// server may be sent.
     package mutating func wait(at moment: Int64) -> Int64 {
         let now = time.at(moment)
         let asked = servers.indices.filter { waitingAt.isEmpty || !servers[$0].queued.isEmpty }
@@ -69,7 +70,7 @@ package struct RateMachine: Sendable {
         return max(first, bucket?.wait ?? 0)
     }
 
-    /// Brings the rate and the servers that requests wait for up to date.
+    /// Updates the rate, and the servers that requests wait for.
     private mutating func refill(at now: Int64) {
         bucket?.refill(at: now)
         guard !waitingAt.isEmpty else { return }
@@ -79,8 +80,8 @@ package struct RateMachine: Sendable {
     // MARK: Arrival
 
     /// - Parameters:
-    ///   - origin: The server; all that have one name share its words.
-    ///   - remaining: The time that the call has left; nil without a limit.
+    ///   - origin: The server; requests with the same origin share its limits.
+    ///   - remaining: The remaining time of the call; nil without a limit.
     package mutating func arrive(
         _ priority: RequestOptions.Priority, at origin: String = "", remaining: Int64?, now moment: Int64
     ) -> Arrival {
@@ -105,8 +106,8 @@ package struct RateMachine: Sendable {
         return lastNumber
     }
 
-    /// Takes one out of a full queue. A request that waits for a server which has stopped its requests leaves its place to one for another
-    /// server, so that one server does not fill the queue of all.
+    /// Drops a request from a full queue; nil if the new request is refused. A request for a server that has stopped
+    /// its requests makes room for one to another server, so that one server does not fill the shared queue.
     private mutating func makePlace(for priority: RequestOptions.Priority, _ newcomer: Int, _ now: Int64) -> UInt64? {
         let candidates = servers.indices.filter { index in
             queue.dropsOldest || (servers[index].isStopping(now) && !servers[newcomer].isStopping(now))
@@ -123,7 +124,7 @@ package struct RateMachine: Sendable {
         servers[index].mayGo(now) && bucket?.wait ?? 0 == 0
     }
 
-    /// True if a request waits that only its turn keeps.
+    /// True if a waiting request lacks only its turn.
     private func hasReady(_ now: Int64) -> Bool {
         !waitingAt.isEmpty && servers.contains { !$0.queued.isEmpty && $0.mayGo(now) }
     }
@@ -134,7 +135,7 @@ package struct RateMachine: Sendable {
         return servers[index].go(now)
     }
 
-    /// The least time that a newcomer waits.
+    /// The shortest wait of a new request.
     private func expectedWait(_ priority: RequestOptions.Priority, _ index: Int, _ now: Int64) -> Int64 {
         let own = servers[index]
         let first = max(own.wait(now), bucket?.wait ?? 0)
@@ -149,18 +150,18 @@ package struct RateMachine: Sendable {
 
     // MARK: Turns
 
-    /// - Returns: False if it has had its turn, or was dropped.
+    /// - Returns: False if it was already admitted or dropped.
     package mutating func leave(_ number: UInt64) -> Bool {
         guard let origin = waitingAt.removeValue(forKey: number), let index = indices[origin] else { return false }
         return servers[index].queued.leave(number)
     }
 
-    /// The next whose time has come, and its period; called until it is nil.
+    /// The next admissible request, and its period; called until it is nil.
     package mutating func next(at moment: Int64) -> (number: UInt64, period: Int)? {
         let now = time.at(moment)
         refill(at: now)
         guard !waitingAt.isEmpty, bucket?.wait ?? 0 == 0 else { return nil }
-        // As within a queue, some turns are those of the longest wait.
+        // Every eighth turn goes to the oldest request, as within a queue.
         let isFair = (turns + 1) % WaitingQueue.fairness == 0
         var best: (index: Int, head: WaitingQueue.Head)?
         for index in servers.indices where !servers[index].queued.isEmpty && servers[index].mayGo(now) {
@@ -182,10 +183,10 @@ package struct RateMachine: Sendable {
 
     // MARK: Answers
 
-    /// A request has an answer, or will have none.
+    /// Records the response to a request, or its failure.
     /// - Parameters:
-    ///   - origin: The server that it was sent to.
-    ///   - sent: The period that it was counted in.
+    ///   - origin: The server that received the request.
+    ///   - sent: The period in which the request was counted.
     package mutating func take(_ answer: Answer, from origin: String = "", of sent: Int, now moment: Int64) {
         let now = time.at(moment)
         guard let index = indices[origin] else { return }
@@ -195,7 +196,7 @@ package struct RateMachine: Sendable {
 
     // MARK: Servers
 
-    /// The server of an origin, made if need be.
+    /// The server of an origin, created if necessary.
     private mutating func server(at origin: String, _ now: Int64) -> Int {
         uses &+= 1
         if let known = indices[origin] {
@@ -208,7 +209,7 @@ package struct RateMachine: Sendable {
         return servers.count - 1
     }
 
-    /// Forgets half of the servers, first those that ask for nothing, then those used longest ago. A server in use is kept.
+    /// Evicts half of the servers: first those without limits, then the least recently used. Servers in use are kept.
     private mutating func forget(_ now: Int64) {
         let order = servers.filter { !$0.isInUse }.sorted {
             ($0.isIdle(at: now) ? 0 : 1, $0.use) < ($1.isIdle(at: now) ? 0 : 1, $1.use)
@@ -220,15 +221,15 @@ package struct RateMachine: Sendable {
     }
 }
 
-/// Tokens of a rate, one for each request.
+/// A bucket of tokens for a rate; each request takes one.
 private struct RequestBucket: Sendable {
     private let rate: RequestRateLimiter.Rate
     private var tokens: Double
     private var refilledAt: Int64
-    /// The part of the rate that holds.
+    /// The present share of the rate.
     private(set) var factor = 1.0
 
-    /// The rate is not slowed down further than to this part.
+    /// The lowest share of the rate.
     private static let leastFactor = 1.0 / 32
 
     init(_ rate: RequestRateLimiter.Rate, _ now: Int64) {
@@ -245,7 +246,7 @@ private struct RequestBucket: Sendable {
         factor = min(1, factor + passed / 1e9 * 0.1)
     }
 
-    /// The time until there is a token.
+    /// The time until a token is available.
     var wait: Int64 {
         guard tokens < 1 else { return 0 }
         let missing = (1 - tokens) * rate.interval / factor
@@ -260,37 +261,40 @@ private struct RequestBucket: Sendable {
     }
 }
 
-/// The words of one server about its limits, and the requests of a group that wait for it.
+/// The limits that one server announces, and the requests of a group that wait for it.
 private struct Server: Sendable {
     private static let second: Int64 = 1_000_000_000
     /// The longest time for which a server can stop its requests: an hour.
     private static let longestBlock = 3600 * second
-    /// The wait after a 429 that says nothing about it, doubling up to the last one.
+    /// The wait after a 429 without a time: a second, doubling up to `lastBackoff`.
     private static let firstBackoff = second
     private static let lastBackoff = 60 * second
-    /// With so many at a time the care after a refusal is over.
+    /// The number of unanswered requests at which the slow start after a refusal ends.
     private static let enoughAtATime = 256
-    /// After so long without an answer another request goes: a server that never answers does not stop the rest.
+    /// The time without a response after which another request is sent, so that an unresponsive server does not block
+    /// the queue.
     private static let patience = 30 * second
 
     let origin: String
-    /// The rate as the server has slowed it down by its refusals.
+    /// The rate, as slowed down by the server's refusals.
     private var bucket: RequestBucket?
-    /// The last use; no two servers have the same.
+    /// The number of the last use, unique among servers.
     var use: UInt64
     var queued = WaitingQueue()
     private var lastDecrease: Int64 = .min
-    /// The time from which on requests may go again.
+    /// The time from which requests may be sent again.
     private var blockedUntil: Int64 = .min
     private var refusals = 0
-    /// The requests that the server still takes before `until`.
+    /// The number of requests that the server accepts before `until`.
     private var quota: (left: Int64, until: Int64)?
-    /// A refusal begins another period. An answer to a request that was sent before it says nothing about later ones.
+    /// The number of the period. A refusal begins a new one; responses to requests of an earlier period do not count
+    /// for it.
     private var period = 0
-    /// The number of requests of the period that may be unanswered at a time after a refusal, so that those which wait do not come back all at once.
+    /// The number of requests of the period that may be unanswered after a refusal: a slow start, so that waiting
+    /// requests are not sent all at once.
     private var care: Int?
     private var lastSent: Int64 = .min
-    /// Sent, and without a head yet: of the period, and in all.
+    /// The number of requests without a head: of the period, and of all periods.
     private var unanswered = 0
     private var underWay = 0
 
@@ -312,7 +316,7 @@ private struct Server: Sendable {
         bucket?.refill(at: now)
     }
 
-    /// The time that the server and its rate ask for, care aside.
+    /// The wait for the server's limits and the rate, without the slow start.
     func wait(_ now: Int64) -> Int64 { max(stop(now), bucket?.wait ?? 0) }
 
     /// The time for which the server has stopped its requests.
@@ -322,13 +326,13 @@ private struct Server: Sendable {
         return until - now
     }
 
-    /// The time for which care keeps the next request, if no answer comes before.
+    /// The time for which the slow start holds back the next request if no response comes before.
     func careWait(_ now: Int64) -> Int64 {
         guard let care, unanswered >= care else { return 0 }
         return max(0, lastSent.clampedAdding(Self.patience) - now)
     }
 
-    /// True if the server, and not a rate of our own, keeps its requests.
+    /// True if the server holds back its requests, and not the local rate.
     func isStopping(_ now: Int64) -> Bool { stop(now) > 0 || careWait(now) > 0 }
 
     func mayGo(_ now: Int64) -> Bool { careWait(now) == 0 && wait(now) == 0 }
@@ -359,7 +363,7 @@ private struct Server: Sendable {
         block(answer, now)
     }
 
-    /// Requests that are refused together count once.
+    /// Begins a period. Requests that are refused together count once.
     private mutating func beginPeriod(_ isRefusal: Bool, _ now: Int64) {
         period += 1
         unanswered = 0
@@ -371,7 +375,7 @@ private struct Server: Sendable {
     }
 
     private mutating func take(_ quota: ServerQuota, _ now: Int64) {
-        // Those under way are not counted yet.
+        // Running requests are not yet part of the server's count.
         let left = quota.remaining - min(quota.remaining, Int64(underWay))
         if let reset = quota.reset {
             self.quota = (left, now.clampedAdding(min(reset.nanosecondsClamped, Self.longestBlock)))
@@ -384,7 +388,7 @@ private struct Server: Sendable {
         let backoff = min(Self.firstBackoff << Int64(min(max(refusals, 1) - 1, 10)), Self.lastBackoff)
         let own = answer.quota.flatMap { $0.remaining == 0 ? $0.reset : nil }
         let asked = (answer.retryAfter ?? own)?.nanosecondsClamped
-        // A server that says "at once" and refuses all the same is not taken at its word for ever.
+        // After repeated refusals, a server that asks for no wait gets a wait of 0.1 s.
         let wait = min(asked.map { refusals > 1 ? max($0, Self.second / 10) : $0 } ?? backoff, Self.longestBlock)
         blockedUntil = max(blockedUntil, now.clampedAdding(wait))
     }

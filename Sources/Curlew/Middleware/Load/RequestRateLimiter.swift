@@ -1,15 +1,17 @@
 internal import HTTPTypes
 
-/// Limits how many requests are sent in a time, and learns from what servers say about it.
+/// Limits the rate of requests, and respects the limits that servers announce.
 ///
-/// A bucket of tokens for each group of requests holds a rate of your own. With or without one, the link heeds the words of a server for all calls
-/// of the group to its origin, and for no other origin's:
-/// - 429, and 503 with Retry-After: nothing is sent before that time, an hour at most; after a 429 that names none, for one second, doubling up to
-///   60 with each further one. Then one request goes, two more once it was answered well, and so on, so that those which wait do not come back
-///   all at once. If no answer comes for 30 seconds, another goes. A 429 also halves a rate of your own towards that server, once a second at most;
-///   it comes back within ten seconds.
-/// - RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers), RateLimit-Remaining and RateLimit-Reset, and these with `X-` in front:
-///   as soon as nothing is left, requests wait for the reset. What cannot be understood says nothing.
+/// Each group of requests has a bucket of tokens for your rate. With or without a rate, the link respects the limits of
+/// a server, for all calls of the group to its origin and for no other origin:
+/// - 429, and 503 with Retry-After: no request is sent before that time, at most an hour. After a 429 without a time
+///   the wait is one second, doubling up to 60 with each further 429.
+/// - After the wait, one request is sent, two more after its good response, and so on, so that waiting requests are not
+///   sent all at once. If no response comes for 30 seconds, another request is sent.
+/// - A 429 also halves your rate towards that server, at most once a second. The rate recovers within ten seconds.
+/// - RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers), RateLimit-Remaining and RateLimit-Reset,
+///   and these with the prefix `X-`: when no request remains, requests wait for the reset. Unreadable fields are
+///   ignored.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -18,20 +20,26 @@ internal import HTTPTypes
 /// }
 /// ```
 ///
-/// It stands behind the standard chain, so that each attempt counts, and the answer of a cache does not. Those that wait have their
-/// turns by ``RequestOptions/priority``. Whoever would have to wait for longer than ``LoadQueue/timeout`` gets
-/// ``ErrorCode/rateLimited`` at once, whoever has less time than the wait ``ErrorCode/deadlineUnreachable``, and where the queue is full
-/// ``ErrorCode/overloaded``; nothing was sent then, and ``Retry`` does not repeat these. In a full queue a request for a server that has stopped
-/// its requests leaves its place to one for another server. Copies of a link share their buckets. Of a group at most 1,000 servers are
-/// remembered, those with requests under way or waiting aside.
+/// The link belongs behind the standard chain: each attempt counts, and a response of the cache does not. Waiting
+/// requests are admitted by ``RequestOptions/priority``.
+///
+/// A request fails at once, without being sent, in these cases:
+/// - ``ErrorCode/rateLimited``: the wait would exceed ``LoadQueue/timeout``.
+/// - ``ErrorCode/deadlineUnreachable``: the call would expire before the end of the wait.
+/// - ``ErrorCode/overloaded``: the queue is full.
+///
+/// ``Retry`` does not retry these errors. In a full queue, a request for a server that has stopped its requests makes
+/// room for one to another server. Copies of a link share their buckets. A group remembers at most 1,000 servers,
+/// besides those with running or waiting requests.
 public struct RequestRateLimiter: CurlewMiddleware {
     private let core: Core
 
     /// - Parameters:
-    ///   - rate: The rate for each group; nil heeds only what servers say.
-    ///   - scope: The requests that share the rate. The words of a server hold for its own requests alone, whatever the scope.
-    ///   - queue: Where requests wait; a wait takes 30 seconds at most by default.
-    ///   - clock: What measures the rate.
+    ///   - rate: The rate for each group; with nil only the servers' limits apply.
+    ///   - scope: The requests that share the rate. The limits of a server apply to its own requests, whatever the
+    ///     scope.
+    ///   - queue: The queue in which requests wait; by default for at most 30 seconds.
+    ///   - clock: The clock that measures the rate.
     public init(
         _ rate: Rate? = nil, per scope: LoadScope = .origin, queue: LoadQueue = LoadQueue(timeout: .seconds(30)),
         clock: any Clock<Duration> = ContinuousClock()
@@ -64,17 +72,19 @@ public struct RequestRateLimiter: CurlewMiddleware {
         }
     }
 
-    /// A number of requests in a time.
+    /// A number of requests per unit of time.
     public struct Rate: Sendable, Hashable {
-        /// The requests that may be sent at once after a pause; 1 at least.
+        /// The number of requests that may be sent at once after a pause; at least 1.
         public let burst: Int
         /// The time for one request, in nanoseconds.
         let interval: Double
 
         /// - Parameters:
-        ///   - count: How many requests there may be in the time. Nothing above 0 counts as one.
-        ///   - time: The time: from a microsecond up to a day for each request.
-        ///   - burst: The requests that may be sent at once after a pause; nil are those of a tenth of a second.
+        ///   - count: The number of requests in the time. A value that is not above 0, or not finite, counts as one.
+        ///   - time: The time. The resulting interval between requests is limited to the range from a microsecond to a
+        ///     day.
+        ///   - burst: The number of requests that may be sent at once after a pause. nil selects the number of requests
+        ///     in a tenth of a second.
         public init(_ count: Double, per time: Duration, burst: Int? = nil) {
             let count = count > 0 && count.isFinite ? count : 1
             let nanoseconds = Double(max(.zero, time).nanosecondsClamped) / count
@@ -82,12 +92,12 @@ public struct RequestRateLimiter: CurlewMiddleware {
             self.burst = max(1, burst ?? Int(min(1e8 / interval, 100_000)))
         }
 
-        /// So many requests a second.
+        /// A rate in requests a second.
         public static func perSecond(_ count: Double, burst: Int? = nil) -> Rate {
             Rate(count, per: .seconds(1), burst: burst)
         }
 
-        /// So many requests a minute.
+        /// A rate in requests a minute.
         public static func perMinute(_ count: Double, burst: Int? = nil) -> Rate {
             Rate(count, per: .seconds(60), burst: burst)
         }
@@ -95,12 +105,12 @@ public struct RequestRateLimiter: CurlewMiddleware {
 }
 
 extension RequestRateLimiter {
-    /// What copies of the link share.
+    /// The shared state of copies of the link.
     final class Core: LoadCore {
         struct State: WaitingState {
             var machine: RateMachine
             var turns = AwaitedTurns()
-            /// Waits for the time of the next turn.
+            /// The task that waits for the time of the next turn.
             var pump: Task<Void, Never>?
 
             var isInUse: Bool { machine.isInUse }
@@ -116,7 +126,7 @@ extension RequestRateLimiter {
             }
         }
 
-        /// What was learned meanwhile is seen after so long.
+        /// The longest sleep: limits learned meanwhile take effect after it.
         private static let longestSleep: Int64 = 1_000_000_000
 
         private let rate: Rate?
@@ -138,10 +148,10 @@ extension RequestRateLimiter {
         /// The turn of a request.
         struct Turn: Sendable {
             let group: LoadGroup
-            /// The server, where a group may have several.
+            /// The server, if a group may have several; otherwise empty.
             let origin: String
             let period: Int
-            /// In nanoseconds.
+            /// The time that the request has waited, in nanoseconds.
             var waited: Int64 = 0
         }
 
@@ -154,7 +164,7 @@ extension RequestRateLimiter {
             case isHopeless(LoadGroup)
         }
 
-        /// Sends a request on, keeps it waiting, or refuses it.
+        /// Admits a request, queues it, or refuses it.
         func arrive(_ request: CurlewRequest) -> Arrival {
             let now = now
             let ownName = scope.ownName(of: request)
@@ -182,13 +192,13 @@ extension RequestRateLimiter {
             }
         }
 
-        /// The server of a request; one name where a group has one server.
+        /// The server of a request; the empty name if each group has only one server.
         private func origin(of request: CurlewRequest) -> String {
             if case .origin = scope.kind { "" } else { request.uri.origin }
         }
 
-        /// Waits for the turn of a request that may not go yet.
-        // Not inlined: every call would keep room for it in its frame while it waits.
+        /// Waits for the admission of a request.
+        // Not inlined: every call would reserve stack space for it while it waits.
         @inline(never)
         func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> Turn {
             switch arrival {
@@ -224,7 +234,7 @@ extension RequestRateLimiter {
             take(answer, of: turn)
         }
 
-        /// No answer has come.
+        /// Records a request without a response.
         func takeFailure(of turn: Turn) { take(RateMachine.Answer(status: 0), of: turn) }
 
         private func take(_ answer: RateMachine.Answer, of turn: Turn) {
@@ -250,26 +260,26 @@ extension RequestRateLimiter {
             }
         }
 
-        /// Under the lock.
+        /// Starts the pump if requests wait. The caller holds the lock.
         private func startPump(_ group: LoadGroup, _ state: inout State, _ now: Int64) {
             guard state.pump == nil, state.machine.waiting > 0 else { return }
             state.pump = Task { [weak self] in
                 while let sleep = self?.pump(group) {
                     guard let timekeeper = self?.timekeeper else { return }
-                    // A clock that fails costs a turn of the loop, and no more.
+                    // An error of the clock only repeats the loop; a cancellation ends it.
                     if (try? await timekeeper.sleep(for: .nanoseconds(sleep))) == nil, Task.isCancelled { return }
                 }
             }
         }
 
-        /// Resumes the requests whose time has come.
-        /// - Returns: The time until the next; nil if there is none to be waited for.
+        /// Admits the requests whose time has come.
+        /// - Returns: The time until the next turn; nil if no request waits.
         private func pump(_ group: LoadGroup) -> Int64? {
             let now = now
             var resumed = ResumedTurns()
             defer { resumed.resume() }
             return groups.withLock { groups in
-                // Whoever cancels has begun another, or there is nobody who waits.
+                // After a cancellation another pump runs, or no request waits.
                 guard !Task.isCancelled, groups.holds(group) else { return nil }
                 advance(&groups[group], now, &resumed)
                 guard groups[group].machine.waiting > 0 else {

@@ -1,19 +1,19 @@
-/// The requests that wait for a turn, by priority, and among equals in the order of their arrival.
+/// The requests that wait for a turn, by priority, and in order of arrival among equals.
 ///
-/// A pure value. Every operation takes constant time on average, as a thousand may leave at once.
+/// It is a pure value. Every operation takes constant time on average, as a thousand requests may leave at once.
 package struct WaitingQueue: Sendable {
     private struct Level: Sendable {
-        /// In the order of arrival; those who have left are still in it.
+        /// The numbers in order of arrival, including requests that have left.
         var numbers: [UInt64] = []
         var first = 0
-        /// How many of them wait.
+        /// The number of waiting requests.
         var waiting = 0
     }
 
-    /// Of so many turns one is of whoever has waited longest.
+    /// Every eighth turn goes to the oldest request, so that low priorities are not starved.
     static let fairness = 8
 
-    /// The last priority first.
+    /// The levels, the lowest priority first.
     private var levels = [Level](repeating: Level(), count: 5)
     private var levelOf: [UInt64: Int] = [:]
     private var turns = 0
@@ -24,14 +24,14 @@ package struct WaitingQueue: Sendable {
     package var count: Int { levelOf.count }
     package var isEmpty: Bool { levelOf.isEmpty }
 
-    /// Lets somebody wait.
-    /// - Returns: The number to call it by.
+    /// Adds a request.
+    /// - Returns: The number of the request.
     package mutating func join(_ priority: RequestOptions.Priority) -> UInt64 {
         join(priority, as: lastNumber + 1)
         return lastNumber
     }
 
-    /// Lets somebody wait under a number above all before, as where several queues share their numbers.
+    /// Adds a request under a number above all earlier ones, for queues that share their numbers.
     mutating func join(_ priority: RequestOptions.Priority, as number: UInt64) {
         lastNumber = number
         levelOf[number] = priority.rawValue
@@ -39,19 +39,19 @@ package struct WaitingQueue: Sendable {
         levels[priority.rawValue].waiting += 1
     }
 
-    /// A request that waits, beside others: the level of its priority, and its number.
+    /// A waiting request: the level of its priority, and its number.
     struct Head: Equatable {
         let level: Int
         let number: UInt64
     }
 
-    /// The first of the highest priority; nil if none waits.
+    /// The first request of the highest priority; nil if no request waits.
     mutating func first() -> Head? { head(of: levels.indices.reversed()) }
 
-    /// The first of the lowest priority; nil if none waits.
+    /// The first request of the lowest priority; nil if no request waits.
     mutating func last() -> Head? { head(of: levels.indices) }
 
-    /// The request that has waited longest; nil if none waits.
+    /// The oldest request; nil if no request waits.
     mutating func oldest() -> Head? {
         levelOfOldest().flatMap { level in head(of: level).map { Head(level: level, number: $0) } }
     }
@@ -63,7 +63,7 @@ package struct WaitingQueue: Sendable {
         return nil
     }
 
-    /// - Returns: Whether it has waited.
+    /// - Returns: True if the request was waiting.
     @discardableResult
     package mutating func leave(_ number: UInt64) -> Bool {
         guard let level = levelOf.removeValue(forKey: number) else { return false }
@@ -72,12 +72,12 @@ package struct WaitingQueue: Sendable {
         return true
     }
 
-    /// The number of those who would have their turn before a newcomer, as things stand.
+    /// The number of requests that would be admitted before a new one at present.
     package func ahead(of priority: RequestOptions.Priority) -> Int {
         levels[priority.rawValue...].reduce(0) { $0 + $1.waiting }
     }
 
-    /// Takes out whoever is next.
+    /// Removes and returns the next request.
     package mutating func next() -> UInt64? {
         guard !levelOf.isEmpty else { return nil }
         turns += 1
@@ -88,7 +88,7 @@ package struct WaitingQueue: Sendable {
         return number
     }
 
-    /// Takes out whoever has waited longest of those with the least priority, if that is not above another.
+    /// Removes and returns the oldest request of the lowest priority, unless its priority is above the given one.
     package mutating func dropOldest(below priority: RequestOptions.Priority) -> UInt64? {
         guard let level = levels.indices.first(where: { head(of: $0) != nil }), level <= priority.rawValue,
             let number = head(of: level)
@@ -102,7 +102,7 @@ package struct WaitingQueue: Sendable {
         return heads.min { $0.1 < $1.1 }?.0
     }
 
-    /// The first of a level who still waits.
+    /// The first request of a level that still waits.
     private mutating func head(of level: Int) -> UInt64? {
         while levels[level].first < levels[level].numbers.count {
             let number = levels[level].numbers[levels[level].first]

@@ -1,10 +1,10 @@
 public import HTTPTypes
 
 extension Redirects {
-    /// The treatment of redirects: followed, refused, handed to the caller, or decided on each time.
+    /// The treatment of redirects: follow, refuse, return to the caller, or decide on each one.
     public struct Policy: Sendable {
-        /// Decides on one redirect: returns the request to send, as it is proposed or changed; nil makes the redirect itself
-        /// the answer; an error that is thrown ends the call.
+        /// Decides on one redirect. It returns the request to send, as proposed or changed, or nil to make the redirect
+        /// itself the response. An error that it throws ends the call.
         public typealias Decision = @Sendable (Redirects.Proposal) async throws -> CurlewRequest?
 
         enum Kind: Sendable {
@@ -15,7 +15,7 @@ extension Redirects {
         }
 
         let kind: Kind
-        /// The most redirects that a call follows.
+        /// The largest number of redirects that a call follows.
         let maximum: Int
 
         private init(_ kind: Kind, maximum: Int) {
@@ -23,26 +23,26 @@ extension Redirects {
             self.maximum = min(max(0, maximum), Self.upperLimit)
         }
 
-        /// More redirects than these are never followed, whatever a policy allows: 1,000.
+        /// The upper limit of the `maximum` of every policy: 1,000.
         public static let upperLimit = 1000
 
         /// Follows up to 20 redirects, as ``follow(maximum:)`` does. The default.
         public static let follow = Redirects.Policy.follow(maximum: 20)
 
-        /// Follows redirects; one more than `maximum` is ``ErrorCode/tooManyRedirects``.
+        /// Follows up to `maximum` redirects; one more is ``ErrorCode/tooManyRedirects``.
         public static func follow(maximum: Int) -> Redirects.Policy { Redirects.Policy(.follow, maximum: maximum) }
 
-        /// A redirect is an error, ``ErrorCode/redirectRefused``.
+        /// Throws ``ErrorCode/redirectRefused`` for a redirect.
         public static let refuse = Redirects.Policy(.refuse, maximum: 0)
 
-        /// The redirect is the answer.
+        /// Returns the redirect as the response.
         public static let manual = Redirects.Policy(.manual, maximum: 0)
 
-        /// Asks for each redirect, up to `maximum` of them in a call.
+        /// Calls a closure for each redirect, up to `maximum` of them in a call.
         ///
-        /// The request that is proposed has lost what it would lose otherwise. What a decision puts into it is sent, to another
-        /// origin too: it knows what it does. But if it leads a request that was to stay with its origin to another one, the
-        /// secrets that it still carries are taken off.
+        /// The proposed request has already lost its secrets if the redirect leads to another origin. Fields that the
+        /// closure adds are sent, even to another origin. If the proposed request stays with its origin and the closure
+        /// leads it to another one, the secrets that the request still carries are removed.
         public static func decide(maximum: Int = 20, _ decision: @escaping Decision) -> Redirects.Policy {
             Redirects.Policy(.decide(decision), maximum: maximum)
         }
@@ -55,7 +55,7 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The policy of ``Redirects`` for this request; nil is its ``Redirects/policy``.
+    /// The policy of ``Redirects`` for this request; nil selects the link's ``Redirects/policy``.
     public var redirects: Redirects.Policy? {
         get { self[RedirectsKey.self] }
         set { self[RedirectsKey.self] = newValue }
@@ -78,14 +78,14 @@ extension Redirects {
     public struct Proposal: Sendable {
         /// The head of the redirect.
         public let response: HTTPResponse
-        /// The URI that answered with it.
+        /// The URI that answered with the redirect.
         public let uri: CurlewURI
-        /// The request that would be sent.
+        /// The proposed request.
         public let request: CurlewRequest
-        /// The redirects before this one, first to last.
+        /// The earlier redirects of the call, in order.
         public let history: [CurlewResponse.Redirect]
 
-        /// True if the request would go to another origin: scheme, host or port differ.
+        /// True if the request leads to another origin: its scheme, host or port differs.
         public var crossesOrigins: Bool { !uri.hasSameOrigin(as: request.uri) }
     }
 }

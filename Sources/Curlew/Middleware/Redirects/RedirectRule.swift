@@ -1,15 +1,15 @@
 internal import HTTPTypes
 
-/// The rule by which a redirect and the request that it answers make the next request (RFC 9110 §15.4). It knows nothing
-/// of the network.
+/// The rule that makes the next request from a redirect and the redirected request (RFC 9110 §15.4). It does not use
+/// the network.
 struct RedirectRule {
     let changesPostToGet: Bool
     let allowsDowngrade: Bool
-    /// The fields that the user has marked, in the link and in the request.
+    /// The secret fields that the user has named, in the link and in the request.
     let secretFields: Set<HTTPField.Name>
 
-    /// True if a status is that of a redirect to follow. 300 offers a choice, 304 is about a cache, 305 and 306 are out
-    /// of use.
+    /// True if the status is a redirect that can be followed. 300 offers a choice, 304 concerns caches, 305 and 306 are
+    /// obsolete.
     static func isRedirect(_ status: Int) -> Bool {
         switch status {
         case 301, 302, 303, 307, 308: true
@@ -18,7 +18,7 @@ struct RedirectRule {
     }
 
     /// The request that a redirect asks for.
-    /// - Returns: nil if there is no Location: the redirect is the answer itself.
+    /// - Returns: nil if there is no Location: the redirect itself is the response.
     /// - Throws: ``CurlewError`` for a redirect that cannot or may not be followed.
     func request(after redirect: HTTPResponse, to request: CurlewRequest) throws -> CurlewRequest? {
         guard let target = try RedirectTarget.read(redirect.headerFields, relativeTo: request.uri) else { return nil }
@@ -38,10 +38,10 @@ struct RedirectRule {
         return next
     }
 
-    /// Keeps a request that somebody changed to the rules that hold for each.
+    /// Applies the rules that hold for every redirect to a request that a decision has changed.
     /// - Parameters:
-    ///   - chosen: The request as it was changed.
-    ///   - proposed: The request as it was to be.
+    ///   - chosen: The request as changed.
+    ///   - proposed: The request as proposed.
     ///   - origin: The URI that answered.
     func checked(_ chosen: CurlewRequest, insteadOf proposed: CurlewRequest, from origin: CurlewURI) throws
         -> CurlewRequest
@@ -49,14 +49,14 @@ struct RedirectRule {
         try checkDowngrade(from: origin, to: chosen.uri)
         guard proposed.uri.hasSameOrigin(as: origin), !chosen.uri.hasSameOrigin(as: origin) else { return chosen }
         var next = chosen
-        // What it carries was meant for the old origin, unless it was set anew.
+        // The proposed request carries secrets of the old origin; secrets that the decision has set itself stay.
         next.fields.removeAll { field in
             isSecret(field.name) && proposed.fields[fields: field.name].contains { $0.hasSameBytes(as: field) }
         }
         return next
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/redirectRefused`` where `https` would become `http`.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/redirectRefused`` if `https` would become `http`.
     func checkDowngrade(from origin: CurlewURI, to target: CurlewURI) throws {
         guard origin.layout.isSecure, !target.layout.isSecure, !allowsDowngrade else { return }
         throw CurlewError(.redirectRefused, "the redirect leads from https to http")
@@ -72,7 +72,7 @@ struct RedirectRule {
         }
     }
 
-    // MARK: What must not follow
+    // MARK: Secrets
 
     private func isSecret(_ name: HTTPField.Name) -> Bool {
         SecretFields.isSecret(name) || secretFields.contains(name)
@@ -80,16 +80,14 @@ struct RedirectRule {
 
     private func prepareForAnotherOrigin(_ request: inout CurlewRequest) {
         request.fields.removeAll { isSecret($0.name) }
-        request.fields[Self.host] = nil
-        // That a server speaks HTTP/2 without being asked was said of the first one.
+        request.fields[.host] = nil
+        // Prior knowledge of HTTP/2 applies to the original server only.
         if request.options.versionPolicy == .http2PriorKnowledge { request.options.versionPolicy = nil }
     }
-
-    private static let host = HTTPField.Name("Host")!
 }
 
 extension CurlewRequest {
-    /// Takes off the body, its trailers and the fields that speak of it.
+    /// Removes the body, its trailers and the fields that describe it.
     fileprivate mutating func dropContent() {
         body = .none
         trailers = HTTPFields()
@@ -99,18 +97,18 @@ extension CurlewRequest {
     }
 
     private static let contentFields: Set<HTTPField.Name> = Set(
-        [.transferEncoding, .trailer, .expect] + ["Digest", "Repr-Digest"].compactMap { HTTPField.Name($0) })
+        [.transferEncoding, .trailer, .expect] + [HTTPField.Name("Digest")!, .reprDigest])
 }
 
-/// The target of a redirect, as its Location says.
+/// The target of a redirect, from its Location.
 enum RedirectTarget {
     /// Reads Location relative to the URI that answered (RFC 9110 §10.2.2); the fragment is inherited.
     /// - Returns: nil if there is no Location.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRedirect`` if it cannot be followed.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRedirect`` if the Location is not usable.
     static func read(_ fields: HTTPFields, relativeTo base: CurlewURI) throws -> CurlewURI? {
         let locations = fields[fields: .location]
         guard let location = locations.first else { return nil }
-        // Not `==`: fields compare as strings do, by a normal form that can take a second to make.
+        // Bytes instead of `==`: fields compare as strings, by a normal form that can take a second to compute.
         guard locations.allSatisfy({ bytes(of: $0) == bytes(of: location) }) else {
             throw CurlewError(.invalidRedirect, "there are several Location fields, and they differ")
         }
@@ -131,7 +129,8 @@ enum RedirectTarget {
 
     private static func bytes(of field: HTTPField) -> [UInt8] { field.withUnsafeBytesOfValue { Array($0) } }
 
-    /// Text that is not UTF-8 is percent-encoded byte by byte, so that the server gets back what it sent.
+    /// The Location as text. Bytes that are not UTF-8 are percent-encoded, so that the server gets back the bytes that
+    /// it sent.
     private static func reference(_ location: HTTPField) -> String {
         location.withUnsafeBytesOfValue { bytes in
             if let text = String(validating: bytes, as: UTF8.self) { return text }
@@ -149,8 +148,9 @@ enum RedirectTarget {
 }
 
 extension CurlewURI {
-    /// User information in a Location is an error (RFC 9110 §4.2.4: it is likely there to hide where it leads). That of
-    /// the base holds for its origin.
+    /// The target with the user information of the base, if both have the same origin.
+    ///
+    /// Other user information in a Location is an error: it is likely to hide the true target (RFC 9110 §4.2.4).
     fileprivate func inheritingCredentials(from base: CurlewURI) throws -> CurlewURI {
         let isSame = hasSameOrigin(as: base)
         guard let userInformation else { return isSame ? withUserInformation(base.userInformation) : self }
@@ -160,7 +160,7 @@ extension CurlewURI {
         return self
     }
 
-    /// A target without a fragment has that of the URI that led there (RFC 9110 §10.2.2).
+    /// The target with the fragment of the URI that redirected, unless it has its own (RFC 9110 §10.2.2).
     fileprivate func inheritingFragment(from base: CurlewURI) -> CurlewURI {
         guard layout.queryEnd == text.utf8.count, base.layout.queryEnd < base.text.utf8.count else { return self }
         let fragment = String(decoding: base.text.utf8.dropFirst(base.layout.queryEnd), as: UTF8.self)

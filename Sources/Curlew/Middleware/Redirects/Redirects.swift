@@ -1,20 +1,22 @@
 public import HTTPTypes
 
-/// Follows redirects (RFC 9110 §15.4), each as a request of its own that the links after this one see.
+/// Follows redirects (RFC 9110 §15.4). Each redirect becomes a request of its own, which the inner links see.
 ///
-/// - 303 makes every method but HEAD a GET, 301 and 302 make a POST one; other methods stay. 307 and 308 keep method and
-///   body. When the method changes, the body goes, and with it the fields that speak of it and its trailers; else the
-///   request keeps them. A body that is to be sent again and can be read only once is ``ErrorCode/bodyNotReplayable``.
-/// - Location may be relative and empty, and inherits the fragment. Without one the redirect is the answer. One that
-///   cannot be followed is ``ErrorCode/invalidRedirect``.
-/// - When scheme, host or port change, these are taken off: Authorization, Proxy-Authorization, Cookie, other fields known
-///   to hold secrets, those that ``secretFields`` and ``RequestOptions/secretFields`` name, user information, and a Host
-///   field of the caller's.
-/// - From `https` to `http` is ``ErrorCode/redirectRefused``, one redirect more than the policy allows
-///   ``ErrorCode/tooManyRedirects``. A URL may come again: the answer to the second visit may be another one.
+/// - 303 turns every method but HEAD into GET; 301 and 302 turn POST into GET and keep other methods. 307 and 308 keep
+///   the method and the body.
+/// - When the method changes, the body, its trailers and the fields that describe it are removed. A body that must be
+///   sent again but can be read only once is ``ErrorCode/bodyNotReplayable``.
+/// - Location may be relative or empty, and inherits the fragment. A redirect without a Location is the response. An
+///   unusable Location is ``ErrorCode/invalidRedirect``.
+/// - A redirect to another scheme, host or port removes these: Authorization, Proxy-Authorization, Cookie, other fields
+///   known to hold secrets, the fields that ``secretFields`` and ``RequestOptions/secretFields`` name, user
+///   information, and the caller's Host field.
+/// - A redirect from `https` to `http` is ``ErrorCode/redirectRefused``. One redirect more than the policy allows is
+///   ``ErrorCode/tooManyRedirects``. The same URL may occur again: the answer to the second visit may differ.
 ///
-/// ``CurlewResponse/history`` lists what was followed. The body of a redirect is read, up to 64 KiB and for a second, so that its
-/// connection can be used again, else dropped. ``RequestOptions/totalTimeout`` holds for all of it.
+/// ``CurlewResponse/history`` lists the followed redirects. The body of a redirect is read, up to 64 KiB and for at
+/// most a second, so that its connection can be used again; a larger or slower body is dropped.
+/// ``RequestOptions/totalTimeout`` covers the call with all its redirects.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -22,19 +24,19 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// A link that adds credentials stands before this one: after it, it would add them for every origin.
+/// A link that adds credentials stands before this one. After it, the link would add them for every origin.
 public struct Redirects: CurlewMiddleware {
-    /// The policy for redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
+    /// The policy for redirects, unless the request's ``RequestOptions/redirects`` sets another.
     public var policy: Redirects.Policy
-    /// True if 301 and 302 make a POST a GET without a body, as browsers do. It is allowed, not asked for
-    /// (RFC 9110 §15.4.2). True by default.
+    /// True if 301 and 302 turn a POST into a GET without a body, as browsers do. RFC 9110 §15.4.2 allows it and does
+    /// not require it. True by default.
     public var changesPostToGet = true
     /// True if a redirect may lead from `https` to `http`. False by default.
     public var allowsDowngrade = false
-    /// Fields with secrets, beside those known to be secret and those that a request marks.
+    /// The names of further secret fields, beside the known ones and those that a request marks.
     public var secretFields: Set<HTTPField.Name> = []
 
-    /// The longest Location that is followed: 8 KiB.
+    /// The limit on the length of a Location: 8 KiB.
     public static let locationLimit: ByteSize = .kibibytes(8)
 
     public init(_ policy: Redirects.Policy = .follow) { self.policy = policy }
@@ -45,7 +47,7 @@ public struct Redirects: CurlewMiddleware {
         try await intercept(request, from: Self.begin(request), next: next)
     }
 
-    /// The time at which a call begins that has a limit; zero for another.
+    /// The start of a call that has a total timeout; zero for other calls.
     static func begin(_ request: CurlewRequest) -> Duration {
         request.options.totalTimeout == nil ? .zero : Timekeeper.continuous.elapsed()
     }
@@ -68,7 +70,7 @@ public struct Redirects: CurlewMiddleware {
         var trail = RedirectTrail()
         do {
             while RedirectRule.isRedirect(response.status.code) {
-                // A link behind this one may have gone over to https.
+                // An inner link may have upgraded the request to https.
                 if response.uri.layout.isSecure, request.uri.upgraded() == response.uri { request.upgrade() }
                 guard var following = try await step(response, request, &trail) else { break }
                 await response.discard()
@@ -83,7 +85,7 @@ public struct Redirects: CurlewMiddleware {
         return response
     }
 
-    /// The request that follows a redirect; nil if the redirect is the answer.
+    /// The request that follows a redirect; nil if the redirect is the response.
     private func step(
         _ response: CurlewResponse, _ request: CurlewRequest, _ trail: inout RedirectTrail
     ) async throws -> CurlewRequest? {
@@ -128,7 +130,7 @@ public struct Redirects: CurlewMiddleware {
     }
 }
 
-/// The redirects of a call, which are counted.
+/// The redirects of one call, with their limit.
 struct RedirectTrail {
     private(set) var hops: [CurlewResponse.Redirect] = []
 
@@ -142,7 +144,7 @@ struct RedirectTrail {
         throw CurlewError(.tooManyRedirects, "there were more than \(maximum) redirects\(reason)")
     }
 
-    /// Notes a redirect that is going to be followed.
+    /// Records a redirect that is about to be followed.
     mutating func add(_ redirect: CurlewResponse) {
         hops.append(
             CurlewResponse.Redirect(

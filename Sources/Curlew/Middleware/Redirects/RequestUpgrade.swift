@@ -4,7 +4,7 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The URI of `http` that a link has made one of `https`.
+    /// The `http` URI that a link has upgraded to `https`.
     fileprivate var uriBeforeUpgrade: CurlewURI? {
         get { self[UpgradeKey.self] }
         set { self[UpgradeKey.self] = newValue }
@@ -12,7 +12,7 @@ extension RequestOptions {
 }
 
 extension CurlewRequest {
-    /// The URI of `http` in whose place that of `https` stands; nil if it was asked for as it is.
+    /// The original `http` URI of an upgraded request; nil if the request was not upgraded.
     var uriBeforeUpgrade: CurlewURI? {
         guard options.isAnySet, let uri = options.uriBeforeUpgrade, uri.upgraded().begins(like: self.uri) else {
             return nil
@@ -20,8 +20,8 @@ extension CurlewRequest {
         return uri
     }
 
-    /// Makes `https` of `http`, and notes that secrets for the one origin may go to the other: the host is the same, and it is
-    /// safer there.
+    /// Upgrades the URI from `http` to `https`, and records that secrets for the `http` origin may go to the `https`
+    /// origin: the host is the same, and the connection is safer.
     mutating func upgrade() {
         guard !uri.layout.isSecure else { return }
         options.uriBeforeUpgrade = uri

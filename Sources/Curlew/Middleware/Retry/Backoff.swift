@@ -1,15 +1,15 @@
 package import HTTPTypes
 
 extension Retry {
-    /// The wait before a request is sent again: any time up to a bound that doubles with each failure ("full jitter"),
-    /// so that many clients do not come back at one moment.
+    /// The wait before a request is sent again: a random time up to a bound that doubles with each failure ("full
+    /// jitter"). The randomness keeps many clients from retrying at the same moment.
     public struct Backoff: Sendable {
         /// The bound after the first failure. 100 ms by default.
         public var base: Duration
         /// The largest bound. 10 seconds by default.
         public var maximum: Duration
-        /// Yields numbers from 0 up to 1, one a wait: which part of the bound is waited. By default the system's random numbers;
-        /// tests put a fixed or seeded source in its place.
+        /// Yields the part of the bound that is waited, from 0 up to 1, once a wait. The default is the system's random
+        /// numbers; tests use a fixed or seeded source.
         public var random: @Sendable () -> Double
 
         public init(
@@ -21,9 +21,9 @@ extension Retry {
             self.random = random
         }
 
-        /// The longest wait after so many failures.
+        /// The longest wait after a number of failures.
         func bound(after failures: Int) -> Duration {
-            // Beyond a day nothing is meant, and doubling must not overflow.
+            // The bound of a day keeps the doubling from overflowing.
             let limit = min(max(maximum, .zero), .seconds(86_400))
             let first = min(max(base, .zero), limit)
             return min(first * (1 << min(max(failures, 1) - 1, 30)), limit)
@@ -37,16 +37,18 @@ extension Retry {
 
 /// The wait that a server asks for (RFC 9110 §10.2.3).
 package enum RetryAfter {
-    /// Waits beyond this, 136 years, are taken for it, so that no clock overflows.
+    /// The upper limit of a wait, 136 years, so that no clock overflows.
     static let longest = Duration.seconds(1 << 32)
 
-    /// The wait, from zero up to ``longest``; nil if the field is absent or says nothing that can be understood.
+    /// The wait, from zero up to ``longest``; nil if the field is absent or unreadable.
     ///
-    /// A date is taken relative to the response's Date, so that the clocks need not agree, else to ours. One that has passed
-    /// is no wait. Of several fields, and of several numbers in one, the longest wait counts.
+    /// A date is read relative to the response's Date, so that the clocks need not agree; without a Date it is read
+    /// relative to the local clock. A past date is a wait of zero. Of several fields, or several numbers in one field,
+    /// the longest wait counts.
     ///
-    /// Servers also send fractions and units, which RFC 9110 does not have: `1.5` is 2 seconds and `30s` is 30, as a request that comes
-    /// too early does harm and one that comes a second late does none. A negative number says nothing.
+    /// Servers also send fractions and units, which RFC 9110 does not define: `1.5` means 2 seconds and `30s` means 30
+    /// seconds. Fractions are rounded up, as an early request does harm and a late one does not. Negative numbers are
+    /// ignored.
     static func wait(_ fields: HTTPFields, now: HTTPDate = .now) -> Duration? {
         let values = fields[values: .retryAfter]
         guard !values.isEmpty else { return nil }
@@ -54,7 +56,7 @@ package enum RetryAfter {
         return values.compactMap { wait($0, sent, now) }.max()
     }
 
-    /// The wait, as of now.
+    /// The wait, relative to the present time.
     package static func wait(askedBy fields: HTTPFields) -> Duration? { wait(fields) }
 
     private static func wait(_ value: String, _ sent: HTTPDate, _ now: HTTPDate) -> Duration? {

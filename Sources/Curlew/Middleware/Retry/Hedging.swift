@@ -1,9 +1,9 @@
-/// Sends a request a second time if its answer is slow in coming, and takes the answer that comes first.
+/// Sends a request a second time if its response is slow, and returns the response that arrives first.
 ///
-/// It cuts off the rare long waits of a service whose requests mostly are quick, for the price of some more of them. Only
-/// requests that are idempotent, or marked so (``RequestOptions/isIdempotent``), are sent twice, and only with a body that can
-/// be read again. The first head wins, whatever its status; an error does not, as long as another attempt is under way. The
-/// others are cancelled.
+/// It shortens the rare long waits for a service that usually responds quickly, at the price of some extra requests.
+/// Only requests that are idempotent, or marked so (``RequestOptions/isIdempotent``), and whose body can be read again
+/// are sent twice. The first head wins, whatever its status. An error does not win as long as another attempt is
+/// running. The other attempts are cancelled.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -12,21 +12,23 @@
 /// }
 /// ```
 ///
-/// ``CurlewResponse/attempts`` counts them all.
+/// ``CurlewResponse/attempts`` counts all attempts.
 public struct Hedging: CurlewMiddleware {
-    /// The time that an attempt is given before the next begins.
+    /// The time after the start of an attempt at which the next one begins.
     public var delay: Duration
-    /// The largest number of attempts, the first included.
+    /// The largest number of attempts, including the first.
     public var maximum: Int
-    /// The limit on the load that this adds. One of its own, unless no ``Retry`` counts its calls in the same.
+    /// The limit on the added load. It must not be the budget of a ``Retry`` for the same calls, as both would count
+    /// each call.
     public var budget: Retry.Budget?
     private let timekeeper: Timekeeper
 
     /// - Parameters:
-    ///   - delay: How long an attempt is waited for before the next begins: about what 19 of 20 answers take.
-    ///   - maximum: How many attempts there are at most, the first included.
-    ///   - budget: What limits the load that this adds.
-    ///   - clock: What measures the delay.
+    ///   - delay: The time after the start of an attempt at which the next one begins. The time in which 19 of 20
+    ///     responses arrive is a good value.
+    ///   - maximum: The largest number of attempts, including the first.
+    ///   - budget: The limit on the added load.
+    ///   - clock: The clock that measures the delay.
     public init(
         after delay: Duration, maximum: Int = 2, budget: Retry.Budget? = Retry.Budget(),
         clock: any Clock<Duration> = ContinuousClock()
@@ -42,7 +44,7 @@ public struct Hedging: CurlewMiddleware {
     {
         budget?.deposit(for: request.uri)
         guard maximum > 1, request.isIdempotent, request.body.isReplayable else { return try await next(request) }
-        // The group ends before this returns, so that nothing calls the chain afterwards.
+        // The group ends before this function returns, so that no attempt calls the chain afterwards.
         return try await withoutActuallyEscaping(next) { next in try await race(request, next) }
     }
 
@@ -62,7 +64,7 @@ public struct Hedging: CurlewMiddleware {
                 started += 1
                 underWay += 1
                 var attempt = request
-                // Joined with the first it would wait for the same answer.
+                // A second attempt that is joined with the first would wait for the same response.
                 if started > 1, attempt.options.dispatch != nil { attempt.options.dispatch = nil }
                 group.addTask { [attempt] in await Self.attempt(attempt, next) }
                 guard started < maximum else { return }

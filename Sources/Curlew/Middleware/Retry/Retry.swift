@@ -1,21 +1,26 @@
 public import HTTPTypes
 
-/// Sends a request again that failed for a reason that may pass.
+/// Retries a request after a failure that may be temporary.
 ///
-/// Sent again are, after a wait (``Policy/backoff``, or what Retry-After asks for):
-/// - requests answered with one of ``statuses``, if they are idempotent (RFC 9110 §9.2.2) or marked so
-///   (``RequestOptions/isIdempotent``);
-/// - requests answered with 429 or 503 and a Retry-After, whatever their method, unless they are marked not to be idempotent: the
-///   server says that it has not processed them, and when to come again;
-/// - requests that met one of the errors that may pass, under the same condition; those that never had a connection,
-///   whatever their method, as nothing of them was sent.
+/// A request is retried after a wait (``Policy/backoff``, plus the time that Retry-After asks for) in these cases:
+/// - The response has one of the ``statuses``, and the request is idempotent (RFC 9110 §9.2.2) or marked so
+///   (``RequestOptions/isIdempotent``).
+/// - The response is 429 or 503 with a Retry-After, whatever the method, unless the request is marked as not
+///   idempotent. The server reports that it has not processed the request, and when to retry.
+/// - The error may be temporary, and the request is idempotent or marked so. A request that never had a connection is
+///   retried whatever its method, as no byte of it was sent.
 ///
-/// A request is not sent again if its body can be read only once, after ``Policy/attempts``, when ``Policy/totalTime`` or the caller's
-/// ``RequestOptions/totalTimeout`` would be over before the wait is, or when ``budget`` has nothing left for the host. Then the
-/// answer or the error of the last attempt goes to the caller; ``CurlewResponse/attempts`` and ``CurlewError/attempts`` tell how
-/// many there were. What breaks off while the body is read is the reader's: the head was handed out.
+/// A request is not retried in these cases:
+/// - Its body can be read only once.
+/// - ``Policy/attempts`` are used up.
+/// - The wait would last beyond ``Policy/totalTime`` or the caller's ``RequestOptions/totalTimeout``.
+/// - The ``budget`` has no token for the host.
 ///
-/// The article "HTTP behaviour" lists every error code, tried again or not, and why.
+/// Then the caller gets the response or the error of the last attempt. ``CurlewResponse/attempts`` and
+/// ``CurlewError/attempts`` count the attempts. A failure while the body is read is not retried: the caller already has
+/// the head.
+///
+/// The article "HTTP behaviour" lists for every error code whether it is retried, and why.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -23,25 +28,25 @@ public import HTTPTypes
 /// }
 /// ```
 public struct Retry: CurlewMiddleware {
-    /// The number of attempts, and the waits between them: 3 attempts within 2 minutes by default. A request's own
-    /// ``RequestOptions/maximumAttempts`` goes before ``Policy/attempts``.
+    /// The number of attempts, and the waits between them: 3 attempts within 2 minutes by default. A request's
+    /// ``RequestOptions/maximumAttempts`` takes precedence over ``Policy/attempts``.
     public var policy: Policy
-    /// The statuses that may pass: 408, 429, 500, 502, 503 and 504 by default.
+    /// The statuses that are treated as temporary: 408, 429, 500, 502, 503 and 504 by default.
     public var statuses: Set<HTTPResponse.Status> = HTTPResponse.Status.transient
-    /// The limit on the load that this adds; nil does not limit it. Copies of the link share it.
+    /// The limit on the added load; nil is no limit. Copies of the link share it.
     public var budget: Retry.Budget?
-    /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
-    /// rules on statuses, errors and methods; the bounds on number, time, body and budget hold all the same.
-    /// A ``Retry/FailedAttempt`` has what the server asks for by Retry-After. ``Retry/Decision/again`` heeds it, within
-    /// ``Policy/retryAfterLimit``; ``Retry/Decision/again(after:)`` does not.
+    /// Decides after each failed attempt: after every error, and every response with a status of 400 or more. It takes
+    /// precedence over the rules on statuses, errors and methods. The bounds on number, time, body and budget still
+    /// hold. ``Retry/FailedAttempt/retryAfter`` is the wait that the server asks for. ``Retry/Decision/again`` respects
+    /// it, within ``Policy/retryAfterLimit``; ``Retry/Decision/again(after:)`` does not.
     public var decide: (@Sendable (Retry.FailedAttempt) async -> Retry.Decision)?
     private let timekeeper: Timekeeper
     private var network: NetworkChanges?
 
     /// - Parameters:
-    ///   - attempts: How often a request is sent at most.
-    ///   - budget: What limits the load that this adds.
-    ///   - clock: What measures the waits and the total time.
+    ///   - attempts: The largest number of attempts, including the first.
+    ///   - budget: The limit on the added load.
+    ///   - clock: The clock that measures the waits and the total time.
     public init(
         attempts: Int = 3, budget: Retry.Budget? = Retry.Budget(), clock: any Clock<Duration> = ContinuousClock()
     ) {
@@ -50,7 +55,7 @@ public struct Retry: CurlewMiddleware {
 
     /// - Parameters:
     ///   - policy: The number of attempts, and the waits between them.
-    ///   - budget: The limit on the load that this adds.
+    ///   - budget: The limit on the added load.
     ///   - clock: The clock that measures the waits and the total time.
     public init(
         _ policy: Policy, budget: Retry.Budget? = Retry.Budget(), clock: any Clock<Duration> = ContinuousClock()
@@ -60,15 +65,14 @@ public struct Retry: CurlewMiddleware {
         timekeeper = Timekeeper(clock)
     }
 
-    /// The same link, but a wait for the backoff after an error ends early when the network changed: it came back, or is
-    /// another one.
+    /// A copy of the link that ends a backoff early when the network changes: it comes back, or is replaced by another.
     ///
-    /// What a server asks for by Retry-After is waited for in full, and so is what ``decide`` chooses.
+    /// Only waits after an error end early. A wait for Retry-After, or one that ``decide`` chooses, is never shortened.
     ///
     /// ```swift
     /// Retry(attempts: 5).waking(on: try ReachabilityMonitor().updates)
     /// ```
-    /// - Parameter updates: The status of the network: first as it is now, then each change.
+    /// - Parameter updates: The status of the network: the present one first, then each change.
     public func waking(on updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable) -> Retry {
         var copy = self
         copy.network = NetworkChanges(updates)
@@ -81,8 +85,8 @@ public struct Retry: CurlewMiddleware {
         try await intercept(request, from: begin(request), next: next)
     }
 
-    /// Counts a call, which begins now.
-    /// - Returns: The time of its beginning.
+    /// Counts the beginning of a call.
+    /// - Returns: The time of the beginning.
     func begin(_ request: CurlewRequest) -> Duration {
         budget?.deposit(for: request.uri)
         return timekeeper.elapsed()
@@ -118,12 +122,12 @@ public struct Retry: CurlewMiddleware {
 
         /// The wait that the server asks for.
         var retryAfter: Duration? {
-            // A link further in may have made an error of the status.
+            // An inner link may have turned the status into an error.
             let refused = error?.code == .unacceptableStatus ? error?.response : nil
             return (head ?? refused).flatMap { RetryAfter.wait($0.headerFields) }
         }
 
-        /// The answer or the error that the caller gets.
+        /// The response or the error that the caller gets.
         func outcome(attempts: Int) throws -> CurlewResponse {
             switch self {
             case .response(var response):
@@ -187,7 +191,7 @@ public struct Retry: CurlewMiddleware {
             }
             group.addTask { await change() }
             defer { group.cancelAll() }
-            // Without further changes of the network only the time is left to wait for.
+            // Without further changes of the network only the sleep ends the wait.
             while let isOver = try await group.next(), !isOver {}
         }
     }
@@ -195,11 +199,11 @@ public struct Retry: CurlewMiddleware {
     /// The time before the next attempt.
     private struct Wait {
         var duration: Duration
-        /// True if it is for the backoff alone.
+        /// True if the wait is for the backoff alone.
         var mayEndEarly: Bool
     }
 
-    /// The wait before the next attempt; nil if there is none.
+    /// The wait before the next attempt; nil if there is no further attempt.
     private func wait(
         after failure: Failure, _ number: Int, _ request: CurlewRequest, from start: Duration, _ deadline: CallDeadline
     ) async -> Wait? {
@@ -228,24 +232,25 @@ public struct Retry: CurlewMiddleware {
     private func mayRepeat(_ request: CurlewRequest, after failure: Failure, _ asked: Duration?) -> Bool {
         switch failure {
         case .error(let error):
-            // Without a connection nothing was sent, whatever the method.
+            // A request without a connection was not sent, so its method does not matter.
             let isTransient =
                 error.code.isTransient || error.code == .totalTimeout && request.options.attemptTimeout != nil
             return isTransient && (error.stage == .connecting || request.isIdempotent)
         case .response(let response):
             guard statuses.contains(response.status) else { return false }
             if request.isIdempotent { return true }
-            // A server that names a time for another attempt has not processed this one (RFC 6585 §4, RFC 9110 §15.6.4).
+            // A server that names a time for another attempt has not processed this one (RFC 6585 §4, RFC 9110
+            // §15.6.4).
             return asked != nil && response.status.refusesUnprocessed && request.options.isIdempotent != false
         }
     }
 
-    /// What the server asks for, with the backoff on top; nil if that is beyond the limit.
+    /// The wait that the server asks for plus the backoff; nil beyond the limit.
     private func wait(_ asked: Duration?, _ number: Int) -> Wait? {
         policy.wait(after: number, asked: asked).map { Wait(duration: $0, mayEndEarly: asked == nil) }
     }
 
-    /// True if there is time for a wait and an attempt after it.
+    /// True if the remaining time allows the wait and an attempt after it.
     private func fits(_ wait: Duration, from start: Duration, _ deadline: CallDeadline) -> Bool {
         if let remaining = deadline.remaining, wait >= remaining { return false }
         return policy.allows(wait, elapsed: timekeeper.elapsed() - start)
@@ -263,14 +268,14 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// True if ``Retry`` sends the request again, as its answer, or the lack of one, may pass.
+    /// True if ``Retry`` may send the request again, so its failure may be temporary.
     var isRepeated: Bool {
         get { self[IsRepeatedKey.self] }
         set { self[IsRepeatedKey.self] = newValue }
     }
 
-    /// The largest number of attempts of ``Retry`` for this request, the first included: 1 is never again. nil is its
-    /// ``Retry/Policy/attempts``.
+    /// The largest number of attempts of ``Retry`` for this request, including the first; 1 disables retries. nil
+    /// selects the link's ``Retry/Policy/attempts``.
     public var maximumAttempts: Int? {
         get { self[MaximumAttemptsKey.self] }
         set { self[MaximumAttemptsKey.self] = newValue }
@@ -278,20 +283,20 @@ extension RequestOptions {
 }
 
 extension Retry {
-    /// An attempt that failed, for the closure that decides whether there is another: ``Retry/decide``.
+    /// A failed attempt, as ``Retry/decide`` receives it.
     public struct FailedAttempt: Sendable {
         /// The request that was sent.
         public let request: CurlewRequest
         /// The number of the attempt, from 1.
         public let number: Int
-        /// The head of the answer, its status 400 or more; nil if none came.
+        /// The head of the response, with a status of 400 or more; nil if there was no response.
         public let response: HTTPResponse?
-        /// The error; nil if there was an answer.
+        /// The error; nil if there was a response.
         public let error: CurlewError?
-        /// The wait that the server asks for by Retry-After, in seconds or as a date, from zero; nil if it asks for none that can
-        /// be understood. It may be beyond ``Retry/Policy/retryAfterLimit``.
+        /// The wait that the server asks for by Retry-After, in seconds or as a date, zero or more; nil without a
+        /// readable Retry-After. It may exceed ``Retry/Policy/retryAfterLimit``.
         public let retryAfter: Duration?
-        /// The wait before the next attempt that the rules propose, the backoff included; nil if there is to be none.
+        /// The wait that the rules propose, including the backoff; nil if they propose no further attempt.
         public let proposedWait: Duration?
     }
 }
@@ -307,14 +312,14 @@ extension Retry {
 
         let kind: Kind
 
-        /// The decision of the rules.
+        /// The rules decide.
         public static let asProposed = Retry.Decision(kind: .asProposed)
-        /// No further attempt: the answer, or the error, goes to the caller.
+        /// No further attempt: the caller gets the response or the error.
         public static let stop = Retry.Decision(kind: .stop)
-        /// Another attempt after the wait that the server asks for by Retry-After, with the backoff on top; none if it asks for
-        /// more than ``Retry/Policy/retryAfterLimit``. Without Retry-After, after that of the backoff.
+        /// Another attempt after the wait of Retry-After plus the backoff, or after the backoff alone without
+        /// Retry-After. There is no further attempt if Retry-After exceeds ``Retry/Policy/retryAfterLimit``.
         public static let again = Retry.Decision(kind: .again(nil))
-        /// Another attempt after a wait, whatever the server asks for.
+        /// Another attempt after the given wait, whatever the server asks for.
         public static func again(after wait: Duration) -> Retry.Decision { Retry.Decision(kind: .again(wait)) }
     }
 }

@@ -1,18 +1,18 @@
 extension Retry {
-    /// A limit on what retries add to the load of a server: a bucket of tokens for each host.
+    /// A limit on the load that retries add to a server: a bucket of tokens for each host.
     ///
-    /// A call puts in a part of a token, a fifth by default, and each repetition takes a whole one; where there is none, nothing
-    /// is sent again. So a server that fails for everybody gets at most 20 % more requests, and not three times as many. A
-    /// reserve, which fills up again with time, lets those be repeated that are rare.
+    /// A call adds a part of a token, a fifth by default. Each retry takes one token; without a token there is no
+    /// retry. So a server that fails every request gets at most 20 % more requests, instead of three times as many. A
+    /// reserve that refills with time allows retries of rare requests.
     ///
-    /// Copies of a link share its budget; links share one if they are given the same. A host is the authority of the URI, its
-    /// port included.
+    /// Copies of a link share its budget; links that are given the same budget share it. A host is the authority of the
+    /// URI, including its port.
     public final class Budget: Sendable {
         private struct Bucket {
             var tokens: Double
-            /// When the reserve was last filled up.
+            /// The time when the reserve was last refilled.
             var refilled: Duration
-            /// Which use of the budget was the last of this bucket.
+            /// The number of the last use of this bucket, for eviction.
             var lastUse: UInt64
         }
 
@@ -28,15 +28,16 @@ extension Retry {
         private let timekeeper: Timekeeper
         private let buckets = Guarded(Buckets())
 
-        /// The time in which an empty reserve fills up: 10 seconds.
+        /// The time in which an empty reserve refills: 10 seconds.
         public static let reservePeriod = Duration.seconds(10)
 
         /// - Parameters:
-        ///   - extraLoad: The part of a token that each call puts in.
-        ///   - reserve: The tokens that a host begins with, and that come back in ``reservePeriod``.
-        ///   - capacity: The most tokens that a host may have.
-        ///   - hosts: The most hosts to remember. Beyond them the half that was used longest ago is forgotten, and begins anew.
-        ///   - clock: What fills the reserve up.
+        ///   - extraLoad: The part of a token that each call adds.
+        ///   - reserve: The tokens that a host begins with, and that are refilled within ``reservePeriod``.
+        ///   - capacity: The largest number of tokens of a host.
+        ///   - hosts: The largest number of hosts. Beyond it the least recently used half is evicted; those hosts begin
+        ///     again with the reserve.
+        ///   - clock: The clock that refills the reserve.
         public init(
             extraLoad: Double = 0.2, reserve: Int = 10, capacity: Int = 100, hosts: Int = 1000,
             clock: any Clock<Duration> = ContinuousClock()
@@ -53,23 +54,23 @@ extension Retry {
             change(uri) { $0.tokens = min(capacity, $0.tokens + extraLoad) }
         }
 
-        /// Takes a token for a repetition.
-        /// - Returns: Whether there was one.
+        /// Takes a token for a retry.
+        /// - Returns: True if there was one.
         func withdraw(for uri: CurlewURI) -> Bool {
             let now = timekeeper.elapsed()
             return change(uri) { bucket in
                 refill(&bucket, at: now)
-                // Five fifths are one.
+                // The sum of five fifths may be slightly less than one.
                 guard bucket.tokens > 0.999_999 else { return false }
                 bucket.tokens -= 1
                 return true
             }
         }
 
-        /// The number of hosts that are remembered.
+        /// The number of remembered hosts.
         var hostCount: Int { buckets.withLock { $0.table.count } }
 
-        /// The tokens of the host that has fewest, its reserve filled up; nil as long as no host is remembered.
+        /// The lowest number of tokens of any host, after refilling the reserve; nil without hosts.
         package var lowestLevel: Double? {
             let now = timekeeper.elapsed()
             return buckets.withLock { buckets in

@@ -1,5 +1,6 @@
 extension Retry {
-    /// The number of attempts, and the waits between them. ``Retry``, downloads, uploads and durable transfers have one each.
+    /// The number of attempts, and the waits between them. ``Retry``, downloads, uploads and durable transfers each
+    /// have their own.
     ///
     /// | | ``attempts`` | ``backoff`` | ``retryAfterLimit`` | ``totalTime`` |
     /// | --- | --- | --- | --- | --- |
@@ -8,14 +9,15 @@ extension Retry {
     /// | ``ResumableUpload/Options/retries`` | 10 in a row | 1 s to 60 s | 5 minutes | unlimited |
     /// | `DurableSession.Options.retries` | 20 | 1 s to 10 minutes | a day | unlimited |
     public struct Policy: Sendable {
-        /// The largest number of attempts, the first included; 1 is no retry.
+        /// The largest number of attempts, including the first; 1 disables retries.
         public var attempts: Int
-        /// The wait where the server asks for none.
+        /// The wait if the server asks for none.
         public var backoff: Backoff
-        /// The longest Retry-After that is waited for. If the server asks for more, there is no further attempt. The wait of the backoff
-        /// comes on top, so that clients do not come back at the same moment.
+        /// The longest Retry-After that is accepted. If the server asks for more, there is no further attempt. The
+        /// backoff is added to Retry-After, so that clients do not retry at the same moment.
         public var retryAfterLimit: Duration
-        /// The time from the beginning after which no attempt begins; ``Timeouts/unlimited``, the default of a policy, is no limit.
+        /// The time from the beginning after which no attempt begins. The default of a policy is
+        /// ``Timeouts/unlimited``.
         public var totalTime: Duration
 
         public init(
@@ -30,7 +32,7 @@ extension Retry {
 
         /// The wait before the next attempt.
         /// - Parameters:
-        ///   - failures: The attempts that have failed, or those in a row.
+        ///   - failures: The number of failed attempts, or of consecutive ones.
         ///   - asked: The wait that the server asks for by Retry-After; nil for none.
         /// - Returns: nil if the server asks for more than ``retryAfterLimit``.
         package func wait(after failures: Int, asked: Duration?) -> Duration? {

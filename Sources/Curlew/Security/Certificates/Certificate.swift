@@ -1,23 +1,24 @@
 internal import COpenSSL
 public import FoundationEssentials
 
-/// An X.509 certificate (RFC 5280): its DER bytes, known to be readable.
+/// An X.509 certificate (RFC 5280): its DER bytes, which were parsed successfully.
 public struct CurlewCertificate: Sendable, Hashable {
-    /// The most bytes that a certificate may have: 256 KiB.
+    /// The limit on the size of a certificate: 256 KiB.
     public static let sizeLimit: ByteSize = .kibibytes(256)
 
-    /// The certificate, DER.
+    /// The DER encoding.
     public let der: [UInt8]
 
-    /// Reads one certificate in DER, to its last byte.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for anything else.
+    /// Reads one certificate in DER; no bytes may follow it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for invalid bytes.
     public init(der: [UInt8]) throws {
         _ = try CertificateHandle(der: der)
         self.der = der
     }
 
     /// Reads one certificate in PEM.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` if there is none, more than one, or a broken one.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` unless the text has exactly one valid
+    ///   certificate.
     public init(pem: String) throws {
         let all = try CurlewCertificate.all(inPEM: pem)
         guard all.count == 1 else {
@@ -26,15 +27,15 @@ public struct CurlewCertificate: Sendable, Hashable {
         self = all[0]
     }
 
-    /// The certificates of a PEM text, in order; what else it holds is skipped.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a broken one.
+    /// The certificates of a PEM text, in order; other text is skipped.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for an invalid certificate.
     public static func all(inPEM pem: String) throws -> [CurlewCertificate] {
         try PEMText.blocks(in: Array(pem.utf8), labels: PEMText.certificateLabels).map {
             try CurlewCertificate(der: $0)
         }
     }
 
-    /// The certificate of a chain that OpenSSL has read.
+    /// Creates a certificate from a chain that OpenSSL has read.
     init?(_ handle: CertificateHandle) {
         guard let der = handle.der else { return nil }
         self.der = der
@@ -42,7 +43,7 @@ public struct CurlewCertificate: Sendable, Hashable {
 
     func handle() throws -> CertificateHandle { try CertificateHandle(der: der) }
 
-    /// The contents, for people to read and for evaluators.
+    /// The contents, for display and for evaluators.
     /// - Throws: ``CurlewError`` if OpenSSL has no memory for it.
     public func details() throws -> CurlewCertificate.Details { try CurlewCertificate.Details(handle()) }
 
@@ -69,25 +70,27 @@ extension CurlewCertificate: CustomStringConvertible {
 }
 
 extension CurlewCertificate {
-    /// The contents of a certificate, in words. Names come from the peer: they may hold anything but control characters.
+    /// The readable contents of a certificate. Names come from the peer: they may contain any characters but control
+    /// characters.
     public struct Details: Sendable, Hashable {
         /// The subject's distinguished name (RFC 2253).
         public let subject: String
         /// The issuer's distinguished name.
         public let issuer: String
-        /// The subjects that it is for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Others are skipped.
+        /// The names that it is valid for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Other kinds are
+        /// skipped.
         public let alternativeNames: [String]
-        /// The first moment at which it is valid; nil for a time that cannot be read.
+        /// The beginning of its validity; nil for an unreadable time.
         public let notBefore: Date?
-        /// The last moment at which it is valid.
+        /// The end of its validity; nil for an unreadable time.
         public let notAfter: Date?
-        /// The kind of its key and its size: `RSA 2048`, `EC P-256`, `ED25519`.
+        /// The type and size of its key: `RSA 2048`, `EC P-256`, `ED25519`.
         public let key: String
         /// The algorithm of its signature: `RSA-SHA256`, `ecdsa-with-SHA256`.
         public let signature: String
-        /// The serial number, hexadecimal.
+        /// The serial number in hexadecimal.
         public let serialNumber: String
-        /// True if it may issue others.
+        /// True if it may issue other certificates.
         public let isAuthority: Bool
         /// The pin of its key.
         public let publicKeyPin: SecurityPolicy.Pin?
@@ -130,7 +133,7 @@ extension CurlewCertificate {
             return String(cString: text)
         }
 
-        /// Without control characters.
+        /// Replaces control characters.
         static func printable(_ text: String) -> String {
             String(
                 String.UnicodeScalarView(

@@ -1,23 +1,23 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A certificate as OpenSSL holds it.
+/// A certificate as OpenSSL stores it.
 ///
-/// `@unchecked Sendable`: once read a certificate is never changed; OpenSSL counts its references atomically and guards
-/// what it remembers of it with a lock of its own.
+/// `@unchecked Sendable`: a parsed certificate is never changed. OpenSSL counts its references atomically and guards
+/// its caches with its own lock.
 final class CertificateHandle: @unchecked Sendable {
     let raw: OpaquePointer
 
-    /// Takes over a reference.
+    /// Takes ownership of a reference.
     init(owning raw: OpaquePointer) { self.raw = raw }
 
-    /// Takes a reference of its own; nil where OpenSSL has none to give.
+    /// Adds a reference; nil if OpenSSL cannot add one.
     init?(sharing raw: OpaquePointer?) {
         guard let raw, X509_up_ref(raw) == 1 else { return nil }
         self.raw = raw
     }
 
-    /// Reads DER to its last byte.
+    /// Reads a certificate in DER; no bytes may follow it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting``.
     convenience init(der: [UInt8]) throws {
         guard !der.isEmpty, der.count <= CurlewCertificate.sizeLimit.bytes else {
@@ -52,7 +52,7 @@ final class CertificateHandle: @unchecked Sendable {
         return written == length ? bytes : nil
     }
 
-    /// The SHA-256 of the SubjectPublicKeyInfo; nil if it cannot be had.
+    /// The SHA-256 of the SubjectPublicKeyInfo; nil if OpenSSL cannot compute it.
     var publicKeyHash: [UInt8]? {
         guard let key = X509_get_X509_PUBKEY(raw) else { return nil }
         let length = i2d_X509_PUBKEY(key, nil)
@@ -74,7 +74,7 @@ final class CertificateHandle: @unchecked Sendable {
     /// The pin of its key.
     var pin: SecurityPolicy.Pin? { publicKeyHash.map { SecurityPolicy.Pin(sha256: $0) } }
 
-    /// Seconds since 1970 from and to which it is valid; nil for a time that cannot be read.
+    /// The validity in seconds since 1970; nil for an unreadable time.
     var validity: ClosedRange<Int64>? {
         guard let start = CertificateTime.seconds(X509_get0_notBefore(raw)),
             let end = CertificateTime.seconds(X509_get0_notAfter(raw)), start <= end
@@ -82,7 +82,7 @@ final class CertificateHandle: @unchecked Sendable {
         return start...end
     }
 
-    /// True if `issuer`'s key made this certificate's signature.
+    /// True if the key of `issuer` made this certificate's signature.
     func isSigned(by issuer: CertificateHandle) -> Bool {
         guard let key = X509_get0_pubkey(issuer.raw) else { return false }
         defer { ERR_clear_error() }
@@ -90,7 +90,7 @@ final class CertificateHandle: @unchecked Sendable {
     }
 }
 
-/// A list of revoked certificates as OpenSSL holds it.
+/// A list of revoked certificates as OpenSSL stores it.
 ///
 /// `@unchecked Sendable`: for the same reason as ``CertificateHandle``.
 final class RevocationListHandle: @unchecked Sendable {
@@ -109,9 +109,9 @@ final class RevocationListHandle: @unchecked Sendable {
     deinit { X509_CRL_free(raw) }
 }
 
-/// A private key as OpenSSL holds it.
+/// A private key as OpenSSL stores it.
 ///
-/// `@unchecked Sendable`: once read a key is never changed, and OpenSSL counts its references atomically.
+/// `@unchecked Sendable`: a parsed key is never changed, and OpenSSL counts its references atomically.
 final class KeyHandle: @unchecked Sendable {
     let raw: OpaquePointer
 
@@ -120,7 +120,7 @@ final class KeyHandle: @unchecked Sendable {
     deinit { EVP_PKEY_free(raw) }
 }
 
-/// Times of ASN.1 as seconds since 1970.
+/// Conversion of ASN.1 times to seconds since 1970.
 enum CertificateTime {
     static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
         var broken = tm()
@@ -132,17 +132,17 @@ enum CertificateTime {
         time.flatMap { seconds(UnsafePointer($0)) }
     }
 
-    /// Whole seconds of a moment, which may be any `Double`: what is beyond the years that certificates can name is their
-    /// beginning or end, where none of them is valid.
+    /// Converts any `Double` to whole seconds. Values outside the years that certificates can express become the first
+    /// or last second, at which no certificate is valid.
     static func seconds(_ interval: Double) -> Int64 {
-        // The years 1 and 9999. Of NaN `min` makes the end.
+        // The bounds are the years 1 and 9999. For NaN `min` returns the upper bound.
         Int64(max(-62_135_596_800, min(253_402_300_799, interval)).rounded(.down))
     }
 
-    /// Now.
+    /// The present time.
     static var now: Int64 { Int64(time(nil)) }
 
-    /// As certificates are shown: `2026-11-21 15:04:05 UTC`.
+    /// The time in the form for certificates: `2026-11-21 15:04:05 UTC`.
     static func describe(_ seconds: Int64) -> String {
         var moment = time_t(seconds)
         var broken = tm()
@@ -153,13 +153,13 @@ enum CertificateTime {
     }
 }
 
-/// The subject alternative names of a certificate (RFC 5280 §4.2.1.6), bytes as they came.
+/// The subject alternative names of a certificate (RFC 5280 §4.2.1.6), as raw bytes.
 struct AlternativeNames {
     var hosts: [[UInt8]] = []
     var addresses: [[UInt8]] = []
     private var others: [String] = []
 
-    /// nil if there is none, or if the extension is broken.
+    /// Reads the names; nil if there are none, or if the extension is invalid.
     init?(_ certificate: CertificateHandle) {
         var critical: Int32 = 0
         guard let names = curlew_alternative_names(certificate.raw, &critical) else {
@@ -180,7 +180,7 @@ struct AlternativeNames {
         }
     }
 
-    /// For people to read.
+    /// The names for display.
     var descriptions: [String] {
         let names = hosts.map { "DNS:" + String(decoding: $0, as: UTF8.self) }
         return (names + addresses.map { "IP:" + Self.describe($0) } + others).map(CurlewCertificate.Details.printable)
@@ -195,9 +195,10 @@ struct AlternativeNames {
     }
 }
 
-/// The reason in OpenSSL's queue of errors. Each use empties it: libcurl would take what is left for its own.
+/// The reason in OpenSSL's error queue. Each use empties the queue: otherwise libcurl would report the left-over error
+/// as its own.
 enum OpenSSLFailure {
-    /// An error of ours with OpenSSL's reason in words.
+    /// A ``CurlewError`` with OpenSSL's reason in words.
     static func error(_ message: String) -> CurlewError {
         let code = ERR_peek_last_error()
         ERR_clear_error()

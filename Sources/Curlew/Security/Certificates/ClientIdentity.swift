@@ -1,27 +1,28 @@
 internal import COpenSSL
 
-/// The certificate and key by which a client shows who it is.
+/// The certificate and private key by which a client authenticates itself.
 ///
-/// The key is in memory only. It is in no description, and the identity cannot be encoded.
+/// The key is only in memory. It appears in no description, and the identity cannot be encoded.
 public struct ClientIdentity: Sendable, Hashable {
-    /// The certificate, and those that lead towards an authority, in that order.
+    /// The client's certificate, followed by its intermediates.
     public let chain: [CurlewCertificate]
-    /// PKCS #8, DER.
+    /// The key, PKCS #8 in DER.
     let key: [UInt8]
 
     /// Reads a chain and its key in PEM; both may be in one text.
     /// - Parameters:
     ///   - certificates: The certificate, then its intermediates.
-    ///   - key: The key; nil looks for it among the certificates.
-    ///   - passphrase: What the key is encrypted with.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be read, a wrong passphrase, or a key
-    ///   that is not the certificate's.
+    ///   - key: The key; with nil it is read from `certificates`.
+    ///   - passphrase: The passphrase of an encrypted key.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for unreadable text, a wrong passphrase, or a key
+    ///   that does not belong to the certificate.
     public init(pem certificates: String, key: String? = nil, passphrase: String? = nil) throws {
         let chain = try CurlewCertificate.all(inPEM: certificates)
         try self.init(chain: chain, key: KeyReading.pem(Array((key ?? certificates).utf8), passphrase: passphrase))
     }
 
-    /// Takes a chain and its key in DER: PKCS #8, encrypted or not, or the older forms of RSA and EC keys.
+    /// Creates an identity from a chain and its key in DER: PKCS #8, encrypted or not, or the older forms of RSA and EC
+    /// keys.
     /// - Throws: As ``init(pem:key:passphrase:)``.
     public init(chain: [CurlewCertificate], keyDER: [UInt8], passphrase: String? = nil) throws {
         try self.init(chain: chain, key: KeyReading.der(keyDER, passphrase: passphrase))
@@ -51,7 +52,7 @@ extension ClientIdentity: CustomStringConvertible, CustomDebugStringConvertible,
     public var customMirror: Mirror { Mirror(self, children: ["chain": chain]) }
 }
 
-/// A key is not written where a configuration goes.
+/// An identity cannot be encoded or decoded, so that its key is not written with a configuration.
 extension ClientIdentity: Codable {
     public init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
@@ -66,7 +67,7 @@ extension ClientIdentity: Codable {
 
 /// Private keys, read and written by OpenSSL.
 enum KeyReading {
-    /// The most bytes of a key, a PEM text with one, or a PKCS #12 file: 1 MiB.
+    /// The limit on the size of a key, a PEM text with one, or a PKCS #12 file: 1 MiB.
     static let sizeLimit = 1 << 20
 
     static func pem(_ bytes: [UInt8], passphrase: String?) throws -> KeyHandle {
@@ -101,7 +102,7 @@ enum KeyReading {
         return KeyHandle(owning: key)
     }
 
-    /// Answers with the passphrase, or with none: OpenSSL would ask the terminal.
+    /// Returns the passphrase, or -1 without one: otherwise OpenSSL would ask on the terminal.
     private static let givePassphrase:
         @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
             space, size, _, context in
@@ -112,7 +113,7 @@ enum KeyReading {
             return Int32(secret.count)
         }
 
-    /// PKCS #8, not encrypted.
+    /// The key as PKCS #8, not encrypted.
     static func encode(_ key: KeyHandle) throws -> [UInt8] {
         guard let sink = BIO_new(BIO_s_mem()) else { throw CurlewError(.resourcesExhausted, "no memory for a key") }
         defer { BIO_free(sink) }
@@ -127,7 +128,7 @@ enum KeyReading {
     }
 }
 
-/// Bags of a certificate, its key and its intermediates (RFC 7292).
+/// The contents of a PKCS #12 file: a certificate, its key and its intermediates (RFC 7292).
 private enum PKCS12Reading {
     static func read(_ bytes: [UInt8], passphrase: String) throws -> (chain: [CurlewCertificate], key: KeyHandle) {
         guard bytes.count <= KeyReading.sizeLimit else {

@@ -1,9 +1,10 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Files of certificates, keys and lists, read whole and with a bound. It blocks: never on a loop.
+/// Files of certificates, keys and lists, read completely up to a limit. The functions block, so they must not run on a
+/// loop.
 package enum SecurityFile {
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a file that cannot be read or is too large.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a file that is unreadable or too large.
     package static func bytes(of path: String, limit: Int) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable(path) }
@@ -48,11 +49,11 @@ package enum SecurityFile {
 
 /// Textual encodings (RFC 7468): the blocks between `-----BEGIN` and `-----END`.
 enum PEMText {
-    /// True if the bytes hold a block, as opposed to DER.
+    /// True if the bytes contain a PEM block, so they are not DER.
     static func isPEM(_ bytes: [UInt8]) -> Bool { find(begin, in: bytes, from: 0) != nil }
 
-    /// The contents of the blocks with one of the labels, in order; others are skipped.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a block of such a label that is broken.
+    /// The contents of the blocks with one of the labels, in order; other blocks are skipped.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for an invalid block with such a label.
     static func blocks(in bytes: [UInt8], labels: Set<String>) throws -> [[UInt8]] {
         var blocks: [[UInt8]] = []
         var position = 0

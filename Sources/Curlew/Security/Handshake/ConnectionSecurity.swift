@@ -1,6 +1,6 @@
 /// The version, cipher, chain and pin of a TLS connection.
 public struct ConnectionSecurity: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-    // One reference: every response carries it.
+    // Stored as one reference, as every response has it.
     private final class Storage: Sendable {
         let tlsVersion: SecurityPolicy.TLSVersion
         let cipher: String
@@ -33,16 +33,16 @@ public struct ConnectionSecurity: Sendable, Hashable, CustomStringConvertible, C
 
     /// The version of TLS.
     public var tlsVersion: SecurityPolicy.TLSVersion { storage.tlsVersion }
-    /// The cipher, as OpenSSL names it: `TLS_AES_256_GCM_SHA384`.
+    /// The cipher, by OpenSSL's name: `TLS_AES_256_GCM_SHA384`.
     public var cipher: String { storage.cipher }
     /// The protocol that ALPN agreed on (RFC 7301): `h2`, `http/1.1`; nil if none.
     public var applicationProtocol: String? { storage.applicationProtocol }
-    /// The server's chain, its own certificate first: the path to the anchor that was verified. Where the policy verifies
-    /// none, how far the signatures lead.
+    /// The server's chain, its own certificate first: the verified path to the anchor. If the policy does not verify
+    /// certificates, it is the part of the chain that is linked by signatures.
     public var chain: [CurlewCertificate] { storage.peer.chain }
     /// The pin that matched, if keys or certificates are pinned.
     public var matchedPin: SecurityPolicy.Pin? { storage.peer.matchedPin }
-    /// True if the handshake resumed an earlier one, whose certificates were verified then under the same policy.
+    /// True if the handshake resumed an earlier session, whose certificates were verified under the same policy.
     public var isResumed: Bool { storage.isResumed }
 
     /// Version, cipher, protocol and certificate: `TLS 1.3, TLS_AES_256_GCM_SHA384, h2, CN=api.example.com`.
@@ -68,14 +68,14 @@ public struct ConnectionSecurity: Sendable, Hashable, CustomStringConvertible, C
     }
 }
 
-/// A peer that was accepted: what a later handshake may resume.
+/// An accepted peer, as sessions store it for later resumption.
 final class VerifiedPeer: Sendable {
     let host: HostName
-    /// The number of the policy under which it was.
+    /// The number of the policy that accepted it.
     let policy: UInt64
     let chain: [CurlewCertificate]
     let matchedPin: SecurityPolicy.Pin?
-    /// The last second at which all of the chain is valid.
+    /// The last second at which each certificate of the chain is valid.
     let validUntil: Int64
 
     init(host: HostName, policy: UInt64, chain: [CurlewCertificate], matchedPin: SecurityPolicy.Pin?, validUntil: Int64)
@@ -91,7 +91,7 @@ final class VerifiedPeer: Sendable {
 extension CurlewResponse {
     private enum SecurityKey: Key { static let defaultValue: ConnectionSecurity? = nil }
 
-    /// The TLS connection that brought the response; nil without TLS.
+    /// The TLS connection of the response; nil without TLS.
     public internal(set) var security: ConnectionSecurity? {
         get { self[SecurityKey.self] }
         set { self[SecurityKey.self] = newValue }
@@ -101,7 +101,7 @@ extension CurlewResponse {
 extension CurlewError.Context {
     private enum HandshakeKey: CurlewError.Key { typealias Value = ConnectionSecurity }
 
-    /// The outcome of the handshake, where no more was wanted.
+    /// The properties of the TLS connection, if the request was only to perform the handshake.
     var handshake: ConnectionSecurity? {
         get { self[HandshakeKey.self] }
         set { self[HandshakeKey.self] = newValue }
@@ -109,6 +109,6 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// The outcome of the handshake, where no more was wanted.
+    /// The properties of the TLS connection, if the request was only to perform the handshake.
     var handshake: ConnectionSecurity? { context.handshake }
 }

@@ -2,10 +2,11 @@ internal import COpenSSL
 internal import FoundationEssentials
 internal import Glibc
 
-/// One TLS connection as it comes to be: it verifies the peer, and keeps why it was refused or what was agreed on.
+/// The handshake of one TLS connection: it verifies the peer, and stores the reason of a refusal or the agreed
+/// properties.
 ///
-/// It is owned by the connection's `SSL_CTX`, which libcurl makes for each connection, and by the handle that opens it. Not
-/// `Sendable`: it never leaves its loop's thread.
+/// Its owners are the connection's `SSL_CTX`, which libcurl creates for each connection, and the handle that opens the
+/// connection. Not `Sendable`: it stays on its loop's thread.
 final class Handshake {
     let policy: CompiledPolicy
     let rules: TrustRules
@@ -17,23 +18,23 @@ final class Handshake {
     /// The reason for which the peer was refused.
     private(set) var refusal: TrustFailure?
     private var trust: SecurityPolicy.ServerTrust?
-    /// The error that an evaluator gave.
+    /// The error that an evaluator returned.
     private var evaluatorError: (any Error)?
     private var peer: VerifiedPeer?
     private var wasAskedForCertificate = false
     private var receivedAlert: Int32?
     private var sentAlert: Int32?
     private var security: ConnectionSecurity?
-    /// True if the peer has said that it sends no more (`close_notify`, RFC 8446 §6.1).
+    /// True if the peer has ended its side of the connection (`close_notify`, RFC 8446 §6.1).
     private(set) var isClosedByPeer = false
     /// True if ALPN agreed on HTTP/2.
     private(set) var isHTTP2 = false
 
-    /// - Parameter host: As the request's URI has it.
+    /// - Parameter host: The host as in the request's URI.
     init(policy: CompiledPolicy, host: String) {
         self.policy = policy
         self.host = host
-        // A host without a valid name cannot be verified either, so the rules for it do not matter.
+        // A host without a valid name fails verification under any rules.
         rules = HostName(host: host).map { policy.rules(for: $0) } ?? policy.rules(for: .name(""))
     }
 
@@ -43,9 +44,10 @@ final class Handshake {
 
     func refuse(_ refusal: TrustFailure) { if self.refusal == nil { self.refusal = refusal } }
 
-    // MARK: Steps of the handshake
+    // MARK: Handshake steps
 
-    /// Before the first byte: an earlier session is resumed only if its peer would be accepted today.
+    /// Sets the server name, and resumes an earlier session only if its peer would be accepted today. Called before the
+    /// first byte.
     func begins(_ connection: OpaquePointer) {
         guard !hasStarted else { return }
         hasStarted = true
@@ -63,11 +65,11 @@ final class Handshake {
         SSL_SESSION_free(session)
     }
 
-    /// The sessions of earlier connections to the same place.
+    /// The sessions of earlier connections to the same destination.
     var tickets: SessionTickets?
 
-    /// The server has sent a ticket.
-    /// - Returns: 1 if the object is kept.
+    /// Stores a session for which the server has sent a ticket.
+    /// - Returns: 1 if the session is stored.
     func takeSession(_ session: OpaquePointer) -> Int32 {
         guard let tickets, HandshakeData.peer(of: session) != nil else { return 0 }
         tickets.insert(session)
@@ -82,8 +84,8 @@ final class Handshake {
         return peer.policy == policy.number && peer.host == name && moment <= peer.validUntil
     }
 
-    /// Verifies what the peer has sent.
-    /// - Returns: Whether to go on; if not, ``refusal`` says why.
+    /// Verifies the certificates of the peer.
+    /// - Returns: True if the peer is accepted; otherwise ``refusal`` is the reason.
     func verify(leaf: OpaquePointer?, sent: OpaquePointer?, connection: OpaquePointer) -> Bool {
         refusal = nil
         peer = nil
@@ -102,7 +104,7 @@ final class Handshake {
             trust = makeTrust(judgment)
             return false
         }
-        // A session without it is not resumed.
+        // A session without a stored peer is not resumed.
         if let session = SSL_get_session(connection) { HandshakeData.keep(accepted, in: session) }
         peer = accepted
         chain = judgment.chain
@@ -141,9 +143,9 @@ final class Handshake {
             host: name, chain: judgment.chain.compactMap { CurlewCertificate($0) }, verdict: verdict)
     }
 
-    /// Looks at the stapled response, once the server has sent all it wants to.
+    /// Checks the stapled response, after the server's part of the handshake.
     func acceptsStapledResponse(of connection: OpaquePointer) -> Bool {
-        // A resumed session has none; the first one had it.
+        // A resumed session has no stapled response; its first handshake had one.
         guard SSL_session_reused(connection) == 0 else { return true }
         var start: UnsafePointer<UInt8>?
         let count = curlew_stapled_response(connection, &start)
@@ -152,7 +154,7 @@ final class Handshake {
         if let start, count > 0 {
             guard !rules.policy.allowsInvalidCertificates || isRequired else { return true }
             guard let leaf = chain.first else { return false }
-            // A certificate that is trusted itself answers for itself.
+            // A certificate that is an anchor itself is its own issuer.
             problem = StapledResponse(
                 bytes: UnsafeBufferPointer(start: start, count: count), leaf: leaf,
                 issuer: chain.count > 1 ? chain[1] : leaf, moment: moment
@@ -174,14 +176,14 @@ final class Handshake {
     func noteAlert(_ value: Int32, isReceived: Bool) {
         let alert = value & 0xFF
         if isReceived, alert == 0 { isClosedByPeer = true }
-        // The end, a change of mind, and the refusal to negotiate anew are no failures.
+        // `close_notify` (0), `user_canceled` (90) and `no_renegotiation` (100) are not failures.
         guard ![0, 90, 100].contains(alert) else { return }
         if isReceived { receivedAlert = receivedAlert ?? alert } else { sentAlert = sentAlert ?? alert }
     }
 
-    // MARK: What came of it
+    // MARK: Result
 
-    /// The properties of the connection; nil unless the peer was accepted under this policy.
+    /// The properties of the connection; nil unless this policy accepted the peer.
     func agreement(of connection: OpaquePointer) -> ConnectionSecurity? {
         if let security { return security }
         let isResumed = SSL_session_reused(connection) == 1
@@ -202,10 +204,10 @@ final class Handshake {
         return security
     }
 
-    /// The error of the connection, if it was its TLS that failed.
+    /// The error of the connection, if TLS failed.
     /// - Parameters:
-    ///   - text: The engine's words, which hold OpenSSL's reason.
-    ///   - isLost: Whether the connection ended after the handshake, before a byte of an answer.
+    ///   - text: The engine's error text, which contains OpenSSL's reason.
+    ///   - isLost: True if the connection ended after the handshake, before the first byte of a response.
     func failure(engineText text: String, isLost: Bool) -> CurlewError? {
         let diagnosis = HandshakeDiagnosis(
             version: security?.tlsVersion, hasIdentity: rules.identity != nil,

@@ -1,7 +1,8 @@
 internal import COpenSSL
 
-/// Objects of ours that OpenSSL's objects own: a ``Handshake`` by the `SSL_CTX` of its connection, a ``VerifiedPeer`` by
-/// each session ticket. OpenSSL calls back when it frees or copies the owner, so neither outlives nor misses its own.
+/// Swift objects that OpenSSL objects own: a ``Handshake`` is owned by the `SSL_CTX` of its connection, a
+/// ``VerifiedPeer`` by each session ticket. OpenSSL calls back when it frees or copies the owner, so the object lives
+/// exactly as long.
 enum HandshakeData {
     private static let handshakeIndex = curlew_context_data_index { _, object, _, _, _, _ in
         guard let object else { return }
@@ -19,8 +20,8 @@ enum HandshakeData {
             Unmanaged<VerifiedPeer>.fromOpaque(object).release()
         })
 
-    /// Gives a handshake to its context.
-    /// - Returns: Whether there was memory for that.
+    /// Stores a handshake in its context.
+    /// - Returns: True if there was memory for it.
     static func keep(_ handshake: Handshake, in context: OpaquePointer) -> Bool {
         guard handshakeIndex >= 0, SSL_CTX_get_ex_data(context, handshakeIndex) == nil else { return false }
         let object = Unmanaged.passRetained(handshake)
@@ -31,7 +32,7 @@ enum HandshakeData {
         return true
     }
 
-    /// The handshake of a connection; nil if it did not come to be through ours.
+    /// The handshake of a connection; nil if another library created the connection.
     static func handshake(of connection: OpaquePointer) -> Handshake? {
         guard handshakeIndex >= 0, let context = SSL_get_SSL_CTX(connection),
             let object = SSL_CTX_get_ex_data(context, handshakeIndex)
@@ -39,7 +40,7 @@ enum HandshakeData {
         return Unmanaged<Handshake>.fromOpaque(object).takeUnretainedValue()
     }
 
-    /// Gives an accepted peer to the session that it was accepted in, instead of an earlier one.
+    /// Stores an accepted peer in its session, replacing an earlier one.
     static func keep(_ peer: VerifiedPeer, in session: OpaquePointer) {
         guard peerIndex >= 0 else { return }
         let earlier = SSL_SESSION_get_ex_data(session, peerIndex)

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// The diagnosis of a failure of TLS, where it was not us who refused: read from the alerts that went over the wire (RFC
-/// 8446 §6.2) and from OpenSSL's words.
+/// The cause of a TLS failure, if the client did not refuse the server. It is read from the transferred alerts (RFC
+/// 8446 §6.2) and from OpenSSL's error text.
 struct HandshakeDiagnosis {
-    /// The version that was agreed on; nil as long as the handshake has not ended.
+    /// The agreed version; nil until the handshake has ended.
     var version: SecurityPolicy.TLSVersion?
     var hasIdentity = false
     var wasAskedForCertificate = false
@@ -11,10 +11,10 @@ struct HandshakeDiagnosis {
     var sentAlert: Int32?
 
     /// - Parameters:
-    ///   - text: The engine's words.
-    ///   - isLost: Whether the connection ended after the handshake, before a byte of an answer.
-    /// - Returns: nil for what has no code of its own. What comes after the handshake is the exchange's failure, but for a
-    ///   verdict on the client's certificate.
+    ///   - text: The engine's error text.
+    ///   - isLost: True if the connection ended after the handshake, before the first byte of a response.
+    /// - Returns: nil for a failure without a specific code. A failure after the handshake belongs to the exchange,
+    ///   except the refusal of the client's certificate.
     func refusal(engineText text: String, isLost: Bool) -> TrustFailure? {
         if let found = receivedAlert.flatMap({ refusal(alert: $0) }) { return found }
         if version == nil { return refusal(text: text) }
@@ -49,8 +49,8 @@ struct HandshakeDiagnosis {
         return TrustFailure(.tlsMismatch, "the server has chosen a TLS version or cipher that is not allowed")
     }
 
-    /// With TLS 1.3 the client's handshake is over before the server has looked at its certificate. The alert then races
-    /// with the request, and a reset by the server may swallow it.
+    /// The failure of a lost connection. With TLS 1.3 the client's handshake ends before the server has verified its
+    /// certificate. The alert then races with the request, and a reset by the server may discard it.
     private var lossRefusal: TrustFailure? {
         guard wasAskedForCertificate, version == .tls13 else { return nil }
         return hasIdentity

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// The TLS sessions of the connections to one place, to be resumed by the next ones.
+/// The TLS sessions of the connections to one destination, for later connections to resume.
 ///
-/// libcurl's own store is off: it knows a place by the name of a connection, and each has its own. Bounded. Not `Sendable`: it never
-/// leaves its loop's thread.
+/// libcurl's own cache is disabled: its key contains the name of a connection, and each connection has a name of its
+/// own. The number is bounded. Not `Sendable`: it stays on its loop's thread.
 final class SessionTickets {
     /// Servers send two tickets for each connection (RFC 8446 §4.6.1).
     private static let limit = 8
@@ -11,13 +11,13 @@ final class SessionTickets {
 
     deinit { for session in sessions { SSL_SESSION_free(session) } }
 
-    /// Takes over a session.
+    /// Takes ownership of a session.
     func insert(_ session: OpaquePointer) {
         if sessions.count == Self.limit { SSL_SESSION_free(sessions.removeFirst()) }
         sessions.append(session)
     }
 
-    /// The newest session. From TLS 1.3 on it is used once (RFC 8446 §C.4).
+    /// The latest session. Since TLS 1.3 it is used only once (RFC 8446 §C.4).
     /// - Returns: A session that the caller frees.
     func take() -> OpaquePointer? {
         guard let session = sessions.last else { return nil }
@@ -29,7 +29,7 @@ final class SessionTickets {
         return session
     }
 
-    /// Forgets a session that the server does not resume, or that may not be resumed any more.
+    /// Removes all sessions, after the server did not resume one or one may no longer be resumed.
     func removeAll() {
         for session in sessions { SSL_SESSION_free(session) }
         sessions = []

@@ -1,19 +1,20 @@
 internal import COpenSSL
 internal import Glibc
 
-/// Puts a policy into the `SSL_CTX` of a connection that is about to be made.
+/// Applies a policy to the `SSL_CTX` of a new connection.
 enum TLSContext {
-    /// The most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
+    /// The limit on the size of the server's certificates: OpenSSL's own default, which a distribution may have
+    /// changed.
     private static let certificateBytesLimit = 100 << 10
 
-    /// True if libcurl has made the context for a server, and not for the proxy before it.
+    /// True if libcurl has created the context for a server, and false for a proxy's.
     static func isServers(_ context: OpaquePointer) -> Bool { curlew_context_allows_beast(context) == 1 }
 
-    /// - Returns: Whether all of it is in force; if not, the connection must not be made.
+    /// - Returns: True if all settings are applied; otherwise the connection must not be opened.
     static func configure(_ context: OpaquePointer, for handshake: Handshake) -> Bool {
         ERR_clear_error()
         guard HandshakeData.keep(handshake, in: context), apply(handshake.rules, to: context) else { return false }
-        // The context owns the handshake, and calls back only as long as it lives itself.
+        // The context owns the handshake, and only calls back while it exists itself.
         let object = Unmanaged.passUnretained(handshake).toOpaque()
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_cert_verify_callback(context, HandshakeCallbacks.verify, object)
@@ -26,10 +27,10 @@ enum TLSContext {
         return curlew_context_ask_for_status(context, HandshakeCallbacks.stapled, object) == 1
     }
 
-    /// Keeps the secrets of a proxy's connection out of the file that the environment's `SSLKEYLOGFILE` names.
+    /// Keeps the secrets of a proxy's connection out of the file that the environment variable `SSLKEYLOGFILE` names.
     static func forbidKeyLog(_ context: OpaquePointer) { SSL_CTX_set_keylog_callback(context, nil) }
 
-    /// Finds out whether OpenSSL takes what the rules ask.
+    /// Checks that OpenSSL supports the settings of the rules.
     static func check(_ rules: TrustRules) throws {
         OpenSSLLibrary.start()
         ERR_clear_error()
@@ -44,7 +45,8 @@ enum TLSContext {
 
     private static func apply(_ rules: TrustRules, to context: OpaquePointer) -> Bool {
         let policy = rules.policy
-        // 112 bits at least, whatever the distribution says; ciphers of one's own may name another level.
+        // At least 112 bits of security, whatever the distribution's default; a policy's own ciphers may select another
+        // level.
         SSL_CTX_set_security_level(context, 2)
         curlew_context_refuse_renegotiation(context)
         curlew_context_set_certificate_limit(context, certificateBytesLimit)
@@ -70,14 +72,14 @@ enum TLSContext {
     }
 }
 
-/// The C functions that OpenSSL calls in a handshake, on the loop's thread. Those with an argument get their
-/// ``Handshake``, unretained: the context that calls owns it.
+/// The C functions that OpenSSL calls during a handshake, on the loop's thread. Functions with an argument receive
+/// their ``Handshake``, unretained: the calling context owns it.
 private enum HandshakeCallbacks {
     private static func handshake(_ object: UnsafeMutableRawPointer) -> Handshake {
         Unmanaged<Handshake>.fromOpaque(object).takeUnretainedValue()
     }
 
-    /// Stands in for OpenSSL's verification as a whole.
+    /// Replaces OpenSSL's verification.
     static let verify: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { context, object in
         guard let context, let object,
             let connection = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx())
@@ -85,7 +87,7 @@ private enum HandshakeCallbacks {
         let isAccepted = handshake(object).verify(
             leaf: X509_STORE_CTX_get0_cert(context), sent: X509_STORE_CTX_get0_untrusted(context),
             connection: OpaquePointer(connection))
-        // libcurl looks at this once more after the handshake.
+        // libcurl reads this error again after the handshake.
         X509_STORE_CTX_set_error(context, isAccepted ? X509_V_OK : X509_V_ERR_APPLICATION_VERIFICATION)
         return isAccepted ? 1 : 0
     }
@@ -121,11 +123,11 @@ private enum HandshakeCallbacks {
     }
 }
 
-/// A file that secrets of connections are appended to, a line each (`SSLKEYLOGFILE` of NSS).
+/// A file to which the secrets of connections are appended, one per line (`SSLKEYLOGFILE` of NSS).
 final class KeyLog: Sendable {
     private let descriptor: Int32
 
-    /// Opens the file, or makes it for its owner alone.
+    /// Opens the file, or creates it with access for its owner only.
     init(path: String) throws {
         descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw CurlewError(.invalidTLSSetting, "the key log \(path) cannot be written") }
@@ -134,7 +136,8 @@ final class KeyLog: Sendable {
     deinit { close(descriptor) }
 
     func append(_ line: UnsafePointer<CChar>) {
-        // In one piece, so that lines of other threads do not stand within it. A full disk costs the log, not the request.
+        // A single write keeps lines of other threads apart. If the disk is full, only the log is incomplete; the
+        // request continues.
         var bytes = Array(UnsafeBufferPointer(start: line, count: strlen(line)))
         bytes.append(0x0A)
         _ = write(descriptor, bytes, bytes.count)

@@ -1,17 +1,17 @@
 internal import Logging
 
-/// A policy with those for single hosts, read, and known by a number of its own.
+/// A policy and its host policies in parsed form, identified by a number.
 ///
-/// Equal policies have one object as long as anybody holds it, be it a connection; so connections, which libcurl tells
-/// apart by ``identifier``, serve all who have that policy and nobody else.
+/// Equal policies share one object while a session or connection retains it. libcurl distinguishes connections by
+/// ``identifier``, so a connection serves exactly the requests with its policy.
 final class CompiledPolicy: Sendable {
-    /// The number; never given twice in a process.
+    /// The number, unique in the process.
     let number: UInt64
     private let rules: TrustRules
     private let hosts: [(HostPattern, TrustRules)]
-    /// True if the engine may look at names too: it is laxer, so it says no only where we do.
+    /// True if the engine may verify names too: its check is laxer, so it never refuses more.
     let validatesEveryName: Bool
-    /// True if it pins anything for some host.
+    /// True if the policy pins keys or certificates for any host.
     let isPinning: Bool
 
     private init(_ policy: SecurityPolicy, number: UInt64) throws {
@@ -27,7 +27,7 @@ final class CompiledPolicy: Sendable {
         }
     }
 
-    /// True if the policy pins anything for the host, so that it must not be asked in the clear.
+    /// True if the policy pins keys or certificates for the host. Then the host must not be contacted without TLS.
     func pins(_ host: String) -> Bool {
         guard isPinning else { return false }
         return HostName(host: host).map { rules(for: $0) }?.isPinning ?? rules.isPinning
@@ -36,18 +36,18 @@ final class CompiledPolicy: Sendable {
     /// The rules for a host.
     func rules(for host: HostName) -> TrustRules { hosts.first { $0.0.matches(host) }?.1 ?? rules }
 
-    /// Prepares for a handshake with any host: the name look-up and the connection take about as long as reading the system's
-    /// certificate authorities, which a process without TLS never needs.
+    /// Prepares for a handshake with any host. Reading the system's certificate authorities takes about as long as the
+    /// name look-up and the connection, and a process without TLS never needs them.
     func prepareForHandshake() {
         rules.preloadAnchors()
         for (_, rules) in hosts { rules.preloadAnchors() }
     }
 
-    /// The option, of those that libcurl compares before it uses a connection or a TLS session again, that tells this policy
-    /// from others: a folder of certificates that cannot be, and that nobody looks into (`CURLOPT_CAPATH`).
+    /// The value of `CURLOPT_CAPATH` that identifies the policy: a directory that cannot exist and is never read.
+    /// libcurl compares this option before it reuses a connection or a TLS session.
     var identifier: String { "/dev/null/curlew-policy-\(number)" }
 
-    // MARK: One object a policy
+    // MARK: Registry
 
     private struct Registry {
         var entries: [SecurityPolicy: Entry] = [:]
@@ -61,8 +61,8 @@ final class CompiledPolicy: Sendable {
 
     private static let registry = Guarded(Registry())
 
-    /// - Parameter policy: One without a rotation, as ``SecurityPolicy/settled`` makes it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be used.
+    /// - Parameter policy: A policy without a rotation, as ``SecurityPolicy/settled`` returns it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for invalid settings.
     static func of(_ policy: SecurityPolicy) throws -> CompiledPolicy {
         if let known = registry.withLock({ $0.entries[policy]?.policy }) { return known }
         let number = registry.withLock { registry in
@@ -72,7 +72,7 @@ final class CompiledPolicy: Sendable {
         let made = try CompiledPolicy(policy, number: number)
         SecurityWarnings.log(policy)
         return registry.withLock { registry in
-            // Another thread may have been quicker.
+            // Another thread may have compiled the policy meanwhile.
             if let known = registry.entries[policy]?.policy { return known }
             if registry.entries.count >= registry.purgeAt {
                 registry.entries = registry.entries.filter { $0.value.policy != nil }
@@ -84,8 +84,8 @@ final class CompiledPolicy: Sendable {
     }
 }
 
-/// Warnings about what a policy allows that its owner may not have meant; logged once for each policy, to the logger of the task
-/// that brought it.
+/// Warnings about unsafe or useless settings of a policy. They are logged once for each policy, to the logger of the
+/// task that first uses it.
 enum SecurityWarnings {
     static func log(_ policy: SecurityPolicy) {
         let found = ([policy] + policy.hosts.map(\.policy)).flatMap { warnings(for: $0) }

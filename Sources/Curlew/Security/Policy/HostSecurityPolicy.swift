@@ -1,10 +1,10 @@
 extension SecurityPolicy {
     /// A policy for some hosts (``SecurityPolicy/hosts``).
     public struct HostPolicy: Sendable, Hashable, Codable {
-        /// `example.com`, an address, or `*.example.com` for every name beneath it, however deep.
+        /// The pattern: `example.com`, an address, or `*.example.com` for every name beneath it, at any depth.
         public var pattern: String
-        /// The policy that holds for them instead of the one around it. One with ``SecurityPolicy/hosts`` of its own is
-        /// ``ErrorCode/invalidTLSSetting`` when a session is made of it.
+        /// The policy that replaces the enclosing one for these hosts. If it has ``SecurityPolicy/hosts`` itself,
+        /// creating a session throws ``ErrorCode/invalidTLSSetting``.
         public var policy: SecurityPolicy
 
         public init(_ pattern: String, _ policy: SecurityPolicy) {
@@ -14,7 +14,7 @@ extension SecurityPolicy {
     }
 }
 
-/// A pattern that was read.
+/// A parsed pattern.
 struct HostPattern: Sendable, Hashable {
     private enum Kind: Sendable, Hashable {
         case exactly(HostName)
@@ -51,7 +51,8 @@ struct HostPattern: Sendable, Hashable {
 }
 
 extension SecurityPolicy {
-    /// True if it takes nobody for a host whose certificate was not verified for it. What an evaluator takes nobody knows.
+    /// True if the policy accepts only servers whose certificate was verified for the host. False with an evaluator, as
+    /// its decisions are unknown.
     func verifies(_ host: String) -> Bool {
         var policy = self
         if !hosts.isEmpty, let name = HostName(host: host) {

@@ -1,5 +1,5 @@
 extension SecurityPolicy {
-    /// The part of the server's chain that has to be known beforehand, with the keys or certificates that are known.
+    /// The keys or certificates of which one must be in the server's chain.
     ///
     /// ```swift
     /// var policy = SecurityPolicy.anchors(pem: pem)
@@ -16,28 +16,30 @@ extension SecurityPolicy {
 
         let kind: Kind
 
-        /// No pinning: trusted is the server that an anchor vouches for. `AFSSLPinningModeNone`.
+        /// No pinning: a server is trusted if its chain ends at an anchor. `AFSSLPinningModeNone`.
         public static let none = Pinning(kind: .none)
 
-        /// Public keys, one of which has to be in the chain.
+        /// Pins public keys: one of them must be in the chain.
         /// - Parameters:
         ///   - pins: The keys.
-        ///   - certificates: Certificates whose keys are pinned besides, without an end.
+        ///   - certificates: Certificates whose keys are pinned in addition; these pins do not expire.
         public static func keys(_ pins: PinSet, of certificates: [CurlewCertificate] = []) -> Pinning {
             Pinning(kind: .keys(pins, of: certificates))
         }
 
-        /// The public keys of certificates, one of which has to be in the chain. `AFSSLPinningModePublicKey`.
+        /// Pins the public keys of certificates: one of them must be in the chain. `AFSSLPinningModePublicKey`.
         public static func keys(of certificates: [CurlewCertificate]) -> Pinning {
             Pinning(kind: .keys(PinSet([]), of: certificates))
         }
 
-        /// Certificates: they are the only anchors, and one of them has to be in the chain. `AFSSLPinningModeCertificate`.
+        /// Pins certificates: the path must be valid with them as the only anchors, and one of them must be on it.
+        /// Unless invalid certificates are allowed, a path to the policy's own anchors must be valid, too.
+        /// `AFSSLPinningModeCertificate`.
         public static func certificates(_ certificates: [CurlewCertificate]) -> Pinning {
             Pinning(kind: .certificates(certificates))
         }
 
-        /// The certificates, as anchors or for their keys.
+        /// The certificates that are pinned as such or by their keys.
         var certificates: [CurlewCertificate] {
             switch kind {
             case .none: []
@@ -45,13 +47,13 @@ extension SecurityPolicy {
             }
         }
 
-        /// The keys besides those of the certificates.
+        /// The pinned keys, besides those of the certificates.
         var pins: PinSet? {
             guard case .keys(let pins, _) = kind else { return nil }
             return pins
         }
 
-        /// True if neither a key nor a certificate is known.
+        /// True if neither a key nor a certificate is pinned.
         var isEmpty: Bool { certificates.isEmpty && pins?.all.isEmpty != false }
     }
 }

@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
 extension SecurityPolicy {
-    /// A public key that is known beforehand, by the SHA-256 of its SubjectPublicKeyInfo (RFC 7469 §2.4).
+    /// A pin of a public key: the SHA-256 of its SubjectPublicKeyInfo (RFC 7469 §2.4).
     ///
-    /// `curlew trust HOST` prints those of a server.
+    /// `curlew trust HOST` prints the pins of a server.
     public struct Pin: Sendable, Hashable, Codable, CustomStringConvertible {
         /// The 32 bytes of the hash.
         public let sha256: [UInt8]
 
-        /// Reads `sha256/` and 44 characters of Base64, as curl and OkHttp write it.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for anything else.
+        /// Reads `sha256/` followed by 44 characters of Base64, the form of curl and OkHttp.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for any other text.
         public init(_ text: String) throws {
             let prefix = "sha256/"
             guard text.hasPrefix(prefix), let data = Data(base64Encoded: String(text.dropFirst(prefix.count))),
@@ -18,7 +18,7 @@ extension SecurityPolicy {
                 throw CurlewError(.invalidTLSSetting, "a pin is not sha256/ and the Base64 of 32 bytes")
             }
             sha256 = Array(data)
-            // Foundation is lenient about what follows the last digit.
+            // Foundation ignores some invalid characters at the end, so the text is compared with its canonical form.
             guard description == text else {
                 throw CurlewError(.invalidTLSSetting, "a pin is not sha256/ and the Base64 of 32 bytes")
             }
@@ -31,7 +31,7 @@ extension SecurityPolicy {
 
         static let size = 32
 
-        /// `sha256/` and Base64.
+        /// The pin as `sha256/` followed by Base64.
         public var description: String { "sha256/" + Data(sha256).base64EncodedString() }
 
         public init(from decoder: any Decoder) throws {
@@ -46,16 +46,18 @@ extension SecurityPolicy {
 }
 
 extension SecurityPolicy {
-    /// Pinned public keys, those kept in reserve, and until when they hold.
+    /// Pinned public keys, backup keys, and the time of their expiry.
     public struct PinSet: Sendable, Hashable, Codable {
         /// The keys in use.
         public var pins: [SecurityPolicy.Pin]
-        /// Keys that are not in use yet, so that the server can change to one without locking its clients out. They are
-        /// taken as the others are.
+        /// The keys that are not in use yet, so that the server can change to one without excluding its clients. A
+        /// server with one of them is accepted, too.
         public var backups: [SecurityPolicy.Pin]
-        /// The moment from which on the pins are not asked for, so that a client that was never updated is not locked out for
-        /// good; all other checks stay. nil, the default: they always are. A policy that also allows invalid certificates
-        /// accepts nobody afterwards.
+        /// The time after which the pins are not required; all other checks stay. nil, the default, requires them
+        /// forever.
+        ///
+        /// An expiry keeps a client that is never updated from being excluded forever. A policy that also allows
+        /// invalid certificates accepts no server afterwards.
         public var expires: Date?
 
         public init(_ pins: [SecurityPolicy.Pin], backups: [SecurityPolicy.Pin] = [], expires: Date? = nil) {
@@ -64,7 +66,7 @@ extension SecurityPolicy {
             self.expires = expires
         }
 
-        /// The keys in use and those in reserve.
+        /// The keys in use and the backup keys.
         var all: [SecurityPolicy.Pin] { pins + backups }
     }
 }

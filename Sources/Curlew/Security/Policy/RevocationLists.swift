@@ -1,33 +1,33 @@
 internal import COpenSSL
 
 extension SecurityPolicy {
-    /// Lists of revoked certificates (RFC 5280 §5) and for which certificates one must be there.
+    /// Lists of revoked certificates (RFC 5280 §5), and the certificates for which a list is required.
     ///
-    /// Where a list is wanted and none fits, or the one that fits is out of date, nobody is accepted
-    /// (``ErrorCode/revocationUnknown``).
+    /// If a required list is missing or outdated, no server is accepted (``ErrorCode/revocationUnknown``).
     public struct RevocationLists: Sendable, Hashable, Codable {
-        /// For which certificates of the chain a list is wanted.
+        /// The certificates of the chain for which a list is required.
         public struct Scope: RawRepresentable, Sendable, Hashable, Codable {
             public let rawValue: String
 
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// The server's own.
+            /// The server's own certificate.
             public static let leaf = Scope(rawValue: "leaf")
-            /// All but the anchor.
+            /// All certificates but the anchor.
             public static let chain = Scope(rawValue: "chain")
         }
 
-        /// The most bytes of lists that are read: 64 MiB.
+        /// The limit on the size of all lists: 64 MiB.
         public static let sizeLimit: ByteSize = .mebibytes(64)
 
-        /// The lists, DER.
+        /// The lists in DER.
         public let lists: [[UInt8]]
-        /// For which certificates one must be there.
+        /// The certificates for which a list is required.
         public var scope: Scope
 
-        /// Takes lists in DER or PEM; a PEM text may hold several.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what is none, or for more than ``sizeLimit``.
+        /// Reads lists in DER or PEM; a PEM text may contain several.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for invalid bytes, or for more than
+        ///   ``sizeLimit``.
         public init(_ data: [[UInt8]], scope: Scope = .leaf) throws {
             guard data.reduce(0, { $0 + $1.count }) <= Self.sizeLimit.bytes else {
                 throw CurlewError(
@@ -37,7 +37,7 @@ extension SecurityPolicy {
             self.scope = scope
         }
 
-        /// Reads files in DER or PEM. It blocks while it reads.
+        /// Reads files in DER or PEM. The call blocks while it reads.
         public init(files: [String], scope: Scope = .leaf) throws {
             try self.init(files.map { try SecurityFile.bytes(of: $0, limit: Self.sizeLimit.bytes) }, scope: scope)
         }

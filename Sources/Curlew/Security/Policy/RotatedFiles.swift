@@ -1,23 +1,23 @@
 internal import Dispatch
 internal import Glibc
 
-/// Where the material of a rotation comes from.
+/// The source of a rotation's material.
 protocol RotationSource: Sendable {
-    /// The material, if there may be other than at the last reading.
+    /// The material; nil if it is known to be unchanged since the last reading.
     func look() async -> RotationReading?
 
-    /// The material.
+    /// The material, even if it has not changed.
     func reload() async -> RotationReading
 }
 
-/// What was read at a moment.
+/// The result of one reading.
 struct RotationReading: Sendable {
     let result: Result<SecurityPolicy.Rotation.Material, any Error>
-    /// What tells a content from another; nil if there is none.
+    /// The identity of the content, to recognize the same content again; nil if there is none.
     var fingerprint: String?
 }
 
-/// Code that is asked for material.
+/// A closure that provides material.
 struct RotationProvider: RotationSource {
     let ask: @Sendable () async throws -> SecurityPolicy.Rotation.Material
 
@@ -30,9 +30,9 @@ struct RotationProvider: RotationSource {
     }
 }
 
-/// The files of a rotation, and what was seen of them last. They are read on a queue of their own.
+/// The files of a rotation, and their state at the last reading. They are read on a separate queue.
 final class RotatedFiles: RotationSource {
-    /// What the system says of a file; another file, or one that was written to, has another.
+    /// The metadata of a file. A replaced or changed file has another mark.
     private struct Mark: Equatable {
         let device: UInt64
         let inode: UInt64
@@ -40,7 +40,7 @@ final class RotatedFiles: RotationSource {
         let modified: [Int]
         let changed: [Int]
 
-        /// - Returns: nil if there is no such file. Symbolic links are followed.
+        /// - Returns: nil if the file does not exist. Symbolic links are followed.
         init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
@@ -51,14 +51,14 @@ final class RotatedFiles: RotationSource {
             changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
         }
 
-        /// True if it may be written to again with the same times, which move with the kernel's ticks, or, on some file systems,
-        /// once in two seconds.
+        /// True if a later write may leave the same times. Times advance with the kernel's ticks or, on some file
+        /// systems, every two seconds.
         func isRecent(at seconds: Int) -> Bool { abs(seconds - changed[0]) <= 2 }
     }
 
     private struct Seen {
         var marks: [Mark?] = []
-        /// True if it has to be read at the next look, whatever the marks are.
+        /// True if the next look has to read the files, even if the marks are equal.
         var isDoubtful = true
         var fingerprint: String?
     }
@@ -69,9 +69,9 @@ final class RotatedFiles: RotationSource {
         var anchors: [UInt8]?
     }
 
-    /// The most bytes of the authorities' file.
+    /// The limit on the size of the authorities' file.
     private static let anchorsLimit = 16 << 20
-    /// The most readings of files that change while they are read, one look.
+    /// The largest number of readings per look, if files change while they are read.
     private static let readingLimit = 3
 
     private let certificatePath: String?
@@ -99,7 +99,8 @@ final class RotatedFiles: RotationSource {
     func reload() async -> RotationReading { await read(isForced: true) ?? impossible }
 
     private func read(isForced: Bool) async -> RotationReading? {
-        // By a lock, as ThreadSanitizer does not see how a continuation hands over what a queue has made.
+        // A lock hands over the result, as ThreadSanitizer does not recognize the order that a queue and a continuation
+        // establish.
         let result = Guarded<RotationReading?>(nil)
         await withCheckedContinuation { waiter in
             queue.async {
@@ -111,14 +112,14 @@ final class RotatedFiles: RotationSource {
         return result.withLock { $0 }
     }
 
-    /// Reads them in this thread.
+    /// Reads the files on this thread.
     func read() throws -> SecurityPolicy.Rotation.Material { try (reading(isForced: true) ?? impossible).result.get() }
 
     private var impossible: RotationReading {
         RotationReading(result: .failure(CurlewError(.invalidTLSSetting, "the files of a rotation were not read")))
     }
 
-    /// - Returns: nil if nothing has changed, unless it is forced.
+    /// - Returns: nil if the files have not changed and the reading is not forced.
     private func reading(isForced: Bool) -> RotationReading? {
         let marks = marks
         let last = seen.withLock { $0 }
@@ -141,7 +142,8 @@ final class RotatedFiles: RotationSource {
 
     private var marks: [Mark?] { paths.map(Mark.init) }
 
-    /// Files that belong together are replaced one after the other: if one has changed meanwhile all are read again.
+    /// Reads all files. Files that belong together are replaced one by one, so all are read again if one has changed
+    /// meanwhile.
     private func content(_ first: [Mark?]) throws -> (Content, [Mark?]) {
         var marks = first
         var content = try readOnce()
@@ -151,7 +153,7 @@ final class RotatedFiles: RotationSource {
             marks = after
             content = try readOnce()
         }
-        // What changes from here on is seen to have changed by the next look.
+        // Later changes are detected by the next poll.
         return (content, marks)
     }
 

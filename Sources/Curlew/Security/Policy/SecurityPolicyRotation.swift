@@ -2,29 +2,31 @@ internal import FoundationEssentials
 internal import Logging
 
 extension SecurityPolicy {
-    /// A client certificate, and certificate authorities, that change while sessions live (``SecurityPolicy/rotation``).
+    /// A client certificate and certificate authorities that change while sessions are in use
+    /// (``SecurityPolicy/rotation``).
     ///
-    /// Connections that are made after a change use the new material. Requests under way go on as they began, and no other
-    /// request goes over their connections. Neither connections nor TLS sessions of the one are used with the other.
+    /// Connections that are opened after a change use the new material. Running requests are not affected, and later
+    /// requests do not use their connections. Connections and TLS sessions of one material are never used with another.
     ///
     /// ```swift
     /// policy.rotation = try SecurityPolicy.Rotation(
     ///     certificateFile: "/run/tls/tls.crt", keyFile: "/run/tls/tls.key", anchorsFile: "/run/tls/ca.crt")
     /// ```
     ///
-    /// What cannot be used is refused, and the old material stays: a file that is gone or half written, a certificate that cannot be
-    /// read, a key that is another's. It is logged as a warning and among the ``updates``, once for the same content. A
-    /// certificate that has expired is taken, with a warning: whether to accept it is the server's to say.
+    /// Invalid material is refused, and the old material stays. Examples are a missing or half-written file, an
+    /// unreadable certificate, and a key of another certificate. The refusal is logged as a warning and reported in
+    /// ``updates``, once for the same content. An expired certificate is accepted with a warning: the server decides on
+    /// it.
     ///
-    /// The rotation works as long as somebody has it, such as a policy that is in use. Two are equal if they are one object;
-    /// a policy with one cannot be encoded.
+    /// The rotation is active while it is retained, for example by a policy in use. Two rotations are equal if they are
+    /// the same object; a policy with one cannot be encoded.
     public final class Rotation: Sendable {
-        /// What changes of a policy.
+        /// The parts of a policy that a rotation changes.
         public struct Material: Sendable, Hashable {
-            /// The client's certificate and key; nil leaves that of the policy (``SecurityPolicy/identity``).
+            /// The client's certificate and key; nil keeps the policy's ``SecurityPolicy/identity``.
             public var identity: ClientIdentity?
-            /// The only certificates that paths may end at; nil leaves those of the policy. In the pinning mode
-            /// `certificate` the pins are the only ones in any case.
+            /// The anchors that replace the policy's; nil keeps those. With ``SecurityPolicy/Pinning/certificates(_:)``
+            /// the path must also be valid with the pinned certificates as the only anchors.
             public var anchors: [CurlewCertificate]?
 
             public init(identity: ClientIdentity? = nil, anchors: [CurlewCertificate]? = nil) {
@@ -35,19 +37,19 @@ extension SecurityPolicy {
 
         /// A change of a rotation, or its failure.
         public enum Update: Sendable {
-            /// Other material is used from now on.
+            /// New material is used from now on.
             case replaced(Material)
-            /// What was found cannot be used; the old material stays.
+            /// New material is invalid; the old material stays.
             case refused(CurlewError)
         }
 
         private struct State {
             var material: Material
             var version: UInt64 = 1
-            /// The last reading that was begun, and the newest that has had its effect.
+            /// The number of the last started reading, and of the latest that has taken effect.
             var lastTicket: UInt64 = 0
             var newestTicket: UInt64 = 0
-            /// What was refused last, as long as nothing has been taken since.
+            /// The content that was refused last, until new material is accepted.
             var refused: String?
         }
 
@@ -57,19 +59,19 @@ extension SecurityPolicy {
         private let logger = Logger.current
         private let watcher = Guarded<Task<Void, Never>?>(nil)
 
-        /// The most updates that wait for a listener that is behind; then the oldest are dropped.
+        /// The largest number of updates that wait for a slow listener: 100. Beyond it the oldest are dropped.
         public static let updateBufferSize = 100
 
-        /// Reads files, now and whenever they have changed, be it in place, by another file that takes the name, or by a
-        /// symbolic link on the way that leads elsewhere, as with Kubernetes. The first reading blocks.
+        /// Reads files, now and after each change. A change may be a write in place, a new file of the same name, or a
+        /// changed symbolic link in the path, as in Kubernetes. The first reading blocks.
         /// - Parameters:
-        ///   - certificateFile: The certificate and its intermediates, PEM, 1 MiB at most; nil has no identity.
-        ///   - keyFile: The key, PEM, 1 MiB at most; nil looks for it in `certificateFile`.
-        ///   - passphrase: What the key is encrypted with.
-        ///   - anchorsFile: The authorities, PEM or DER, 16 MiB at most; nil has none.
-        ///   - interval: The time between two looks at the files.
-        ///   - clock: The clock that it is measured by; tests bring their own.
-        /// - Throws: ``CurlewError``: ``ErrorCode/invalidTLSSetting`` for files that cannot be used, or none at all;
+        ///   - certificateFile: The certificate and its intermediates, PEM, at most 1 MiB; nil provides no identity.
+        ///   - keyFile: The key, PEM, at most 1 MiB; with nil it is read from `certificateFile`.
+        ///   - passphrase: The passphrase of an encrypted key.
+        ///   - anchorsFile: The authorities, PEM or DER, at most 16 MiB; nil provides none.
+        ///   - interval: The time between two checks of the files.
+        ///   - clock: The clock that measures the interval; tests use their own.
+        /// - Throws: ``CurlewError``: ``ErrorCode/invalidTLSSetting`` for invalid files, or without any file;
         ///   ``ErrorCode/invalidRequest`` for an interval of zero or less.
         public convenience init(
             certificateFile: String? = nil, keyFile: String? = nil, passphrase: String? = nil,
@@ -81,14 +83,14 @@ extension SecurityPolicy {
             try self.init(source: files, initial: files.read(), every: interval, clock: clock)
         }
 
-        /// Asks code of your own, such as a client of a vault or of a workload API.
+        /// Asks a closure for material, for example a client of a vault or of a workload API.
         /// - Parameters:
-        ///   - initial: What holds until the code has first answered.
-        ///   - interval: The time between an answer and the next question.
-        ///   - clock: The clock that it is measured by; tests bring their own.
-        ///   - provider: The newest material. An error leaves the old one. It is cancelled when nobody has the rotation any
-        ///     more, and not asked again before it has answered.
-        /// - Throws: ``CurlewError``: ``ErrorCode/invalidTLSSetting`` for initial material that cannot be used;
+        ///   - initial: The material until the closure has first returned.
+        ///   - interval: The time between a result and the next call.
+        ///   - clock: The clock that measures the interval; tests use their own.
+        ///   - provider: Returns the latest material. After an error the old material stays. The closure is not called
+        ///     again before it has returned, and it is cancelled when the rotation is released.
+        /// - Throws: ``CurlewError``: ``ErrorCode/invalidTLSSetting`` for invalid initial material;
         ///   ``ErrorCode/invalidRequest`` for an interval of zero or less.
         public convenience init(
             initial: Material, every interval: Duration = .seconds(10),
@@ -108,7 +110,7 @@ extension SecurityPolicy {
             let timekeeper = Timekeeper(clock)
             let task = Task { [weak self, source] in
                 while (try? await timekeeper.sleep(for: interval)) != nil {
-                    // Between a look and the next nobody here keeps the rotation alive.
+                    // The task does not retain the rotation between two checks.
                     guard let ticket = self?.takeTicket() else { return }
                     guard let reading = await source.look(), !Task.isCancelled else { continue }
                     _ = self?.take(reading, ticket)
@@ -122,25 +124,25 @@ extension SecurityPolicy {
             broadcaster.finish()
         }
 
-        /// What is used for connections that are made now.
+        /// The material for connections that are opened now.
         public var material: Material { state.withLock { $0.material } }
 
         /// The updates from now on, for any number of listeners.
         public var updates: Updates { Updates(broadcaster: broadcaster) }
 
-        /// Reads files, or asks the code, at once, also where nothing seems to have changed.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be used: the old material stays. A
-        ///   `CancellationError` of the code is thrown as such.
+        /// Reads the files, or calls the closure, at once, even without a detected change.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for invalid material: the old material stays.
+        ///   A `CancellationError` of the closure is thrown as such.
         public func reload() async throws {
             let ticket = takeTicket()
             let reading = await source.reload()
             try take(reading, ticket).get()
         }
 
-        /// A number that grows with each change.
+        /// The version of the material; it grows with each change.
         var version: UInt64 { state.withLock { $0.version } }
 
-        /// The material and its number.
+        /// The material and its version.
         var current: (material: Material, version: UInt64) { state.withLock { ($0.material, $0.version) } }
 
         private func takeTicket() -> UInt64 {
@@ -150,7 +152,7 @@ extension SecurityPolicy {
             }
         }
 
-        /// Puts what was read into force, unless what was read later has been already.
+        /// Applies the material of a reading, unless a later reading has already taken effect.
         private func take(_ reading: RotationReading, _ ticket: UInt64) -> Result<Void, any Error> {
             do {
                 let material = try reading.result.get()
@@ -199,7 +201,8 @@ extension SecurityPolicy {
             logger.warning("the certificate of \(leaf) \(state), and is shown to servers nevertheless")
         }
 
-        // A key is not written where a configuration goes, and a file may be another there.
+        // A rotation cannot be decoded: its key must not be part of a configuration, and its files may differ
+        // elsewhere.
         public init(from decoder: any Decoder) throws {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "a rotation cannot be decoded"))
@@ -219,15 +222,15 @@ extension SecurityPolicy.Rotation: Hashable, Codable {
 }
 
 extension SecurityPolicy.Rotation {
-    /// The updates of a rotation. Each listener gets those that happen after it began to listen; of those that it has not taken
-    /// yet the newest ``SecurityPolicy/Rotation/updateBufferSize`` are kept. It ends with the rotation.
+    /// The updates of a rotation. Each listener gets the updates after its start; of the unread ones the latest
+    /// ``SecurityPolicy/Rotation/updateBufferSize`` are kept. The sequence ends with the rotation.
     public struct Updates: AsyncSequence, Sendable {
         public typealias Element = SecurityPolicy.Rotation.Update
         public typealias Failure = Never
 
         let broadcaster: Broadcaster<SecurityPolicy.Rotation.Update>
 
-        /// Begins to listen: at once, not with the first `next`.
+        /// Starts listening at once, before the first `next`.
         public func makeAsyncIterator() -> AsyncStream<SecurityPolicy.Rotation.Update>.AsyncIterator {
             broadcaster.listen().makeAsyncIterator()
         }
@@ -235,9 +238,9 @@ extension SecurityPolicy.Rotation {
 }
 
 extension SecurityPolicy.Rotation.Material {
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what no policy can use.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for material that no policy can use.
     fileprivate func check() throws {
-        // With anchors in any case, as the system's are not looked for where nobody asks for them.
+        // The policy always gets explicit anchors, as reading the system's is not necessary here.
         guard let certificates = anchors ?? identity?.chain else { return }
         var policy = SecurityPolicy.anchors(certificates)
         policy.identity = identity
@@ -246,7 +249,7 @@ extension SecurityPolicy.Rotation.Material {
 }
 
 extension SecurityPolicy {
-    /// The policy with what its rotations, and those of its policies for hosts, have now.
+    /// The policy with the present material of its rotations, including those of its host policies.
     var settled: (policy: SecurityPolicy, rotations: [Rotation], versions: [UInt64]) {
         guard rotation != nil || hosts.contains(where: { $0.policy.rotation != nil }) else { return (self, [], []) }
         var rotations: [Rotation] = []

@@ -1,10 +1,10 @@
 extension SecurityPolicy {
-    /// Code of your own that has the last word on a server.
+    /// Your own code that makes the final decision about a server.
     ///
-    /// It is called in the handshake, on the session's event loop, for every connection that is made: it must not block, and
-    /// it must be quick, for all other exchanges of the loop wait for it. It is not called for what failed on our side, such as
-    /// a lack of memory: that refuses. What it accepts is accepted whatever the policy says, but for a stapled response that
-    /// the policy requires.
+    /// It is called during the handshake, on the session's event loop, for every new connection. It must be quick and
+    /// must not block, as all other exchanges of the loop wait for it. It is not called after a local failure, such as
+    /// a lack of memory: that refuses the server. A server that it accepts is accepted whatever the policy decides,
+    /// except that a required stapled response must be good.
     ///
     /// ```swift
     /// policy.evaluator = SecurityPolicy.Evaluator { trust in
@@ -14,19 +14,20 @@ extension SecurityPolicy {
     public struct Evaluator: Sendable {
         /// The decision of an evaluator on a server.
         public enum Decision: Sendable {
-            /// Speak to it.
+            /// Accept the server.
             case accept
-            /// Do not. The request fails with this error if it is a ``CurlewError``, else with
-            /// ``ErrorCode/untrustedCertificate`` and this error beneath.
+            /// Refuse the server. The request fails with this error if it is a ``CurlewError``; otherwise with
+            /// ``ErrorCode/untrustedCertificate`` and this error as its underlying error.
             case refuse(any Error)
-            /// Do what the policy says (``SecurityPolicy/ServerTrust/verdict``).
+            /// Follow the policy (``SecurityPolicy/ServerTrust/verdict``).
             case deferToPolicy
         }
 
         let evaluate: @Sendable (SecurityPolicy.ServerTrust) -> Decision
         private let identity: Identity
 
-        /// Two evaluators are equal if they are copies of one: a connection made under another is never used.
+        /// The identity of an evaluator. Two evaluators are equal if they are copies of the same one: connections of
+        /// different evaluators are never shared.
         private final class Identity: Sendable {}
 
         public init(_ evaluate: @escaping @Sendable (SecurityPolicy.ServerTrust) -> Decision) {
@@ -44,7 +45,7 @@ extension SecurityPolicy.Evaluator: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }
 
-/// Code cannot be stored. A policy that lost its evaluator would trust others than it did, so both are errors.
+/// A policy with an evaluator cannot be encoded or decoded. Without its evaluator it would trust other servers.
 extension SecurityPolicy.Evaluator: Codable {
     public init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
@@ -58,20 +59,20 @@ extension SecurityPolicy.Evaluator: Codable {
 }
 
 extension SecurityPolicy {
-    /// The certificates that a server showed in its handshake, and the verdict of the policy.
+    /// The certificates of a server in its handshake, and the verdict of the policy.
     public struct ServerTrust: Sendable, Hashable {
         /// The verdict of a policy on a server.
         public enum Verdict: Sendable, Hashable {
-            /// The server is who it has to be; with the pin that matched, if keys or certificates are pinned.
+            /// The server is accepted, with the matching pin if keys or certificates are pinned.
             case accepted(matchedPin: SecurityPolicy.Pin?)
             /// The server is refused, for this reason.
             case refused(ErrorCode, reason: String)
         }
 
-        /// The host that the request is for, as certificates name it: lower case, without brackets.
+        /// The host of the request, in the form of certificates: lower case, without brackets.
         public let host: String
-        /// The path that was found from the server's certificate, which comes first, towards an anchor. If the verdict is no
-        /// acceptance it may end anywhere, and no more is known of it than that the names fit together.
+        /// The path from the server's certificate, which is first, towards an anchor. For a refused server the path may
+        /// end anywhere; only the names of its certificates are known to match.
         public let chain: [CurlewCertificate]
         /// The verdict of the policy, without an evaluator.
         public let verdict: Verdict
@@ -81,7 +82,7 @@ extension SecurityPolicy {
 extension CurlewError.Context {
     private enum ServerTrustKey: CurlewError.Key { typealias Value = SecurityPolicy.ServerTrust }
 
-    /// The trust of the server that was refused.
+    /// The certificates and the verdict of a refused server.
     var serverTrust: SecurityPolicy.ServerTrust? {
         get { self[ServerTrustKey.self] }
         set { self[ServerTrustKey.self] = newValue }
@@ -89,6 +90,6 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// The host, chain and verdict of the handshake, if that is why the request failed.
+    /// The host, chain and verdict of the handshake, if the server was refused.
     public var serverTrust: SecurityPolicy.ServerTrust? { context.serverTrust }
 }

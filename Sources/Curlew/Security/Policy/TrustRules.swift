@@ -2,13 +2,14 @@ internal import COpenSSL
 internal import FoundationEssentials
 internal import Glibc
 
-/// A policy read: what a handshake needs, in OpenSSL's form. Its ``SecurityPolicy/hosts`` are not in it.
+/// The parsed form of a policy in OpenSSL's types, as a handshake needs it. It does not include
+/// ``SecurityPolicy/hosts``.
 final class TrustRules: Sendable {
-    /// The pins that hold at a moment.
+    /// The pins that apply at a given time.
     enum Pins: Sendable {
-        /// There is none: nobody has one of them.
+        /// No key is pinned, so no server matches.
         case none
-        /// They have expired, and are not asked for.
+        /// The pins have expired, and are not required.
         case expired
         case active(Set<SecurityPolicy.Pin>)
     }
@@ -18,13 +19,13 @@ final class TrustRules: Sendable {
     let certificates: Set<[UInt8]>
     let identity: (chain: [CertificateHandle], key: KeyHandle)?
     let keyLog: KeyLog?
-    /// The anchors of the policy; nil are the system's.
+    /// The policy's own anchors; nil selects the system's.
     private let ownAnchors: TrustStore?
     /// The pinned certificates as anchors.
     let pinnedAnchors: TrustStore?
     private let keysOfCertificates: Set<SecurityPolicy.Pin>
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be used.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for invalid settings.
     init(_ policy: SecurityPolicy) throws {
         self.policy = policy
         try Self.check(policy)
@@ -49,10 +50,10 @@ final class TrustRules: Sendable {
         try TLSContext.check(self)
     }
 
-    /// The anchors at which paths may end; nil if the system has none.
+    /// The anchors of paths; nil if the system has none.
     var anchors: TrustStore? { ownAnchors ?? SystemAnchors.store }
 
-    /// Begins to read the system's authorities on another thread, if these rules need them and nobody has.
+    /// Starts to read the system's authorities on another thread, if these rules need them and they have not been read.
     func preloadAnchors() { if ownAnchors == nil { SystemAnchors.preload() } }
 
     var isPinning: Bool { policy.pinning != .none }
@@ -76,7 +77,7 @@ final class TrustRules: Sendable {
         return try TrustStore(certificates.map { try $0.handle() })
     }
 
-    /// Refuses what has no effect on servers whose certificates are not verified.
+    /// Refuses settings that have no effect if certificates are not verified.
     private static func checkLeniency(_ policy: SecurityPolicy) throws {
         guard policy.allowsInvalidCertificates else { return }
         if case .certificates = policy.pinning.kind { return }
@@ -97,7 +98,7 @@ final class TrustRules: Sendable {
         if let scope = policy.revocationLists?.scope, scope != .leaf, scope != .chain {
             throw CurlewError(.invalidTLSSetting, "revocation lists have no scope \"\(scope.rawValue)\"")
         }
-        // Without a list none would be asked for, and that is not what was meant.
+        // An empty set of lists would disable the check, which the user did not intend.
         if policy.revocationLists?.lists.isEmpty == true {
             throw CurlewError(.invalidTLSSetting, "there is no revocation list")
         }
@@ -117,16 +118,16 @@ final class TrustRules: Sendable {
     }
 }
 
-/// Anchors in the form that OpenSSL looks them up in.
+/// Anchors in OpenSSL's form for look-ups.
 ///
-/// `@unchecked Sendable`: once made nothing is added by us, and OpenSSL's look-ups take the store's own lock.
+/// `@unchecked Sendable`: no certificate is added after creation, and OpenSSL's look-ups take the store's own lock.
 final class TrustStore: @unchecked Sendable {
     let raw: OpaquePointer
 
-    /// Takes over a store.
+    /// Takes ownership of a store.
     init(owning raw: OpaquePointer) { self.raw = raw }
 
-    /// A store of exactly these certificates.
+    /// Creates a store of exactly these certificates.
     init(_ anchors: [CertificateHandle]) throws {
         guard let raw = X509_STORE_new() else { throw CurlewError(.resourcesExhausted, "no memory for trust anchors") }
         self.raw = raw
@@ -140,15 +141,15 @@ final class TrustStore: @unchecked Sendable {
 
 /// The certificate authorities of the system, read once in a process.
 ///
-/// The bundle is `SSL_CERT_FILE`, or the first of the places where distributions keep it; else the directory of hashed
-/// names, `SSL_CERT_DIR` or OpenSSL's own, is asked at each look-up.
+/// They come from the first source that is set or present: the file `SSL_CERT_FILE`, the directory `SSL_CERT_DIR`, the
+/// distributions' usual files, or OpenSSL's default paths. A directory of hashed names is read at each look-up.
 private enum SystemAnchors {
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
 
-    /// nil if there is nothing to read; then nobody is trusted.
+    /// The store; nil if it cannot be read: then no server is trusted.
     static let store: TrustStore? = load()
 
     private static let preloading: Void = {
@@ -156,7 +157,7 @@ private enum SystemAnchors {
         return
     }()
 
-    /// Begins to read them, off the loop. A handshake that is quicker waits for the end.
+    /// Starts to read them, off the loop. A handshake that needs them earlier waits for the end.
     fileprivate static func preload() { _ = preloading }
 
     private static func load() -> TrustStore? {

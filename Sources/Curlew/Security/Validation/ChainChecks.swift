@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// The checks of a valid path, where OpenSSL is laxer than browsers and the CA/Browser Forum's baseline.
+/// Further checks of a valid path, where OpenSSL is laxer than browsers and the CA/Browser Forum's baseline.
 enum ChainChecks {
-    /// The reason to refuse a path; nil if there is none. A path of one, a certificate that is trusted itself, need not
-    /// look like one that somebody issued.
+    /// The reason to refuse a path; nil if there is none. A path of one certificate, which is an anchor itself, need
+    /// not satisfy the rules for issued certificates.
     static func refusal(of chain: [CertificateHandle], by rules: PathValidation.Rules) -> TrustFailure? {
         for (index, certificate) in chain.enumerated() {
             if let weakness = KeyStrength.weakness(ofKey: X509_get0_pubkey(certificate.raw)) {
                 return refuse(.weakCertificate, certificate, weakness)
             }
-            // The anchor's own signature says nothing.
+            // The anchor's own signature is irrelevant.
             if index + 1 < chain.count,
                 let weakness = KeyStrength.weakness(ofSignatureOf: certificate.raw)
             {
@@ -30,7 +30,7 @@ enum ChainChecks {
             if hasDuplicateExtensions(certificate.raw) {
                 return refuse(.unsuitableCertificate, certificate, "it has an extension twice")
             }
-            // A count of none is as broken as what cannot be read (RFC 5280 §4.2.2.1).
+            // An empty extension is as invalid as an unreadable one (RFC 5280 §4.2.2.1).
             if [0, -2].contains(curlew_information_access_count(certificate.raw)) {
                 return refuse(.unsuitableCertificate, certificate, "its authority information access cannot be read")
             }
@@ -42,7 +42,7 @@ enum ChainChecks {
     }
 
     private static func leafRefusal(_ leaf: CertificateHandle, by rules: PathValidation.Rules) -> TrustFailure? {
-        // What the basic constraints say, whatever the key may be used for: X509_check_ca() asks for both.
+        // The basic constraints decide, whatever the key usage: `X509_check_ca()` requires both.
         guard X509_get_extension_flags(leaf.raw) & UInt32(EXFLAG_CA) == 0 else {
             guard rules.allowsAuthorityAsServer else {
                 return refuse(.unsuitableCertificate, leaf, "it is an authority's, not a server's")
@@ -64,7 +64,7 @@ enum ChainChecks {
         return nil
     }
 
-    /// RFC 5280 §4.2; OpenSSL reads the first, others the last.
+    /// True if an extension occurs twice (RFC 5280 §4.2): OpenSSL reads the first, other implementations the last.
     private static func hasDuplicateExtensions(_ raw: OpaquePointer) -> Bool {
         let count = X509_get_ext_count(raw)
         for index in 0..<max(0, count) {
@@ -74,8 +74,8 @@ enum ChainChecks {
         return false
     }
 
-    /// Name constraints are only as good as the names that they are compared with: OpenSSL compares odd ones as text, and
-    /// a wildcard too.
+    /// Checks the names that name constraints are compared with. OpenSSL compares malformed names and wildcards as
+    /// plain text.
     private static func constraintRefusal(_ chain: [CertificateHandle]) -> TrustFailure? {
         var isConstrained = false
         var excluded: Set<String> = []
@@ -109,13 +109,13 @@ enum ChainChecks {
     }
 }
 
-/// The checks of the strict mode besides `X509_V_FLAG_X509_STRICT`: RFC 5280's and the CA/Browser Forum's "must" that a
-/// client could do without.
+/// Further checks of the strict mode, besides `X509_V_FLAG_X509_STRICT`: requirements of RFC 5280 and the CA/Browser
+/// Forum that a client need not enforce.
 private enum StrictChecks {
     /// The problem with one certificate of a path; nil if there is none.
     /// - Parameters:
-    ///   - position: Where it stands; 0 is the server's.
-    ///   - count: How many there are; the last is the anchor.
+    ///   - position: The index in the path; 0 is the server's certificate.
+    ///   - count: The length of the path; the last certificate is the anchor.
     static func problem(of certificate: CertificateHandle, position: Int, of count: Int) -> String? {
         let raw = certificate.raw
         if let problem = serialProblem(raw) { return problem }
@@ -135,7 +135,8 @@ private enum StrictChecks {
 
     private static func anchorProblem(_ raw: OpaquePointer) -> String? {
         if has(raw, NID_ext_key_usage) { return "an anchor has no extended key usage" }
-        // An intermediate that is an anchor names its issuer's key. A root is its own (baseline, 7.1.2.1.3).
+        // An intermediate that is an anchor identifies its issuer's key. A root identifies its own (baseline,
+        // 7.1.2.1.3).
         guard X509_NAME_cmp(X509_get_issuer_name(raw), X509_get_subject_name(raw)) == 0,
             has(raw, NID_authority_key_identifier)
         else { return nil }
@@ -177,7 +178,7 @@ private enum StrictChecks {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A positive number of 20 bytes at most (RFC 5280 §4.1.2.2).
+    /// Checks that the serial number is positive and has at most 20 bytes (RFC 5280 §4.1.2.2).
     private static func serialProblem(_ raw: OpaquePointer) -> String? {
         guard let serial = X509_get0_serialNumber(raw), let number = ASN1_INTEGER_to_BN(serial, nil) else {
             return "its serial number cannot be read"
@@ -200,14 +201,14 @@ private enum StrictChecks {
     }
 }
 
-/// The checks for keys and signatures that are too weak to be believed. They do not depend on the security level
-/// that a distribution has set for OpenSSL.
+/// Checks for weak keys and signatures. They do not depend on the security level that a distribution has set for
+/// OpenSSL.
 enum KeyStrength {
-    /// The fewest bits of an RSA key.
+    /// The smallest size of an RSA key in bits.
     private static let minimumRSABits: Int32 = 2048
 
-    /// The weakness of a certificate's key; nil if there is none. RSA has 2048 bits at least, in whole bytes (CA/Browser Forum
-    /// baseline, 6.1.5); curves are those of 256 bits and more; DSA is none.
+    /// The weakness of a certificate's key; nil if there is none. RSA keys need at least 2048 bits, in whole bytes
+    /// (CA/Browser Forum baseline, 6.1.5). Curves need at least 256 bits. DSA keys are always weak.
     static func weakness(ofKey key: OpaquePointer?) -> String? {
         guard let key else { return "its key cannot be read" }
         let bits = EVP_PKEY_get_bits(key)
@@ -227,7 +228,7 @@ enum KeyStrength {
         }
     }
 
-    /// The weakness of a certificate's signature; nil if there is none. SHA-1, MD5 and what is older are.
+    /// The weakness of a certificate's signature; nil if there is none. SHA-1, MD5 and older hashes are weak.
     static func weakness(ofSignatureOf certificate: OpaquePointer) -> String? {
         var hash: Int32 = 0
         var strength: Int32 = 0

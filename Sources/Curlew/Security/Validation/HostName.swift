@@ -4,15 +4,15 @@ internal import Glibc
 internal import CPSL
 #endif
 
-/// The host that a client wants to speak to, in the form that certificates are compared with (RFC 9525 §6.1).
+/// The host of a request, in the form that certificates are compared with (RFC 9525 §6.1).
 enum HostName: Sendable, Hashable {
-    /// Lower case, ASCII, without a trailing dot.
+    /// A name in lower case, ASCII, without a trailing dot.
     case name(String)
-    /// 4 or 16 bytes.
+    /// An address of 4 or 16 bytes.
     case address([UInt8])
 
     /// Reads the host of a URI.
-    /// - Parameter host: As the URI has it: in ASCII, an IPv6 address in brackets.
+    /// - Parameter host: The host as in the URI: in ASCII, an IPv6 address in brackets.
     init?(host: String) {
         if host.hasPrefix("["), host.hasSuffix("]") {
             var bytes = [UInt8](repeating: 0, count: 16)
@@ -23,7 +23,7 @@ enum HostName: Sendable, Hashable {
         var name = host
         if name.hasSuffix(".") { name.removeLast() }
         guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
-        // libcurl takes the old spellings of IPv4 addresses for such, as `inet_aton` does; so they are compared as such.
+        // libcurl accepts the old spellings of IPv4 addresses, as `inet_aton` does, so they are compared as addresses.
         var address = in_addr()
         if name.utf8.first?.isDigit == true, inet_aton(name, &address) == 1 {
             self = .address(withUnsafeBytes(of: address.s_addr) { Array($0) })
@@ -46,8 +46,7 @@ enum HostName: Sendable, Hashable {
 }
 
 extension HostName {
-    /// True if one of the certificate's names is this one (RFC 9525 §6): alternative names alone, the common name
-    /// never.
+    /// True if the certificate has this name (RFC 9525 §6). Only alternative names count, never the common name.
     func matches(_ names: AlternativeNames) -> Bool {
         switch self {
         case .address(let bytes): names.addresses.contains(bytes)
@@ -55,8 +54,8 @@ extension HostName {
         }
     }
 
-    /// True if a DNS name of a certificate stands for `reference`. A wildcard is the whole leftmost label and stands
-    /// for one label; what follows it has two labels at least and is no public suffix.
+    /// True if a DNS name of a certificate matches `reference`. A wildcard is the complete leftmost label and matches
+    /// one label. The rest must have at least two labels and must not be a public suffix.
     static func matches(presented: [UInt8], _ reference: String) -> Bool {
         guard let presented = plainName(presented, allowsWildcard: true) else { return false }
         guard presented.hasPrefix("*.") else { return presented == reference }
@@ -67,8 +66,10 @@ extension HostName {
         return parent.contains(".") && !isPublicSuffix(String(parent))
     }
 
-    /// The name in lower case if it is one: labels of 1 to 63 letters, digits, hyphens and underscores, joined by single
-    /// dots, 253 bytes at most. nil for a NUL, a trailing dot, or a star anywhere but as the whole first label.
+    /// The name in lower case if it is valid: labels of 1 to 63 letters, digits, hyphens and underscores, joined by
+    /// The name in lower case if it is valid, otherwise nil. A valid name has at most 253 bytes; its labels have 1 to
+    /// 63 letters, digits, hyphens and underscores, and are joined by single dots. A NUL, a trailing dot, or a star
+    /// anywhere but as the complete first label is invalid.
     static func plainName(_ bytes: some BidirectionalCollection<UInt8>, allowsWildcard: Bool) -> String? {
         guard !bytes.isEmpty, bytes.count <= 253 else { return nil }
         let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -84,8 +85,8 @@ extension HostName {
         byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
-    /// By the part of the public suffix list that registries keep, as browsers do: `*.github.io` is a certificate in use.
-    /// Without the trait `PublicSuffixList` that the parent has two labels has to do.
+    /// True if the name is in the registries' part of the public suffix list, as in browsers: `*.github.io` is a
+    /// certificate in use. Without the trait `PublicSuffixList` the check of the parent's two labels must suffice.
     private static func isPublicSuffix(_ name: String) -> Bool {
         #if PublicSuffixList
         guard let list = psl_builtin() else { return false }

@@ -1,13 +1,13 @@
 internal import COpenSSL
 
-/// The name constraints of an authority (RFC 5280 §4.2.1.10), as far as they are about DNS names. OpenSSL applies them; this
-/// is for what it does not look at.
+/// The name constraints of an authority (RFC 5280 §4.2.1.10) for DNS names. OpenSSL applies them; this type is for
+/// further checks.
 struct NameConstraints {
     /// The constraints of one certificate.
     enum Reading {
         case none
         case found(NameConstraints)
-        /// They cannot be applied, for this reason.
+        /// The constraints cannot be applied, for this reason.
         case broken(String)
     }
 
@@ -17,7 +17,7 @@ struct NameConstraints {
     private(set) var areAboutHosts = false
 
     /// Adds the DNS names of one list of subtrees.
-    /// - Returns: Whether each is one, or empty, which is every name.
+    /// - Returns: True if each name is valid or empty; an empty name means every name.
     private mutating func read(_ trees: OpaquePointer?, areExcluded: Bool) -> Bool {
         for index in 0..<curlew_subtree_count(trees) {
             guard let trees, let base = curlew_subtree_base(trees, index) else { return false }

@@ -1,25 +1,26 @@
 internal import COpenSSL
 
-/// Finds the paths from a peer's certificate to the anchors, one after another, each held together by signatures.
+/// Finds the paths from a peer's certificate to the anchors, one by one, each linked by signatures.
 ///
-/// OpenSSL builds one path: of the issuers that fit by name it takes one, and does not come back for another. An authority
-/// that two others vouch for has two certificates; if the one that is taken leads nowhere, or below a constraint, the peer
-/// would be refused although the other one is good (RFC 4158 §2).
+/// OpenSSL builds only one path: it picks one of the issuers with a matching name, and never tries another. An
+/// authority that two others have signed has two certificates. If the picked one leads to no anchor, or violates a
+/// constraint, OpenSSL refuses the peer although the other one is valid (RFC 4158 §2).
 ///
-/// A peer may send hundreds of certificates that vouch for each other in every way, which makes more paths than anybody can
-/// try; so all that is done for it is counted, and the search ends without a path when too much was.
+/// A peer may send hundreds of certificates that sign each other in every combination, with too many paths to try. So
+/// the work is counted, and the search ends without a path beyond the limits.
 final class PathSearch {
-    /// The most signatures that are verified, those of the paths that were found included.
+    /// The largest number of verified signatures, including those of found paths.
     static let signatureLimit = 64
-    /// The most times that a path is made longer.
+    /// The largest number of path extensions in a search.
     static let stepLimit = 256
-    /// The most certificates of those sent that are looked at.
+    /// The largest number of sent certificates that are considered.
     private static let certificateLimit = 64
-    /// The most bits of a key that a signature is verified with. Larger ones are of RSA, whose cost grows with the square: 64
-    /// signatures of 16,384 bits would stop the event loop for a fifth of a second.
+    /// The largest size in bits of a key that verifies a signature. Larger keys are RSA keys, whose cost grows with the
+    /// square: 64 signatures of 16,384 bits would block the event loop for a fifth of a second.
     private static let keyBitsLimit: Int32 = 8192
 
-    /// The subject that is vouched for: two certificates of one authority never are on one path, so no path is a circle.
+    /// The subject of a certificate. A path contains at most one certificate of each authority, so it is never a
+    /// circle.
     private struct Authority: Hashable {
         let name: UInt
         let key: [UInt8]
@@ -43,20 +44,20 @@ final class PathSearch {
     private let leaf: CertificateHandle
     private let intermediates: [Intermediate]
     private let intermediateLimit: Int
-    /// Looks certificates up in the store, and owns a reference to neither: both are kept here.
+    /// The context for look-ups in the store. It retains neither the leaf nor the store, so both are stored here.
     private let context: OpaquePointer
     private let store: TrustStore
 
     private var issuers: [OpaquePointer: Issuers] = [:]
     private var verdicts: [Signature: Bool] = [:]
-    /// Signatures verified.
+    /// The number of verified signatures.
     private(set) var signatures = 0
     private(set) var steps = 0
 
     /// - Parameters:
     ///   - leaf: The peer's certificate.
-    ///   - sent: Everything that the peer sent, or nil.
-    /// - Returns: nil if there is no memory.
+    ///   - sent: All certificates that the peer sent, or nil.
+    /// - Returns: nil without memory.
     init?(leaf: OpaquePointer, sent: OpaquePointer?, store: TrustStore, intermediateLimit: Int) {
         guard let leaf = CertificateHandle(sharing: leaf), let context = X509_STORE_CTX_new() else { return nil }
         self.leaf = leaf
@@ -69,7 +70,7 @@ final class PathSearch {
 
     deinit { X509_STORE_CTX_free(context) }
 
-    /// The certificates that were sent, each once, in order, without those whose key is too weak to be on a path, or too large.
+    /// The sent certificates, each once, in order, except those whose key is too weak for a path, or too large.
     private static func intermediates(among sent: OpaquePointer?, besides leaf: CertificateHandle) -> [Intermediate] {
         var found: [Intermediate] = []
         for index in 0..<min(curlew_certificate_count(sent), Int32(certificateLimit)) {
@@ -85,8 +86,8 @@ final class PathSearch {
         return found
     }
 
-    /// The first thing that is made of a path.
-    /// - Parameter make: Gets a path, the peer's certificate first and the anchor last; nil asks for the next.
+    /// The first result of a closure for a path.
+    /// - Parameter make: Receives a path, the peer's certificate first and the anchor last; nil selects the next path.
     func first<Thing>(_ make: ([CertificateHandle]) -> Thing?) -> Thing? {
         let itself = anchors(named: X509_get_subject_name(leaf.raw)).first { X509_cmp($0.raw, leaf.raw) == 0 }
         // A certificate that is an anchor needs no issuer.
@@ -100,7 +101,7 @@ final class PathSearch {
         steps += 1
         let issuers = issuers(of: last)
         for anchor in issuers.anchors where isSigned(last, by: anchor) {
-            // To validate the path takes as many once more.
+            // Validating the path verifies as many signatures again.
             guard spend(path.count) else { return nil }
             if let made = make(path + [anchor]) { return made }
         }
@@ -113,14 +114,14 @@ final class PathSearch {
         return nil
     }
 
-    // MARK: What leads on from a certificate
+    // MARK: Issuers
 
     private func issuers(of certificate: CertificateHandle) -> Issuers {
         if let known = issuers[certificate.raw] { return known }
         let named = anchors(named: X509_get_issuer_name(certificate.raw))
         var found = Issuers()
         found.anchors = named.filter { X509_check_issued($0.raw, certificate.raw) == X509_V_OK }
-        // A path ends at the first anchor, which the store may have further words about: that it is not for servers.
+        // A path ends at the first anchor: the store may restrict it, for example exclude it for servers.
         found.intermediates = intermediates.filter { candidate in
             X509_check_issued(candidate.certificate.raw, certificate.raw) == X509_V_OK
                 && !named.contains { X509_cmp($0.raw, candidate.certificate.raw) == 0 }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// Path validation (RFC 5280 §6) by OpenSSL, with what it leaves lax made tight by ``ChainChecks``; where the path that it
-/// has built is refused, others are tried as ``PathSearch`` finds them.
+/// Path validation (RFC 5280 §6) by OpenSSL, with the stricter checks of ``ChainChecks``. If OpenSSL's path is refused,
+/// the other paths of ``PathSearch`` are tried.
 struct PathValidation {
     /// The requirements of a path besides its anchor.
     struct Rules: Sendable {
@@ -12,13 +12,13 @@ struct PathValidation {
         var scope: SecurityPolicy.RevocationLists.Scope = .leaf
     }
 
-    /// A path that was found, good or not.
+    /// A path with its verdict.
     struct Outcome {
-        /// Leaf first, as far as one was found. Only as good as `refusal` says.
+        /// The path, leaf first, as far as one was found. Its validity depends on `refusal`.
         var chain: [CertificateHandle]
-        /// nil: a path to an anchor, and valid.
+        /// The reason to refuse the path; nil if it is valid and ends at an anchor.
         var refusal: TrustFailure?
-        /// True if we failed, and not the peer: nothing may accept it then.
+        /// True if the failure is local, not the peer's: then no evaluator may accept the peer.
         var isInternalFailure = false
 
         static let noMemory = Outcome(
@@ -28,12 +28,12 @@ struct PathValidation {
 
     let store: TrustStore
     let rules: Rules
-    /// Seconds since 1970 as of which the path has to be valid.
+    /// The time at which the path must be valid, in seconds since 1970.
     let moment: Int64
 
     /// - Parameters:
     ///   - leaf: The peer's certificate.
-    ///   - sent: Everything that the peer sent, or nil.
+    ///   - sent: All certificates that the peer sent, or nil.
     func validate(leaf: OpaquePointer, sent: OpaquePointer?) -> Outcome {
         ERR_clear_error()
         defer { ERR_clear_error() }
@@ -42,7 +42,7 @@ struct PathValidation {
             let search = PathSearch(
                 leaf: leaf, sent: sent, store: store, intermediateLimit: rules.intermediateLimit)
         else { return first }
-        // Of several reasons the first is reported: it is that of the path which others would find too.
+        // Report the first path's failure: other verifiers build the same path.
         return search.first { path in
             guard !Self.isSame(path, first.chain) else { return nil }
             let other = validate(leaf: leaf, along: path)
@@ -50,7 +50,7 @@ struct PathValidation {
         } ?? first
     }
 
-    /// Validates one path: its last certificate is the only anchor, and nothing but those between may be used.
+    /// Validates one path: its last certificate is the only anchor, and only the certificates between may be used.
     private func validate(leaf: OpaquePointer, along path: [CertificateHandle]) -> Outcome {
         guard let anchor = path.last, let anchors = try? TrustStore([anchor]),
             let between = curlew_certificates_new()
@@ -66,7 +66,7 @@ struct PathValidation {
         path.count == other.count && zip(path, other).allSatisfy { X509_cmp($0.raw, $1.raw) == 0 }
     }
 
-    /// Has OpenSSL build and validate a path.
+    /// Builds and validates a path with OpenSSL.
     private func validate(leaf: OpaquePointer, sent: OpaquePointer?, in store: TrustStore) -> Outcome {
         guard let context = X509_STORE_CTX_new() else { return .noMemory }
         defer { X509_STORE_CTX_free(context) }
@@ -92,14 +92,14 @@ struct PathValidation {
         }
         X509_VERIFY_PARAM_set_time(parameters, Int(moment))
         X509_VERIFY_PARAM_set_depth(parameters, Int32(clamping: max(0, rules.intermediateLimit)))
-        // Strength is judged by us, the same on every distribution.
+        // ``ChainChecks`` judges the strength, the same on every distribution.
         X509_VERIFY_PARAM_set_auth_level(parameters, 0)
         return X509_VERIFY_PARAM_set_flags(parameters, flags) == 1
             && X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_SERVER) == 1
             && X509_VERIFY_PARAM_set_trust(parameters, X509_TRUST_SSL_SERVER) == 1
     }
 
-    /// OpenSSL counts the last second of `notAfter` as expired; RFC 5280 §4.1.2.5 has it valid.
+    /// Accepts the last second of `notAfter`: OpenSSL treats it as expired, RFC 5280 §4.1.2.5 as valid.
     private static let takesLastSecond: @convention(c) (Int32, OpaquePointer?) -> Int32 = { isGood, context in
         guard isGood == 0, let context, X509_STORE_CTX_get_error(context) == X509_V_ERR_CERT_HAS_EXPIRED,
             let certificate = X509_STORE_CTX_get_current_cert(context),
@@ -117,7 +117,7 @@ struct PathValidation {
         guard !isValid || error != X509_V_OK else {
             return Outcome(chain: chain, refusal: ChainChecks.refusal(of: chain, by: rules))
         }
-        // A failure without a reason is none of the peer's.
+        // A failure without a reason is not the peer's.
         guard error != X509_V_OK, error != X509_V_ERR_OUT_OF_MEM else { return .noMemory }
         let culprit = CertificateHandle(sharing: X509_STORE_CTX_get_current_cert(context)) ?? chain[0]
         let subject = (try? CurlewCertificate.Details(culprit).subject) ?? "the peer"

@@ -1,29 +1,30 @@
 internal import COpenSSL
 
-/// AFNetworking's decision about a server, on paths that ``PathValidation`` finds.
+/// AFNetworking's rules for the decision about a server, on paths of ``PathValidation``. The rows are those of the
+/// table in the article Security.
 struct PeerVerifier {
-    /// The verdict, with the path that it is about.
+    /// The verdict, with the path that it concerns.
     struct Judgment {
         var chain: [CertificateHandle]
         var refusal: TrustFailure?
         var pin: SecurityPolicy.Pin?
-        /// True if nothing may accept it: validation itself has failed, or libcurl would refuse it.
+        /// True if no evaluator may accept the peer: validation itself has failed, or libcurl would refuse it.
         var isInternalFailure = false
     }
 
     let rules: TrustRules
     let host: HostName
-    /// Seconds since 1970.
+    /// The time of validation, in seconds since 1970.
     let moment: Int64
     let leaf: CertificateHandle
-    /// Everything that the peer sent, its own certificate first; owned by the handshake.
+    /// All certificates that the peer sent, its own first; the handshake owns them.
     let sent: OpaquePointer?
 
     private var policy: SecurityPolicy { rules.policy }
 
     func judge() -> Judgment {
-        // libcurl 7.88 refuses these by itself, whatever the policy says, and later versions do not. Nothing may accept them, so that the
-        // verdict is the same.
+        // libcurl 7.88 refuses these certificates itself, whatever the policy, and later versions do not. Refusing them
+        // for every policy makes the verdict the same.
         guard X509_NAME_entry_count(X509_get_issuer_name(leaf.raw)) > 0 else {
             return Judgment(
                 chain: [leaf],
@@ -55,7 +56,7 @@ struct PeerVerifier {
         }
     }
 
-    /// Rows 2 and 3: a path to one of the anchors, and by choice the name.
+    /// Rows 2 and 3: validates a path to one of the anchors and, if the policy requires it, the name.
     private func validated(_ store: TrustStore?) -> Judgment {
         guard let store else {
             return Judgment(
@@ -78,13 +79,13 @@ struct PeerVerifier {
         return TrustFailure(.hostNameMismatch, "the certificate is for \(listed), not for \(host)")
     }
 
-    /// Accepts what could not be verified; of the path is left what signatures hold together.
+    /// Accepts an unverified chain; only the part that is linked by signatures is kept.
     private func lenient(_ judgment: Judgment) -> Judgment {
         guard !judgment.isInternalFailure, judgment.refusal != nil else { return judgment }
         return Judgment(chain: Self.linked(judgment.chain), refusal: nil)
     }
 
-    /// Row 5, after row 4.
+    /// Row 5, after row 4: certificate pinning, after normal validation.
     private func judgeByCertificates() -> Judgment {
         if !policy.allowsInvalidCertificates {
             let judgment = validated(rules.anchors)
@@ -93,7 +94,7 @@ struct PeerVerifier {
         guard !rules.certificates.isEmpty else { return mismatch([leaf], "no certificate is pinned") }
         var judgment = validated(rules.pinnedAnchors)
         guard judgment.refusal == nil else {
-            // That nobody who is pinned vouches for it is what a pin is there to find.
+            // An unknown issuer here means that no pinned certificate signed the chain: report a pin mismatch.
             let isUnknown = [.unknownIssuer, .selfSignedCertificate].contains(judgment.refusal?.code)
             if isUnknown { judgment.refusal?.code = .pinMismatch }
             return judgment
@@ -106,8 +107,9 @@ struct PeerVerifier {
         return mismatch(judgment.chain, "none of its certificates is pinned")
     }
 
-    /// Row 6, after row 4. Keys count if they are on the verified path; where it is not verified, if each certificate has
-    /// the signature of the next: what a server merely sends along proves nothing.
+    /// Row 6, after row 4: key pinning, after normal validation. Keys count if they are on the verified path. On an
+    /// unverified path they count if each certificate is signed by the next: certificates that a server merely adds
+    /// prove nothing.
     private func judgeByKeys(_ pins: TrustRules.Pins) -> Judgment {
         var judgment = validated(rules.anchors)
         if judgment.refusal != nil {
@@ -116,7 +118,7 @@ struct PeerVerifier {
         }
         switch pins {
         case .expired:
-            // Without pins and without verification nothing would be left.
+            // Without pins and without verification no check would be left.
             return policy.allowsInvalidCertificates ? mismatch(judgment.chain, "the pins have expired") : judgment
         case .none: return mismatch(judgment.chain, "no key is pinned")
         case .active(let pins):

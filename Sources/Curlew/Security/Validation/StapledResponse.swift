@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// A response about revocation that came in the handshake (RFC 6960, RFC 6066 §8).
+/// A stapled revocation response of a handshake (RFC 6960, RFC 6066 §8).
 struct StapledResponse {
-    /// The largest difference between clocks.
+    /// The tolerance for differences between clocks, in seconds.
     private static let skew: Int64 = 300
-    /// The most bytes that are read.
+    /// The limit on the size of a response.
     private static let sizeLimit = 64 << 10
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -12,7 +12,7 @@ struct StapledResponse {
     let issuer: CertificateHandle
     let moment: Int64
 
-    /// The reason to refuse the server; nil if the response is good and says that the certificate is.
+    /// The reason to refuse the server; nil if the response is valid and reports a good certificate.
     func refusal() -> TrustFailure? {
         ERR_clear_error()
         defer { ERR_clear_error() }
@@ -31,7 +31,7 @@ struct StapledResponse {
         return statusRefusal(basic)
     }
 
-    /// By the issuer, or by a certificate for such responses that the issuer has signed.
+    /// True if the issuer signed the response, or a certificate for such responses that the issuer signed.
     private func isSigned(_ basic: OpaquePointer) -> Bool {
         guard let store = X509_STORE_new(), let helpers = curlew_certificates_new() else { return false }
         defer { X509_STORE_free(store) }
@@ -55,7 +55,8 @@ struct StapledResponse {
             guard let start = CertificateTime.seconds(generalized: from), start <= moment + Self.skew else {
                 return bad("it is not yet valid")
             }
-            // Without an end there is newer information at any time (RFC 6960 §2.4): it is no answer to keep and staple.
+            // Without an end there may be newer information at any time (RFC 6960 §2.4), so the response cannot be
+            // stapled.
             guard let end = CertificateTime.seconds(generalized: until), end >= moment - Self.skew else {
                 return bad("it is out of date")
             }
@@ -69,7 +70,7 @@ struct StapledResponse {
         return bad("it is about another certificate")
     }
 
-    /// Responders name certificates by hashes of their choice.
+    /// True if the response concerns the leaf. Responders identify certificates by hashes of their choice.
     private func isAboutLeaf(_ single: OpaquePointer) -> Bool {
         guard let identifier = OCSP_SINGLERESP_get0_id(single) else { return false }
         var algorithm: OpaquePointer?

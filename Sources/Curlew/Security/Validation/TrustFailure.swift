@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// The reason for which a peer is not trusted.
+/// The reason why a peer is not trusted.
 struct TrustFailure: Sendable, Hashable {
     var code: ErrorCode
-    /// In words, beginning with the certificate's subject where one is at fault.
+    /// The reason in words; it begins with the certificate's subject if a certificate is at fault.
     var reason: String
 
     init(_ code: ErrorCode, _ reason: String) {
@@ -11,7 +11,7 @@ struct TrustFailure: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// The failure that OpenSSL's path validation found.
+    /// Creates the failure that OpenSSL's path validation found.
     init(verifyError: Int32, subject: String, notBefore: Int64?, notAfter: Int64?) {
         let words = X509_verify_cert_error_string(Int(verifyError)).map { String(cString: $0) } ?? "\(verifyError)"
         code = Self.code(for: verifyError)

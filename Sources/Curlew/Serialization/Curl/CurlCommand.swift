@@ -6,7 +6,7 @@ private struct CurlCommand {
     private let request: CurlewRequest
     private let masksSecrets: Bool
     private var words = ["curl"]
-    /// Methods that say so when they come without content (RFC 9110 §8.6).
+    /// The methods that send a length of zero when they have no content (RFC 9110 §8.6).
     private static let methodsWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch, .query]
     private var prefix = ""
 
@@ -38,7 +38,7 @@ private struct CurlCommand {
 
     private mutating func appendOptions() {
         switch request.options.versionPolicy?.kind {
-        // Over cleartext there is nothing to negotiate with, and curl would ask for an upgrade.
+        // Without TLS there is no negotiation, and curl would ask for an upgrade.
         case .negotiated: append(request.uri.layout.isSecure ? "--http2" : "--http1.1")
         case .http11: append("--http1.1")
         case .http2PriorKnowledge: append("--http2-prior-knowledge")
@@ -78,7 +78,7 @@ private struct CurlCommand {
     private mutating func appendFields() {
         for field in request.fields where field.name != .contentLength {
             let value = masksSecrets ? SecretFields.masked(field, marked: request.options.secretFields) : field.value
-            // curl takes a field without value for one to leave out, unless a semicolon follows its name.
+            // curl removes a field without a value, unless a semicolon follows its name.
             let line = value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)"
             append("--header", Self.printable(line))
         }
@@ -86,7 +86,7 @@ private struct CurlCommand {
         if request.options.expectContinue != nil, !request.body.isNone, !request.fields.contains(.expect) {
             append("--header", "Expect: 100-continue")
         }
-        // curl would call every body a form.
+        // curl would otherwise declare every body to be a form.
         let hasData = !request.body.isNone || Self.methodsWithContent.contains(request.method)
         if hasData, !request.fields.contains(.contentType) { append("--header", "Content-Type:") }
         guard let user = request.uri.userInformation, !request.fields.contains(.authorization) else { return }
@@ -139,8 +139,8 @@ private struct CurlCommand {
                 request.uri.loggedText(showsQuery: !masksSecrets || request.options.showsQueries)))
     }
 
-    /// True if the text may stand in a command: no control characters but line feeds and tabs, no marks that turn the
-    /// direction of text around.
+    /// True if the text may appear in a command: it has no control characters but line feeds and tabs, and no marks
+    /// that change the direction of text.
     private static func isPrintable(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isPrintable) }
 
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
@@ -151,7 +151,7 @@ private struct CurlCommand {
         }
     }
 
-    /// What could not be sent anyway is left out.
+    /// Removes characters that could not be sent anyway.
     private static func printable(_ text: String) -> String {
         var kept = String.UnicodeScalarView()
         kept.append(contentsOf: text.unicodeScalars.filter { isPrintable($0) && $0 != "\n" })
@@ -161,7 +161,7 @@ private struct CurlCommand {
 
 /// A word of a POSIX shell.
 enum ShellWord {
-    /// The text as one word: in single quotes, unless it is plain. Nothing in it means anything to the shell.
+    /// The text as one word, in single quotes unless it is plain. The shell interprets none of its characters.
     static func quoted(_ text: String) -> String {
         guard !text.isEmpty, text.utf8.allSatisfy(isPlain) else {
             var quoted = "'"
@@ -184,13 +184,13 @@ enum ShellWord {
 }
 
 extension CurlewRequest {
-    /// The request as a command for a POSIX shell that sends the same with `curl`.
+    /// The request as a command for a POSIX shell that sends the same request with `curl`.
     ///
-    /// Every part is quoted, so that nothing in the request means anything to the shell. A body of text stands in the
-    /// command; other bytes in Base 64 before it; a file is named; a stream, and bytes beyond 64 KiB, are to be piped into the
-    /// command. Trailers, which curl cannot send, and options that have no counterpart are left out.
-    /// - Parameter maskingSecrets: Puts `***` in place of user information, of the values of Authorization, Cookie and
-    ///   the like, and of the query unless ``RequestOptions/showsQueries`` is set. The body is written as it is.
+    /// Every part is quoted, so that the shell interprets no part of the request. A body of text is part of the
+    /// command; other bytes precede it in Base 64; a file is named. A stream, or a body above 64 KiB, must be piped
+    /// into the command. Trailers, which curl cannot send, and options without a counterpart are omitted.
+    /// - Parameter maskingSecrets: Replaces user information, the values of secret fields such as Authorization and
+    ///   Cookie, and the query by `***`; ``RequestOptions/showsQueries`` keeps the query. The body is not masked.
     public func curlCommand(maskingSecrets: Bool = true) -> String {
         CurlCommand(self, masksSecrets: maskingSecrets).text
     }

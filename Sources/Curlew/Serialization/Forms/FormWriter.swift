@@ -1,4 +1,4 @@
-/// Writes pairs as a query or form: `name=value&name=value`, into one buffer.
+/// Writes pairs as a query or form, `name=value&name=value`, into one buffer.
 private struct FormWriter: PairSink {
     private(set) var output: [UInt8] = []
     private let style: RequestParameters.Style
@@ -46,7 +46,7 @@ extension RequestParameters.Style {
     }
 }
 
-/// The escaping of names and values: letters, digits and `-._~/?` stay, every other byte of UTF-8 becomes `%XX`.
+/// The escaping of names and values: letters, digits and `-._~/?` stay, every other UTF-8 byte becomes `%XX`.
 struct PercentEncoding {
     let spaces: RequestParameters.Style.SpaceStyle
 
@@ -59,7 +59,7 @@ struct PercentEncoding {
         bytes.withUnsafeBufferPointer { append($0, to: &output) }
     }
 
-    /// Runs of what stays are appended as a whole.
+    /// Appends bytes; runs of unescaped bytes are appended together.
     private func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         var start = 0
         for (position, byte) in bytes.enumerated() where !Self.isKept(byte) {
@@ -84,7 +84,8 @@ struct PercentEncoding {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// A bit for each ASCII character: `-./0123456789?` in the lower half, letters, `_` and `~` in the upper.
+    /// True if a byte is not escaped. The mask has a bit for each ASCII character: `-./0123456789?` in the lower half,
+    /// letters, `_` and `~` in the upper.
     static func isKept(_ byte: UInt8) -> Bool {
         guard byte < 0x80 else { return false }
         let mask: UInt64 = byte < 64 ? 0x83FF_E000_0000_0000 : 0x47FF_FFFE_87FF_FFFE
@@ -93,13 +94,14 @@ struct PercentEncoding {
 }
 
 extension CurlewURI {
-    /// The URI with more in its query: after `?`, or after `&` if there is a query. A fragment stays behind it.
+    /// The URI with an extended query: the addition follows `?`, or `&` if there is a query. A fragment stays at the
+    /// end.
     ///
-    /// There is one separator: a query that is empty or ends in `&` gets no other, and separators at the beginning of what is added are
-    /// left out. Nothing to add leaves the URI as it is.
+    /// There is exactly one separator: a query that is empty or ends in `&` gets no further one, and separators at the
+    /// beginning of the addition are removed. An empty addition leaves the URI unchanged.
     ///
-    /// Spaces, non-ASCII text and the characters `" < > \ ^ ` { | } #` are percent-encoded, everything else is taken as it
-    /// stands.
+    /// Spaces, non-ASCII text and the characters `" < > \ ^ ` { | } #` are percent-encoded; other characters are added
+    /// unchanged.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a control character.
     public func appending(query: String) throws -> CurlewURI { try appending(query: Array(query.utf8)) }
 

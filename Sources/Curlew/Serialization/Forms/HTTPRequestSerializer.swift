@@ -1,16 +1,16 @@
 internal import FoundationEssentials
 public import HTTPTypes
 
-/// Writes parameters as a query or as a form: the default of a session.
+/// Writes parameters as a query or a form: the default of a session.
 ///
 /// - Methods in ``methodsWithQuery`` have the parameters in the query of the URI: after `?`, or after `&` if there is a
 ///   query, always before a fragment. Empty parameters add nothing.
-/// - Other methods have them in the body with the Content-Type `application/x-www-form-urlencoded`, unless the request has a
-///   Content-Type. Without parameters the body is empty and has that type too.
-/// - ``defaultFields`` are added where the request has no field of that name.
+/// - Other methods have the parameters in the body, with the Content-Type `application/x-www-form-urlencoded` unless
+///   the request has one. Without parameters the body is empty and has the same type.
+/// - ``defaultFields`` are added if the request has no field of that name.
 ///
-/// The top of the parameters must be a dictionary; else, and for a request that has a body already and would get another,
-/// nothing is sent.
+/// The top of the parameters must be a dictionary. Otherwise the serializer throws an error, and no request is sent.
+/// The same applies to a request that already has a body and would get another.
 ///
 /// ```swift
 /// var serializer = HTTPRequestSerializer()
@@ -18,24 +18,24 @@ public import HTTPTypes
 /// serializer.style.booleans = .literal
 /// ```
 public struct HTTPRequestSerializer: RequestSerializer {
-    /// Writes parameters as a query in place of ``style``.
+    /// Writes parameters as a query instead of ``style``.
     public typealias QueryEncoder = @Sendable (CurlewRequest, ParameterValue) throws -> String
 
-    /// Fields for requests that do not have them. ``standardFields`` unless changed; to set one to nil takes it away.
+    /// The fields for requests that do not have them. ``standardFields`` by default; setting a field to nil removes it.
     public var defaultFields: HTTPFields
-    /// The methods whose parameters go into the query, whatever the case of their letters. GET, HEAD and DELETE by default.
+    /// The methods whose parameters are written into the query, in any letter case. GET, HEAD and DELETE by default.
     public var methodsWithQuery: Set<HTTPRequest.Method> = [.get, .head, .delete]
-    /// The style in which parameters become pairs.
+    /// The style of the pairs.
     public var style: RequestParameters.Style
     /// The encoder that turns `Encodable` values into parameters.
     public var encoder = ParameterEncoder()
-    /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters. Its error is
-    /// ``CurlewError/underlying`` of the call's, and nothing is sent.
+    /// Writes queries and forms instead of ``style``, if set. It is called only with parameters. Its error is the
+    /// ``CurlewError/underlying`` error of the call, and no request is sent.
     public var queryEncoder: QueryEncoder?
 
     /// - Parameters:
-    ///   - style: How parameters become pairs; AFNetworking's way by default.
-    ///   - defaultFields: Fields for requests that do not have them.
+    ///   - style: The style of the pairs; AFNetworking's by default.
+    ///   - defaultFields: The fields for requests that do not have them.
     public init(
         style: RequestParameters.Style = RequestParameters.Style(),
         defaultFields: HTTPFields = HTTPRequestSerializer.standardFields
@@ -61,7 +61,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
         do throws(ParameterFailure) { return try style.form(of: parameters) } catch { throw error.curlewError }
     }
 
-    /// True if the parameters of the call go into the query.
+    /// True if the parameters of the call are written into the query.
     func placesInQuery(_ call: ParameterizedRequest) -> Bool {
         switch call.placement.kind {
         case .query: return true
@@ -83,8 +83,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
 }
 
 extension CurlewRequest {
-    /// Takes a body that parameters were written into.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if there is one already.
+    /// Sets the body that contains parameters.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if the request already has a body.
     mutating func take(_ body: CurlewRequest.Body, contentType: String) throws {
         guard self.body.isNone else {
             throw CurlewError(.invalidRequest, "the request has a body already, so the parameters cannot be its body")
@@ -95,10 +95,10 @@ extension CurlewRequest {
 }
 
 extension HTTPRequestSerializer {
-    /// Sends these credentials with every request that has no Authorization field: `Basic` with the Base 64 of
+    /// Sends these credentials with every request without an Authorization field: `Basic` with the Base 64 of
     /// `user:password` in UTF-8 (RFC 7617).
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a colon in the user's name, which would become part
-    ///   of the password, and for control characters in either (RFC 7617 §2).
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a colon in the user's name, as it would become
+    ///   part of the password, and for control characters in either (RFC 7617 §2).
     public mutating func setAuthorization(user: String, password: String) throws {
         let credentials = "\(user):\(password)"
         guard !user.utf8.contains(.colon) else {
@@ -110,6 +110,6 @@ extension HTTPRequestSerializer {
         defaultFields[.authorization] = "Basic \(Data(credentials.utf8).base64EncodedString())"
     }
 
-    /// Sends no credentials of its own any more.
+    /// Stops sending credentials.
     public mutating func clearAuthorization() { defaultFields[.authorization] = nil }
 }

@@ -1,7 +1,7 @@
 extension RequestParameters.Style {
-    /// One name with its value, as ``RequestParameters/Style/pairs(of:)`` makes them: nothing is escaped.
+    /// A name with its value, as ``RequestParameters/Style/pairs(of:)`` returns it, without escaping.
     public struct Pair: Sendable, Hashable {
-        /// The whole name, such as `user[name]`.
+        /// The complete name, such as `user[name]`.
         public var name: String
         /// The value; never a dictionary, array or set.
         public var value: ParameterValue
@@ -14,11 +14,11 @@ extension RequestParameters.Style {
 }
 
 extension RequestParameters.Style {
-    /// The pairs of a tree in their order, for serializers that put them somewhere else than in a query or form.
+    /// The pairs of a tree in order, for serializers that do not write a query or form.
     ///
-    /// Values keep their kind, so that data can be sent as bytes; `text(of:)` has the text of one. A list in the style
-    /// ``RequestParameters/Style/ArrayStyle/commas`` is one text.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``: the parameters are no dictionary, or too deep.
+    /// Values keep their kind, so that data can be sent as bytes; `text(of:)` returns the text of a pair. A list in the
+    /// style ``RequestParameters/Style/ArrayStyle/commas`` is a single text.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` if the parameters are not a dictionary, or too deep.
     public func pairs(of parameters: ParameterValue) throws -> [RequestParameters.Style.Pair] {
         var walker = PairWalker(style: self, sink: PairCollector(style: self))
         do throws(ParameterFailure) { try walker.walk(parameters) } catch { throw error.curlewError }
@@ -26,15 +26,15 @@ extension RequestParameters.Style {
     }
 
     /// The text of a pair's value in this style; nil for null.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for what cannot be written.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for a value that cannot be written.
     public func text(of pair: RequestParameters.Style.Pair) throws -> String? {
         do throws(ParameterFailure) { return try text(of: pair.value) } catch {
             throw error.inside(.key(pair.name)).curlewError
         }
     }
 
-    /// The parameters as a query or form: escaped, in ASCII, empty if there is no pair.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for what cannot be written.
+    /// The parameters as a query or form: escaped, in ASCII, empty without pairs.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for a value that cannot be written.
     public func form(_ parameters: ParameterValue) throws -> String {
         do throws(ParameterFailure) { return String(decoding: try form(of: parameters), as: UTF8.self) } catch {
             throw error.curlewError
@@ -42,7 +42,7 @@ extension RequestParameters.Style {
     }
 }
 
-/// Gathers pairs.
+/// Collects pairs.
 private struct PairCollector: PairSink {
     let style: RequestParameters.Style
     var pairs: [RequestParameters.Style.Pair] = []
@@ -61,16 +61,16 @@ private struct PairCollector: PairSink {
 
 /// A receiver of the pairs of a ``PairWalker``.
 protocol PairSink {
-    /// A pair. `name` is unescaped UTF-8; the value is no dictionary, array or set.
+    /// Receives a pair. `name` is unescaped UTF-8; the value is not a dictionary, array or set.
     mutating func take(_ name: [UInt8], _ value: ParameterValue) throws(ParameterFailure)
 
-    /// A pair whose value is a list of such values (``RequestParameters/Style/ArrayStyle/commas``).
+    /// Receives a pair whose value is a list of such values (``RequestParameters/Style/ArrayStyle/commas``).
     mutating func take(_ name: [UInt8], list: [ParameterValue]) throws(ParameterFailure)
 }
 
-/// Goes through a tree of parameters and names its leaves. The time is linear in what is written, but for the sorting.
+/// Traverses a tree of parameters and names its leaves. The time is linear in the output, except for sorting.
 ///
-/// One buffer holds the name: each level appends its part and takes it off again.
+/// One buffer holds the name: each level appends its part and removes it again.
 struct PairWalker<Sink: PairSink> {
     let style: RequestParameters.Style
     var sink: Sink
@@ -82,7 +82,7 @@ struct PairWalker<Sink: PairSink> {
         self.sink = sink
     }
 
-    /// - Throws: ``ParameterFailure`` if the top is no dictionary, or something in it cannot be written.
+    /// - Throws: ``ParameterFailure`` if the top is not a dictionary, or a value cannot be written.
     mutating func walk(_ parameters: ParameterValue) throws(ParameterFailure) {
         guard case .dictionary(let dictionary) = parameters else {
             throw ParameterFailure("must be a dictionary here: there is no name for anything else")
@@ -132,7 +132,7 @@ struct PairWalker<Sink: PairSink> {
         depth -= 1
     }
 
-    /// A set's members all have the set's own name.
+    /// Visits the members of a set, which all have the set's own name.
     private mutating func walk(_ members: Set<ParameterValue>) throws(ParameterFailure) {
         try enter()
         for member in members.inOrder() {

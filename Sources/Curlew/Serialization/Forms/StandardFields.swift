@@ -2,9 +2,11 @@ internal import FoundationEssentials
 public import HTTPTypes
 
 extension HTTPRequestSerializer {
-    /// The fields that a serializer adds by default: Accept-Language, from `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, as in
-    /// `de-AT;q=1, en;q=0.9`, at most six languages. There is none if the locale is `C` or `POSIX` or not set, as it is in most
-    /// containers. Computed once in a process.
+    /// The fields that a serializer adds by default: Accept-Language, such as `de-AT;q=1, en;q=0.9`, with at most six
+    /// languages.
+    ///
+    /// The languages are read from `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`. There is no field if the locale is
+    /// `C`, `POSIX` or not set, as in most containers. The value is computed once in a process.
     public static let standardFields: HTTPFields = {
         var fields = HTTPFields()
         fields[.acceptLanguage] = LanguagePreference(ProcessInfo.processInfo.environment).acceptLanguage
@@ -12,15 +14,15 @@ extension HTTPRequestSerializer {
     }()
 }
 
-/// The languages that a user reads, from the variables of the environment that say so.
+/// The languages of a user, from environment variables.
 struct LanguagePreference {
-    /// Language tags (RFC 5646), the preferred first.
+    /// The language tags (RFC 5646), the preferred first.
     let tags: [String]
 
-    /// Reads the locale for messages: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is not empty. If there is one,
-    /// `LANGUAGE` may list others to prefer to it, with colons between them, as for gettext.
+    /// Reads the locale for messages: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is not empty. If there is
+    /// one, `LANGUAGE` may list preferred languages, separated by colons, as for gettext.
     ///
-    /// Without a locale, and in the locales `C` and `POSIX`, nobody has said what they read, and there are no tags.
+    /// Without a locale, and in the locales `C` and `POSIX`, there are no tags, as the user has not chosen a language.
     init(_ environment: [String: String]) {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
         guard let locale, let own = Self.tag(of: locale) else {
@@ -33,15 +35,16 @@ struct LanguagePreference {
         self.tags = tags
     }
 
-    /// The value of Accept-Language: `en-GB;q=1, de;q=0.9` and so on down to 0.5, so at most six. nil without languages.
+    /// The value of Accept-Language: `en-GB;q=1, de;q=0.9` and so on down to 0.5, so at most six languages. nil without
+    /// languages.
     var acceptLanguage: String? {
         guard !tags.isEmpty else { return nil }
         let qualities = ["1", "0.9", "0.8", "0.7", "0.6", "0.5"]
         return zip(tags, qualities).map { "\($0);q=\($1)" }.joined(separator: ", ")
     }
 
-    /// `de_AT.UTF-8@euro` is `de-AT`. The modifiers that name a script become that. nil for `C`, `POSIX` and whatever is no
-    /// name of a locale.
+    /// The tag of a locale: `de_AT.UTF-8@euro` becomes `de-AT`. A modifier that names a script becomes a subtag. nil
+    /// for `C`, `POSIX` and text that is not the name of a locale.
     private static func tag(of locale: String) -> String? {
         let modified = locale.split(separator: "@", maxSplits: 1)
         guard let name = modified.first?.split(separator: ".", omittingEmptySubsequences: false).first else {

@@ -1,11 +1,11 @@
-/// The bytes of a form: heads, bodies and what stands between them.
+/// The bytes of a form: heads, bodies and delimiters.
 struct FormChunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
     let form: MultipartFormData
 
-    /// What is small is gathered up to so many bytes.
+    /// The size up to which small pieces are combined.
     static let gathered = 64 << 10
 
     func makeAsyncIterator() -> Iterator { Iterator(form: form) }
@@ -13,18 +13,18 @@ struct FormChunks: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         private enum State {
             case unopened
-            /// Before the part of this place.
+            /// Before the part with this index.
             case between(Int)
-            /// In the body of the part of this place. A stream of the caller's may take its time.
+            /// In the body of the part with this index. A stream of the caller may be slow.
             case inside(Int, any AsyncIteratorProtocol<[UInt8], any Error>, mayWait: Bool)
             case ended
         }
 
         private let form: MultipartFormData
         private var state = State.unopened
-        /// Small pieces that go out together.
+        /// The small pieces that are sent together.
         private var pending: [UInt8] = []
-        /// A large piece behind them.
+        /// A large piece that follows them.
         private var large: [UInt8]?
         private var watch: BoundaryWatch?
 
@@ -50,7 +50,7 @@ struct FormChunks: AsyncSequence, Sendable {
                     if place < form.parts.count { try await begin(place) } else { end() }
                     if pending.count > FormChunks.gathered { return takePending() }
                 case .inside(let place, let stream, let mayWait):
-                    // What came before does not wait with it.
+                    // Earlier bytes are sent without waiting for the stream.
                     if mayWait, !pending.isEmpty { return takePending() }
                     try await read(place, from: stream, isolation: actor, mayWait: mayWait)
                 case .ended:
@@ -60,7 +60,7 @@ struct FormChunks: AsyncSequence, Sendable {
             }
         }
 
-        /// Writes a part's head, and its body if it is there already.
+        /// Writes the head of a part, and its body if it is in memory.
         private mutating func begin(_ place: Int) async throws {
             let part = form.parts[place]
             pending += form.delimiter.opening(isFirst: place == 0) + part.head
@@ -97,13 +97,13 @@ struct FormChunks: AsyncSequence, Sendable {
             } catch { throw failure(error, at: place) }
         }
 
-        /// An error leaves nothing to continue with.
+        /// Ends the sequence with an error.
         private mutating func failure(_ error: any Error, at place: Int) -> CurlewError {
             pending = []
             return form.parts[place].error(error, at: place)
         }
 
-        /// Small bytes are copied to those that wait, large ones go out as they are.
+        /// Adds bytes: small pieces are copied to the pending ones, large ones are sent unchanged.
         private mutating func add(_ bytes: [UInt8]) throws {
             try watch?.pass(bytes)
             if pending.count + bytes.count <= FormChunks.gathered { pending += bytes } else { large = bytes }

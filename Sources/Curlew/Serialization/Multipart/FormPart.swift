@@ -1,20 +1,20 @@
 internal import HTTPTypes
 
-/// A part of a form that is to be sent: its fields as bytes, and where its body comes from.
+/// A part of a form to send: its fields as bytes, and the source of its body.
 struct FormPart: Sendable {
     enum Content: Sendable {
-        /// In memory: goes out together with what stands around it.
+        /// Bytes in memory, which are sent together with the adjacent delimiters.
         case bytes([UInt8])
-        /// A file, which must stay as it is.
+        /// A file, which must not change.
         case file(WatchedFile)
-        /// Anything else.
+        /// Any other body.
         case stream(CurlewRequest.Body)
     }
 
     /// The fields, each with its line end, and the empty line.
     let head: [UInt8]
     let content: Content
-    /// For error messages.
+    /// The name for error messages.
     let name: String
 
     init(name: String, fields: HTTPFields, content: Content) {
@@ -30,7 +30,7 @@ struct FormPart: Sendable {
         self.head = head + [.carriageReturn, .lineFeed]
     }
 
-    /// The bytes of the body, if that is known.
+    /// The length of the body, if it is known.
     var length: Int64? {
         switch content {
         case .bytes(let bytes): Int64(bytes.count)
@@ -43,7 +43,7 @@ struct FormPart: Sendable {
         if case .stream(let body) = content { body.isReplayable } else { true }
     }
 
-    /// The chunks of the body, except of bytes.
+    /// The chunks of the body.
     func chunks() async throws -> CurlewRequest.Body.Stream {
         switch content {
         case .bytes(let bytes): try await CurlewRequest.Body.bytes(bytes).stream()
@@ -53,22 +53,23 @@ struct FormPart: Sendable {
     }
 }
 
-/// What may stand in the fields of a part.
+/// The checks of a part's fields.
 enum PartFields {
-    /// A Content-Type, as it is.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for one that is empty or holds a control character.
+    /// The field for a Content-Type, with the value unchanged.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a value that is empty or contains a control
+    ///   character.
     static func contentType(_ value: String) throws -> HTTPField {
         guard !value.isEmpty else { throw CurlewError(.invalidRequest, "the Content-Type of a part is empty") }
         return try HTTPField(checking: "Content-Type", value: value.utf8)
     }
 
-    /// A field that was made leniently may still hold control characters.
+    /// Checks a field. A field that was created leniently may contain control characters.
     static func check(_ field: HTTPField) throws {
         _ = try field.withUnsafeBytesOfValue { try HTTPField(checking: field.name.rawName, value: $0) }
     }
 }
 
-/// Writes the Content-Disposition of a form's part (RFC 7578 §4.2), with names escaped as browsers do.
+/// The Content-Disposition of a form's part (RFC 7578 §4.2), with names escaped as in browsers.
 struct PartDisposition {
     let name: String
     let fileName: String?
@@ -86,8 +87,9 @@ struct PartDisposition {
         return text
     }
 
-    /// A name as the WHATWG's multipart/form-data encoding has it: `"` is `%22`, CR `%0D`, LF `%0A`, and `%` stays. The
-    /// other control characters are escaped alike, as they may not stand in a field; browsers leave them as they are.
+    /// Escapes a name by the WHATWG's multipart/form-data encoding: `"` becomes `%22`, CR `%0D`, LF `%0A`, and `%`
+    /// stays. Other control characters are escaped in the same way, as they are not allowed in a field; browsers do not
+    /// escape them.
     static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: needsEscape) else { return name }
         var bytes: [UInt8] = []
@@ -101,7 +103,7 @@ struct PartDisposition {
         byte == UInt8(ascii: "\"") || byte == 0x7F || (byte < 0x20 && byte != .tab)
     }
 
-    /// The value characters of RFC 8187 §3.2.1.
+    /// Encodes a name with the value characters of RFC 8187 §3.2.1.
     private static func extended(_ name: String) -> String {
         var bytes: [UInt8] = []
         for byte in name.utf8 {
@@ -112,13 +114,13 @@ struct PartDisposition {
     }
 }
 
-/// The text that parts a multipart body (RFC 2046 §5.1.1), and what is written around the parts with it.
+/// The text that separates the parts of a multipart body (RFC 2046 §5.1.1), and the delimiters with it.
 struct MultipartBoundary: Sendable, Hashable {
     let text: String
-    /// True if the caller chose it. One of ours is as hard to meet by chance as to guess.
+    /// True if the caller chose it. A random one almost never occurs in a body, so it is not searched for.
     let isChosen: Bool
 
-    /// `Boundary+` and two random numbers of 32 bits, as 16 hexadecimal digits in capitals.
+    /// Creates `Boundary+` and two random numbers of 32 bits, as 16 hexadecimal digits in capitals.
     static func random() -> MultipartBoundary {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)
@@ -134,7 +136,7 @@ struct MultipartBoundary: Sendable, Hashable {
         isChosen = false
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what the grammar does not allow.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that the grammar does not allow.
     init(_ text: String) throws {
         guard (1...70).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), text.utf8.last != .space else {
             throw CurlewError(
@@ -145,10 +147,10 @@ struct MultipartBoundary: Sendable, Hashable {
         isChosen = true
     }
 
-    /// Before a part's head.
+    /// The delimiter before the head of a part.
     func opening(isFirst: Bool) -> [UInt8] { Array("\(isFirst ? "" : "\r\n")--\(text)\r\n".utf8) }
 
-    /// Behind the last part, or alone where there is none.
+    /// The delimiter after the last part, or alone in a form without parts.
     func closing(isFirst: Bool) -> [UInt8] { Array("\(isFirst ? "" : "\r\n")--\(text)--\r\n".utf8) }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -161,20 +163,21 @@ struct MultipartBoundary: Sendable, Hashable {
     }
 }
 
-/// Looks for a boundary in the bodies of parts, in pieces as they go out. It holds as many bytes as the boundary has.
+/// Searches the bodies of parts for a boundary while they are sent. It stores as many bytes as the boundary has.
 struct BoundaryWatch: Sendable {
-    /// A line that begins with the boundary ends a part for whoever reads the form (RFC 2046 §5.1.1), whatever follows.
+    /// The pattern: for a reader of the form, a line that begins with the boundary ends a part (RFC 2046 §5.1.1),
+    /// whatever follows.
     private let search: DelimiterSearch
-    /// The end of what was seen, which may be the boundary's beginning.
+    /// The end of the bytes so far, which may be the beginning of the boundary.
     private var tail: [UInt8] = []
 
     init(_ boundary: MultipartBoundary) { search = DelimiterSearch(Array("\n--\(boundary.text)".utf8)) }
 
-    /// A part's body comes next: at the beginning of a line.
+    /// Begins the body of a part, at the beginning of a line.
     mutating func begin() { tail = [.lineFeed] }
 
-    /// Looks at the next bytes of a body.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` if the boundary stands there.
+    /// Searches the next bytes of a body.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` if they contain the boundary.
     mutating func pass(_ bytes: [UInt8]) throws {
         let rest = search.pattern.count - 1
         let seam = tail + bytes.prefix(rest)

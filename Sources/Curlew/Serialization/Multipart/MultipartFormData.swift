@@ -1,48 +1,48 @@
 internal import Dispatch
 public import HTTPTypes
 
-/// A `multipart/form-data` body (RFC 7578), put together part by part.
+/// A `multipart/form-data` body (RFC 7578), composed part by part.
 ///
 /// ```swift
 /// var form = MultipartFormData()
 /// form.append("Numenius arquata", name: "species")
 /// try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
-/// let response = try await api.post("sightings", multipart: form)
+/// let response = try await api.post("sightings", .multipart(form))
 /// ```
 ///
-/// It is a value: the parts are in memory only if they were given as bytes, everything else is read while it is sent, a
-/// chunk at a time. The body has a Content-Length if the length of every part is known; else it goes out chunked. It can be
-/// sent again if every part can.
+/// The form is a value. Only parts that were given as bytes are in memory; other parts are read in chunks while they
+/// are sent. The body has a Content-Length if the length of every part is known; otherwise it is sent chunked. It can
+/// be sent again if every part can.
 ///
-/// Parts stand in the order of the calls. Between them stands ``boundary``; that bytes of a part hold it by chance is as
-/// likely as to guess a number of 64 bits, so they are not searched for it. For a boundary of your own they are, as they
-/// are sent: a part with a line that begins with it is ``ErrorCode/bodyFailed``.
+/// The parts are in the order of the calls, separated by ``boundary``. Parts are not searched for a random boundary:
+/// the chance that they contain it is that of guessing a number of 64 bits. For a boundary of your own, parts are
+/// searched while they are sent: a part with a line that begins with it is ``ErrorCode/bodyFailed``.
 public struct MultipartFormData: Sendable {
     let delimiter: MultipartBoundary
     private(set) var parts: [FormPart] = []
-    /// The bytes of heads, bodies and all between them, but for the end; nil as soon as one length is not known.
+    /// The length of heads, bodies and delimiters without the closing one; nil if any length is unknown.
     private var partsLength: Int64? = 0
 
-    /// Adds `filename*` (RFC 8187) behind `filename` for file names that are not ASCII, in parts appended from now on.
-    /// Off by default: RFC 7578 §4.2 does not want it, and browsers and most servers use the bytes of `filename` as UTF-8.
+    /// Adds `filename*` (RFC 8187) after `filename` for non-ASCII file names, in parts that are appended later. Off by
+    /// default: RFC 7578 §4.2 advises against it, and browsers and most servers use the bytes of `filename` as UTF-8.
     public var addsExtendedFileNames = false
 
-    /// The pace at which the body is sent; as fast as it goes by default.
+    /// The rate at which the body is sent; unlimited by default.
     public var throttle: MultipartFormData.Throttle?
-    /// The dialect of JSON that ``append(json:name:)`` writes. A verb sets that of its session for the closure of
+    /// The JSON dialect of ``append(json:name:)``. A verb sets its session's dialect for the closure of
     /// ``CurlewRequest/Content/multipart(parameters:_:)``.
     public var json = JSONCoding()
 
-    /// A form without parts, with a boundary of its own: `Boundary+` and 16 hexadecimal digits.
+    /// Creates a form without parts, with a random boundary: `Boundary+` and 16 hexadecimal digits.
     public init() { delimiter = .random() }
 
-    /// A form without parts.
-    /// - Parameter boundary: What stands between the parts. No line of a part may begin with it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` unless it has 1 to 70 of the characters that RFC 2046
-    ///   §5.1.1 allows.
+    /// Creates a form without parts.
+    /// - Parameter boundary: The boundary between the parts. No line of a part may begin with it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` unless it has 1 to 70 of the characters that RFC
+    ///   2046 §5.1.1 allows.
     public init(boundary: String) throws { delimiter = try MultipartBoundary(boundary) }
 
-    /// The same form without its parts: boundary and settings.
+    /// A copy of the form without its parts, with the same boundary and settings.
     var withoutParts: MultipartFormData {
         var form = self
         form.parts = []
@@ -62,7 +62,7 @@ public struct MultipartFormData: Sendable {
     /// True if there are no parts.
     public var isEmpty: Bool { parts.isEmpty }
 
-    /// The bytes of the whole body; nil if that of one part is not known.
+    /// The length of the complete body; nil if that of any part is unknown.
     public var length: Int64? { partsLength.map { $0 + Int64(delimiter.closing(isFirst: isEmpty).count) } }
 
     /// Appends a part that was checked, or is in memory.
@@ -72,14 +72,14 @@ public struct MultipartFormData: Sendable {
         parts.append(part)
     }
 
-    /// All the parts of another form behind those of this one.
+    /// Appends all the parts of another form.
     mutating func append(contentsOf other: MultipartFormData) throws {
         for part in other.parts { try append(checking: part) }
     }
 
-    /// Appends a part whose length somebody promised.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a length that is none, or too much together. Half of
-    ///   all numbers is left for what is in memory.
+    /// Appends a part with a promised length.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a negative length, or too large a sum. The limit
+    ///   of half the largest integer leaves room for parts in memory.
     mutating func append(checking part: FormPart) throws {
         if let length = part.length {
             guard length >= 0, length <= Int64.max / 2 - min(partsLength ?? 0, Int64.max / 2) else {
@@ -93,18 +93,18 @@ public struct MultipartFormData: Sendable {
 extension MultipartFormData {
     /// Appends text: `Content-Disposition: form-data; name="…"` and the UTF-8 bytes.
     ///
-    /// In every `name` and `fileName`, `"` becomes `%22`, CR `%0D`, LF `%0A`, other control characters alike, and what is
-    /// not ASCII goes out as UTF-8: the WHATWG's rules, by which browsers send forms.
+    /// In every `name` and `fileName`, `"` becomes `%22`, CR `%0D`, LF `%0A`; other control characters are escaped in
+    /// the same way, and non-ASCII text is sent as UTF-8. These are the WHATWG's rules for forms of browsers.
     public mutating func append(_ text: String, name: String) { append(Array(text.utf8), name: name) }
 
-    /// Appends bytes without Content-Type.
+    /// Appends bytes without a Content-Type.
     public mutating func append(_ bytes: [UInt8], name: String) {
         let fields: HTTPFields = [.contentDisposition: disposition(name, nil)]
         append(FormPart(name: name, fields: fields, content: .bytes(bytes)))
     }
 
     /// Appends a value as JSON, with the Content-Type `application/json`, in the dialect of ``json``.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. The form is as it was then.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. Then the form is unchanged.
     public mutating func append(json value: some Encodable & Sendable, name: String) throws {
         let bytes = try throwingCurlewErrors { try json.encode(value) }
         let fields: HTTPFields = [.contentDisposition: disposition(name, nil), .contentType: "application/json"]
@@ -113,18 +113,18 @@ extension MultipartFormData {
 
     /// Appends a body of any kind: bytes as a file, a range of a file, a stream.
     ///
-    /// A stream of unknown length makes the whole form go out without Content-Length; one that yields more or less than it
-    /// promised is ``ErrorCode/bodyLengthMismatch`` before the first byte too many. `CurlewRequest.Body.once(length:_:)` makes the
-    /// form one that cannot be sent again.
+    /// A stream of unknown length makes the form be sent without Content-Length. A stream that yields more or fewer
+    /// bytes than it promised is ``ErrorCode/bodyLengthMismatch``, before the first extra byte is sent. With
+    /// `CurlewRequest.Body.once(length:_:)` the form cannot be sent again.
     /// - Parameters:
-    ///   - body: The part's bytes. Of a file, size and place are taken now, as by
-    /// ``append(file:name:fileName:contentType:range:)``.
+    ///   - body: The bytes of the part. The size and identity of a file are recorded now, as by
+    ///     ``append(file:name:fileName:contentType:range:)``.
     ///   - name: The name of the form's field.
-    ///   - fileName: The name of the file that the part stands for.
-    ///   - contentType: The media type. nil stands for the one that belongs to the extension of `fileName`, else
-    ///     `application/octet-stream`; a part without file name has none.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a Content-Type with control characters or a length
-    ///   below zero; ``ErrorCode/bodyFailed`` and ``ErrorCode/bodyLengthMismatch`` for a file.
+    ///   - fileName: The name of the file that the part represents.
+    ///   - contentType: The media type. nil selects the type for the extension of `fileName`, or
+    ///     `application/octet-stream` if it is unknown; a part without a file name has none.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a Content-Type with control characters or a
+    ///   negative length; ``ErrorCode/bodyFailed`` and ``ErrorCode/bodyLengthMismatch`` for a file.
     public mutating func append(
         _ body: CurlewRequest.Body, name: String, fileName: String? = nil, contentType: String? = nil
     ) throws {
@@ -135,21 +135,21 @@ extension MultipartFormData {
         try append(checking: FormPart(name: name, fields: fields, content: Self.content(of: body)))
     }
 
-    /// Appends a part with fields of one's own and nothing added: for parts that belong to no form's field, or that are
+    /// Appends a part with your own fields and no others: for parts that are not fields of a form, or that are
     /// multipart themselves.
     /// - Parameters:
-    ///   - body: The part's bytes.
-    ///   - fields: Its fields, in their order.
-    /// - Throws: ``CurlewError`` as the other ways to append; ``ErrorCode/invalidRequest`` for a field with a control
+    ///   - body: The bytes of the part.
+    ///   - fields: Its fields, in order.
+    /// - Throws: ``CurlewError`` as the other methods; ``ErrorCode/invalidRequest`` for a field with a control
     ///   character.
     public mutating func append(_ body: CurlewRequest.Body, fields: HTTPFields) throws {
         for field in fields { try PartFields.check(field) }
         try append(checking: FormPart(name: "", fields: fields, content: Self.content(of: body)))
     }
 
-    /// The media type for a file's name, by its extension: `application/octet-stream` for what is not known.
+    /// The media type for a file name, by its extension; `application/octet-stream` for an unknown one.
     ///
-    /// The table is Debian's list of media types, some 1,500 extensions.
+    /// The table is Debian's list of media types, with some 1,500 extensions.
     public static func contentType(forFileNamed fileName: String) -> String {
         FileExtensionTable.mediaType(forFileNamed: fileName) ?? "application/octet-stream"
     }
@@ -191,19 +191,19 @@ extension MultipartFormData {
 extension MultipartFormData {
     /// Appends a file.
     ///
-    /// Its size is taken now; it is opened when its turn comes, each time that the form is sent, and read 256 KiB at a time,
-    /// off the event loop. If by then it is gone, has another size, was modified, or another file is in its place, the body
-    /// fails before a byte of it, and before anything was sent if the form is still to be put into a request.
+    /// The file's size is recorded now. The file is opened each time that the form is sent, when its part begins, and
+    /// is read 256 KiB at a time, off the event loop. The body fails before its first byte if by then the file is
+    /// missing, modified or replaced. If the form is not yet part of a request, the call fails before any byte is sent.
     /// - Parameters:
-    ///   - path: Where the file is.
+    ///   - path: The path of the file.
     ///   - name: The name of the form's field.
-    ///   - fileName: The file's name as the server sees it; the last part of `path` unless said otherwise.
-    ///   - contentType: The media type; the one that belongs to the extension of the file's name unless said otherwise, as
-    ///     by ``contentType(forFileNamed:)``.
-    ///   - range: The bytes to send; nil stands for all. A file that a range is sent of may grow and be modified.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that is not there, cannot be read, or is a folder,
-    ///   a pipe or a device; ``ErrorCode/bodyLengthMismatch`` for one that does not reach as far as the range;
-    ///   ``ErrorCode/invalidRequest`` for a Content-Type with control characters. The form is as it was then.
+    ///   - fileName: The file name for the server; the last component of `path` by default.
+    ///   - contentType: The media type; by default the one for the extension of the file name, as from
+    ///     ``contentType(forFileNamed:)``.
+    ///   - range: The bytes to send; nil selects all. A file of which a range is sent may grow and be modified.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that is missing, unreadable, or a directory,
+    ///   pipe or device; ``ErrorCode/bodyLengthMismatch`` for one that is shorter than the range;
+    ///   ``ErrorCode/invalidRequest`` for a Content-Type with control characters. Then the form is unchanged.
     public mutating func append(
         file path: String, name: String, fileName: String? = nil, contentType: String? = nil,
         range: Range<Int64>? = nil
@@ -222,14 +222,14 @@ extension MultipartFormData {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
-    /// True if there is a file among the parts.
+    /// True if any part is a file.
     private var hasFiles: Bool {
         parts.contains { part in
             if case .file = part.content { true } else { false }
         }
     }
 
-    /// Looks at every file again without holding up one of Swift's threads.
+    /// Checks every file again without blocking one of Swift's threads.
     func verifyFilesApart() async throws {
         guard hasFiles else { return }
         try await withCheckedThrowingContinuation { continuation in
@@ -239,7 +239,7 @@ extension MultipartFormData {
         }
     }
 
-    /// Looks at every file again, so that a form that cannot be sent any more fails before its request is.
+    /// Checks every file again, so that a form with a changed file fails before its request is sent.
     func verifyFiles() throws {
         for (index, part) in parts.enumerated() {
             guard case .file(let file) = part.content else { continue }
@@ -249,7 +249,7 @@ extension MultipartFormData {
 }
 
 extension FormPart {
-    /// An error of the part's body, with the part's place in the message.
+    /// An error of the part's body, with the number of the part in the message.
     func error(_ error: any Error, at index: Int) -> CurlewError {
         let place = "part \(index + 1)\(name.isEmpty ? "" : " (\(URIParser.printable(name)))") of the form"
         guard let error = CurlewError.adopting(error) as? CurlewError else {
@@ -260,14 +260,15 @@ extension FormPart {
 }
 
 extension MultipartFormData {
-    /// Appends a tree of parameters, a part for each of its values.
+    /// Appends a tree of parameters, one part for each of its values.
     ///
-    /// The names are those of a form's pairs, in the same order, unescaped: `user[name]`. Data goes out as its bytes,
-    /// null as an empty part, everything else as its text.
+    /// The names are those of a form's pairs, in the same order, unescaped: `user[name]`. Data is sent as bytes, null
+    /// as an empty part, any other value as text.
     /// - Parameters:
     ///   - parameters: The tree; its top must be a dictionary.
-    ///   - style: How the names and texts are written.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for what cannot be written. The form is as it was then.
+    ///   - style: The style of names and texts.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for a value that cannot be written. Then the form is
+    ///   unchanged.
     public mutating func append(parameters: ParameterValue, style: RequestParameters.Style = RequestParameters.Style())
         throws
     {
@@ -282,12 +283,12 @@ extension MultipartFormData {
         self = copy
     }
 
-    /// Appends the parameters that a value encodes itself as.
+    /// Appends the parameters of an `Encodable` value.
     /// - Parameters:
     ///   - value: The value.
-    ///   - style: How the names and texts are written.
-    ///   - encoder: What makes a tree of the value.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. The form is as it was then.
+    ///   - style: The style of names and texts.
+    ///   - encoder: The encoder that turns the value into a tree.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. Then the form is unchanged.
     public mutating func append(
         parameters value: some Encodable & Sendable, style: RequestParameters.Style = RequestParameters.Style(),
         encoder: ParameterEncoder = ParameterEncoder()
@@ -297,18 +298,18 @@ extension MultipartFormData {
 }
 
 extension MultipartFormData {
-    /// The form as a body: for any request, with ``contentType`` as its Content-Type.
+    /// The form as a body for any request, with ``contentType`` as its Content-Type.
     ///
-    /// It is read as it is sent: one chunk at a time, of 256 KiB at most unless a stream of yours yields larger ones. A form
-    /// without parts is the end alone, `--boundary--`.
+    /// It is read while it is sent, in chunks of at most 256 KiB unless a stream of yours yields larger ones. A form
+    /// without parts consists of the closing delimiter, `--boundary--`.
     public var body: CurlewRequest.Body {
         let body = plainBody
         guard let throttle else { return body }
         return body.paced(by: throttle, length: body.length)
     }
 
-    /// Writes the form into a file and returns a body that sends the file; see ``CurlewRequest/Body/spooled(to:)``. The pace is
-    /// that of the sending, not of the writing.
+    /// Writes the form to a file and returns a body that sends the file; see ``CurlewRequest/Body/spooled(to:)``.
+    /// ``throttle`` limits the sending, not the writing.
     public func spooled(to path: String) async throws -> CurlewRequest.Body {
         let body = try await plainBody.spooled(to: path)
         guard let throttle else { return body }

@@ -1,27 +1,27 @@
 package import HTTPTypes
 
-/// Takes a multipart body apart (RFC 2046 §5.1): bytes in, events out, with no idea of where the bytes come from.
+/// Parses a multipart body (RFC 2046 §5.1): bytes are its input, events its output.
 ///
-/// Append a chunk, then take events until there are none, and so on; after the last chunk, ``finish()`` and take the rest.
-/// It holds what was appended and not yet handed out, and of that no more than a delimiter or the head of a part waits for
-/// the next chunk.
+/// Append a chunk, then take events until there are none, and repeat; after the last chunk call ``finish()`` and take
+/// the remaining events. It stores the appended bytes until they are returned. At most a delimiter or the head of a
+/// part waits for the next chunk.
 ///
-/// How it reads:
-/// - A delimiter is a line of its own: `--`, the boundary, for the last one `--`, then at most 256 spaces and tabs. A line
-///   that only begins so belongs to the part.
-/// - The line end behind the first delimiter, CRLF or a bare LF, is that of the whole body. In a body with CRLF a bare LF is
-///   content; within the fields of a part the other kind is an error.
-/// - What stands before the first delimiter and behind the last is skipped.
+/// Rules of parsing:
+/// - A delimiter is a line of its own: `--`, the boundary, `--` for the last one, then at most 256 spaces and tabs. A
+///   line that only begins so belongs to the part.
+/// - The line end after the first delimiter, CRLF or a bare LF, applies to the complete body. In a body with CRLF a
+///   bare LF is content; within the fields of a part the other kind is an error.
+/// - Bytes before the first delimiter and after the last are skipped.
 package struct MultipartParser: Sendable {
     /// The events of the parser.
     package enum Event: Sendable, Equatable {
         /// A part begins; these are its fields.
         case head(HTTPFields)
-        /// Bytes of the part's body; never none.
+        /// The bytes of the part's body; never empty.
         case body([UInt8])
-        /// The part is whole.
+        /// The part is complete.
         case partEnd
-        /// The last delimiter was there. What is appended now is skipped.
+        /// The last delimiter was found. Later bytes are skipped.
         case end
     }
 
@@ -30,13 +30,13 @@ package struct MultipartParser: Sendable {
         case preamble
         /// In the fields of a part.
         case head(PartHeadScan)
-        /// At the line end of the empty line behind the fields, which may be the delimiter's own.
+        /// At the line end of the empty line after the fields, which may belong to the delimiter.
         case bodyStart
         case body
-        /// Behind a delimiter that ended a part.
+        /// After a delimiter that ended a part.
         case partEnd(isLast: Bool)
         case last
-        /// Nothing is looked for any more.
+        /// At the end: later bytes are ignored.
         case over
     }
 
@@ -48,23 +48,25 @@ package struct MultipartParser: Sendable {
     }
 
     private let limits: CurlewResponse.MultipartParts.Limits
-    /// `--` and the boundary.
+    /// The dashes and the boundary.
     private let dashed: [UInt8]
-    /// What delimiter lines begin with, and the line end before it: before the first delimiter LF, which CRLF ends with too.
-    /// As no boundary holds a line end, the search never looks at a byte more than twice or so, whatever the peer sends.
+    /// The beginning of delimiter lines, with the preceding line end: LF before the first delimiter, which also matches
+    /// CRLF. A boundary contains no line end, so the search reads each byte about twice at most, whatever the peer
+    /// sends.
     private var delimiter: DelimiterSearch
     private var newline: LineEnd?
     private var state = State.preamble
-    /// It begins with the end of a line that is not there, since the first delimiter needs none.
+    /// The bytes to parse. They begin with an artificial line end, as the first delimiter needs none.
     private(set) var buffer: [UInt8] = [.lineFeed]
-    /// The number of bytes of the buffer that are done with.
+    /// The number of parsed bytes of the buffer.
     private(set) var position = 0
     private(set) var isFinished = false
 
     /// - Parameters:
-    ///   - boundary: From the parameter of that name, without the dashes: 1 to 256 bytes without control characters.
-    ///   - limits: The bounds.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for what cannot be a boundary.
+    ///   - boundary: The boundary from the parameter of that name, without the dashes: 1 to 256 bytes without control
+    ///     characters.
+    ///   - limits: The limits.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for an invalid boundary.
     package init(
         boundary: String, limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits()
     ) throws {
@@ -88,13 +90,13 @@ package struct MultipartParser: Sendable {
         position = 0
     }
 
-    /// Says that there are no more bytes.
+    /// Marks the end of the body.
     package mutating func finish() { isFinished = true }
 
-    /// The next event; nil if more bytes are needed, or all is over.
+    /// The next event; nil if more bytes are needed, or the body has ended.
     /// - Throws: ``CurlewError``: ``ErrorCode/responseTruncated`` if the bytes end before the last delimiter,
-    ///   ``ErrorCode/decodingFailed`` for fields that cannot be read, ``ErrorCode/responseHeadTooLarge`` for too many. After
-    ///   that there are no more events.
+    ///   ``ErrorCode/decodingFailed`` for unreadable fields, ``ErrorCode/responseHeadTooLarge`` for too many. After an
+    ///   error there are no more events.
     package mutating func next() throws -> Event? {
         do {
             while true {
@@ -137,9 +139,9 @@ package struct MultipartParser: Sendable {
 }
 
 extension MultipartParser {
-    /// What follows the boundary of what may be a delimiter.
+    /// The text after the boundary of a possible delimiter.
     private enum Tail {
-        /// Another part, which begins at `end`.
+        /// The end of a delimiter before another part, which begins at `end`.
         case part(end: Int, LineEnd)
         case last
         case noDelimiter
@@ -148,7 +150,7 @@ extension MultipartParser {
 
     private static let paddingLimit = 256
 
-    /// Reads on from behind the boundary.
+    /// Reads the text after the boundary.
     private func tail(at start: Int) -> Tail {
         var place = start
         let isLast = buffer[place...].starts(with: "--".utf8)
@@ -179,7 +181,7 @@ extension MultipartParser {
         return .part(end: end, lineEnd)
     }
 
-    /// Passes over what stands before the first delimiter, holding nothing but what may be a part of it.
+    /// Skips the bytes before the first delimiter; only a possible beginning of the delimiter is kept.
     private mutating func findFirstDelimiter() -> Step {
         var start = position
         while let match = delimiter.firstMatch(in: buffer, from: start) {
@@ -211,7 +213,7 @@ extension MultipartParser {
             return .needsMore
         }
         let fields = try scan.fields(in: buffer[position...], limits: limits)
-        // The line end of the empty line stays: a part without body has its delimiter there.
+        // The line end of the empty line stays in the buffer: the delimiter of a part without a body uses it.
         position += end - (newline?.bytes.count ?? 0)
         state = .bodyStart
         return .event(.head(fields))
@@ -243,7 +245,7 @@ extension MultipartParser {
         while let match = delimiter.firstMatch(in: buffer, from: start) {
             start = match + 1
             switch tail(at: match + delimiter.pattern.count) {
-            // The bytes before it first; the delimiter is found again then.
+            // The preceding bytes are returned first; then the delimiter is found again.
             case .part(let end, _): return take(upTo: match) ?? endPart(isLast: false, at: end)
             case .last: return take(upTo: match) ?? endPart(isLast: true, at: match)
             case .noDelimiter: continue
@@ -259,7 +261,7 @@ extension MultipartParser {
         return .goesOn
     }
 
-    /// The bytes of the body up to a place; nil if there are none.
+    /// The bytes of the body up to a position; nil if there are none.
     private mutating func take(upTo end: Int) -> Step? {
         guard end > position else { return nil }
         defer { position = end }

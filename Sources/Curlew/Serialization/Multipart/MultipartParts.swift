@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 extension CurlewResponse {
-    /// The parts of a multipart body, in their order, as they arrive (RFC 2046 §5.1).
+    /// The parts of a multipart body, in order, as they arrive (RFC 2046 §5.1).
     ///
     /// ```swift
     /// for try await part in try response.multipart() {
@@ -9,11 +9,11 @@ extension CurlewResponse {
     /// }
     /// ```
     ///
-    /// A delimiter is a line of its own; a line that only begins like one belongs to the part. Spaces and tabs behind it, 256 at
-    /// most, are skipped, and so is what stands before the first delimiter and behind the last. Lines end with CRLF, or all
-    /// of them with a bare LF: the first delimiter decides. Fields may be folded.
+    /// A delimiter is a line of its own; a line that only begins like one belongs to the part. At most 256 spaces and
+    /// tabs after it are skipped, as are bytes before the first delimiter and after the last. All lines end with CRLF,
+    /// or all with a bare LF: the first delimiter decides. Fields may be folded.
     ///
-    /// It can be read once, by one task at a time.
+    /// The sequence can be read once, by one task at a time.
     public struct MultipartParts: AsyncSequence, Sendable {
         public typealias Element = CurlewResponse.MultipartParts.Part
 
@@ -25,10 +25,10 @@ extension CurlewResponse {
         public struct AsyncIterator: AsyncIteratorProtocol {
             let reader: MultipartReader
 
-            /// The next part; nil behind the last. What was not read of the part before it is skipped.
+            /// The next part; nil after the last. The unread rest of the previous part is skipped.
             /// - Throws: ``CurlewError``: ``ErrorCode/responseTruncated`` if the body ends before its last boundary,
-            ///   ``ErrorCode/decodingFailed`` for fields that cannot be read, ``ErrorCode/responseHeadTooLarge`` for more of them
-            ///   than ``CurlewResponse/MultipartParts/Limits`` allows, or what broke the body off.
+            ///   ``ErrorCode/decodingFailed`` for unreadable fields, ``ErrorCode/responseHeadTooLarge`` for more of
+            ///   them than ``CurlewResponse/MultipartParts/Limits`` allows, or the error of an interrupted transfer.
             public mutating func next() async throws -> CurlewResponse.MultipartParts.Part? {
                 try await reader.nextPart()
             }
@@ -37,12 +37,12 @@ extension CurlewResponse {
 }
 
 extension CurlewResponse.Body {
-    /// The parts of the body, which is multipart.
+    /// The parts of a multipart body.
     /// - Parameters:
-    ///   - boundary: What stands between the parts, as Content-Type has it.
-    ///   - limits: The bounds of what is held.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for a boundary that is empty, longer than 256 bytes, or has
-    ///   control characters.
+    ///   - boundary: The boundary between the parts, as in Content-Type.
+    ///   - limits: The limits on memory.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for a boundary that is empty, longer than 256 bytes,
+    ///   or has control characters.
     public func multipart(
         boundary: String, limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits()
     ) throws
@@ -67,7 +67,7 @@ extension CurlewResponse.Body {
 
 extension CurlewResponse {
     /// The parts of the body, with the boundary of Content-Type.
-    /// - Parameter limits: The bounds of what is held.
+    /// - Parameter limits: The limits on memory.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if Content-Type is not multipart or has no boundary.
     public func multipart(limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits()) throws
         -> CurlewResponse.MultipartParts
@@ -81,28 +81,29 @@ extension CurlewResponse {
 }
 
 extension CurlewResponse.MultipartParts {
-    /// A part of a multipart response: its fields, and a body still to be read.
+    /// A part of a multipart response: its fields, and an unread body.
     ///
-    /// The body is to be read before the next part is asked for; what is left of it is skipped then, and reading it later is
+    /// Read the body before the next part: that skips the unread rest of the body, and reading it later is
     /// ``ErrorCode/responseAlreadyTaken``.
     public struct Part: Sendable {
-        /// The fields, in their order. May be none.
+        /// The fields, in order; may be empty.
         public let fields: HTTPFields
         /// The body: chunks as they arrive. While it is not read, the transfer waits.
         public let body: CurlewResponse.Body
 
-        /// The `name` of Content-Disposition.
+        /// The `name` parameter of Content-Disposition.
         public var name: String? { disposition?.name }
 
-        /// The file name of Content-Disposition: `filename*` if it can be read, else `filename`. It is what the peer says: never
-        /// use it as a path.
+        /// The file name of Content-Disposition: `filename*` if it is readable, otherwise `filename`. It comes from the
+        /// peer: never use it as a path.
         public var fileName: String? { disposition?.fileName }
 
-        /// Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
+        /// The Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
         public var mediaType: ContentType? { ContentType(contentTypeOf: fields) }
 
-        /// The parts of this part, which must be multipart itself.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if its Content-Type is not multipart or has no boundary.
+        /// The parts of this part, which must itself be multipart.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if its Content-Type is not multipart or has no
+        ///   boundary.
         public func multipart(limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits())
             throws -> CurlewResponse.MultipartParts
         {
@@ -114,14 +115,14 @@ extension CurlewResponse.MultipartParts {
 }
 
 extension CurlewResponse.MultipartParts {
-    /// The bounds of what a reader of multipart bodies holds. Bodies of parts are streamed and have none.
+    /// The limits on the memory of a reader of multipart bodies. Bodies of parts are streamed without a limit.
     public struct Limits: Sendable, Hashable {
-        /// The most bytes in the fields of one part, line ends included. 16 KiB by default.
+        /// The largest size of the fields of one part, with line ends. 16 KiB by default.
         public var headSize: ByteSize = .kibibytes(16)
-        /// The most fields of one part. 100 by default.
+        /// The largest number of fields of one part. 100 by default.
         public var fieldCount = 100
-        /// The most bytes that are read behind the last part, so that the connection can be used again. 64 KiB by default;
-        /// beyond it the connection is closed.
+        /// The largest number of bytes that are read after the last part, so that the connection can be used again. 64
+        /// KiB by default; beyond it the connection is closed.
         public var epilogueSize: ByteSize = .kibibytes(64)
 
         public init() {}

@@ -1,11 +1,11 @@
-/// Feeds a parser with a body as its parts are asked for: nobody reads ahead.
+/// Feeds a parser with a body when a part is requested; it does not read ahead.
 actor MultipartReader {
     private var chunks: CurlewResponse.Body.AsyncIterator?
     private var parser: MultipartParser
     private let limits: CurlewResponse.MultipartParts.Limits
-    /// The number of the part under way, from 1.
+    /// The number of the present part, from 1.
     private var part = 0
-    /// True if that part's body continues.
+    /// True if the body of the present part continues.
     private var isInside = false
     private var isReading = false
 
@@ -15,7 +15,7 @@ actor MultipartReader {
         self.limits = limits
     }
 
-    /// The next part, after the rest of the one before it.
+    /// The next part, after the rest of the previous one.
     func nextPart() async throws -> CurlewResponse.MultipartParts.Part? {
         try beginReading()
         defer { isReading = false }
@@ -74,15 +74,15 @@ actor MultipartReader {
                 }
             }
         } catch {
-            // Lets go of the transfer.
+            // Releases the transfer.
             chunks = nil
             isInside = false
             throw error
         }
     }
 
-    /// Reads to the end of the body, so that the connection can serve again. All parts were there: whatever happens now is
-    /// no matter of theirs.
+    /// Reads to the end of the body, so that the connection can be reused. Errors are ignored, as all parts have been
+    /// read.
     private func readEpilogue() async {
         var count = 0
         while count <= limits.epilogueSize.bytes, var iterator = chunks {

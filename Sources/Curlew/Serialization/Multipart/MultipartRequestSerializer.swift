@@ -1,15 +1,15 @@
 internal import HTTPTypes
 
-/// Puts a form into a request, with the call's parameters before its parts.
+/// Writes a form into a request, with the call's parameters before its parts.
 ///
-/// - Every method but GET and HEAD may have a form; those two are ``ErrorCode/invalidRequest``.
-/// - The Content-Type is ``MultipartFormData/contentType``. If the request has one that is multipart, such as
-///   `multipart/mixed` or one with further parameters, it stays and is given the form's boundary; any other is replaced, as
-///   the body could not be read by it.
-/// - Parameters become parts in the order of pairs, before those of ``form``. With ``RequestParameters/Placement/query`` they go
-///   into the query.
-/// - Without any part, the request is the one that ``base`` makes: an empty form.
-/// - The files of the form are looked at again; one that has changed fails the call before anything is sent.
+/// - Every method but GET and HEAD may have a form; for these two the error is ``ErrorCode/invalidRequest``.
+/// - The Content-Type is ``MultipartFormData/contentType``. A multipart Content-Type of the request, such as
+///   `multipart/mixed` or one with further parameters, stays and gets the form's boundary. Any other is replaced, as it
+///   does not describe the body.
+/// - Parameters become parts in the order of pairs, before those of ``form``. With
+///   ``RequestParameters/Placement/query`` they are written into the query.
+/// - Without any part, ``base`` makes the request: an empty form.
+/// - The files of the form are checked again; a changed file fails the call before any byte is sent.
 ///
 /// ```swift
 /// let serializer = MultipartRequestSerializer(form)
@@ -18,7 +18,7 @@ internal import HTTPTypes
 public struct MultipartRequestSerializer: RequestSerializer {
     /// The parts.
     public var form: MultipartFormData
-    /// The serializer whose style names and writes parameters, and which has the default fields.
+    /// The serializer whose style names and writes parameters, and whose default fields are used.
     public var base: HTTPRequestSerializer
 
     public init(_ form: MultipartFormData, base: HTTPRequestSerializer = HTTPRequestSerializer()) {
@@ -58,7 +58,7 @@ public struct MultipartRequestSerializer: RequestSerializer {
         call.placement == .query ? try base.serialize(call) : base.requestWithDefaults(call)
     }
 
-    /// Never without the boundary, whatever the call, the session or the serializer say.
+    /// The Content-Type, which always has the boundary, whatever the call, the session or the serializer set.
     private static func contentType(_ given: String?, of form: MultipartFormData) -> String {
         guard let given = given.flatMap({ ContentType($0) }), given.type == "multipart" else { return form.contentType }
         let others = given.parameters.filter { $0.name != "boundary" }

@@ -1,16 +1,16 @@
 internal import HTTPTypes
 
-/// Finds the end of a part's fields in bytes that come bit by bit, and reads them.
+/// Finds the end of a part's fields in bytes that arrive gradually, and reads them.
 struct PartHeadScan: Sendable {
-    /// The lines found so far, counted from the head's start, without their ends.
+    /// The lines found so far, relative to the head's start, without their line ends.
     private var lines: [Range<Int>] = []
-    /// The start of the line under way.
+    /// The start of the present line.
     private var lineStart = 0
-    /// The end of the bytes that were looked at.
+    /// The end of the searched bytes.
     private var seen = 0
 
-    /// The end of the empty line behind the fields; nil if it has not come yet.
-    /// - Parameter bytes: The head from its start on, as far as it is there.
+    /// The end of the empty line after the fields; nil if it has not arrived yet.
+    /// - Parameter bytes: The head from its start, as far as it has arrived.
     mutating func end(in bytes: ArraySlice<UInt8>, newline: LineEnd, limits: CurlewResponse.MultipartParts.Limits)
         throws -> Int?
     {
@@ -39,7 +39,7 @@ struct PartHeadScan: Sendable {
         }
     }
 
-    /// The fields of the lines. A line that begins with a space or tab continues the one before it (RFC 5322 §2.2.3).
+    /// The fields of the lines. A line that begins with a space or tab continues the previous one (RFC 5322 §2.2.3).
     func fields(in bytes: ArraySlice<UInt8>, limits: CurlewResponse.MultipartParts.Limits) throws -> HTTPFields {
         var fields: [HTTPField] = []
         var unfolded: [UInt8] = []
@@ -75,13 +75,13 @@ struct PartHeadScan: Sendable {
     private static let unreadable = CurlewError(.decodingFailed, "the fields of a part cannot be read")
 }
 
-/// Finds a pattern in bytes, skipping where it cannot be (Horspool's search).
+/// Finds a pattern in bytes and skips impossible positions (Horspool's algorithm).
 struct DelimiterSearch: Sendable {
     let pattern: [UInt8]
     /// The distance to skip for each value of the byte under the pattern's end.
     private let skips: [Int]
 
-    /// - Parameter pattern: Not empty.
+    /// - Parameter pattern: The pattern, which must not be empty.
     init(_ pattern: [UInt8]) {
         self.pattern = pattern
         var skips = [Int](repeating: pattern.count, count: 256)
@@ -89,7 +89,7 @@ struct DelimiterSearch: Sendable {
         self.skips = skips
     }
 
-    /// The first place of the pattern at `start` or behind it.
+    /// The first position of the pattern at `start` or later.
     func firstMatch(in bytes: [UInt8], from start: Int) -> Int? {
         let last = pattern.count - 1
         var end = start + last
@@ -100,7 +100,7 @@ struct DelimiterSearch: Sendable {
         return nil
     }
 
-    /// The place where the pattern may have begun that the end of the bytes cuts off; the end if nowhere.
+    /// The position of a partial match at the end of the bytes; the end if there is none.
     func partialMatch(in bytes: [UInt8], from start: Int) -> Int {
         var place = max(start, bytes.count - pattern.count + 1)
         while place < bytes.count, !stands(in: bytes, at: place, length: bytes.count - place) { place += 1 }

@@ -1,14 +1,15 @@
 extension CurlewRequest.Body {
-    /// Writes the whole body into a file and returns a body that sends the file: of known length, and to be sent as
-    /// often as needed.
+    /// Writes the complete body to a file and returns a body that sends the file: its length is known, and it can be
+    /// sent any number of times.
     ///
-    /// The bytes go into a new file beside `path` first, readable by its owner alone, which then takes the place of what is
-    /// at `path`. So a file that is there stays as it is until the new one is whole, and nothing is left behind by an error or
-    /// a cancellation. The body is read and written 256 KiB at a time, or as its stream yields it, off the event loop.
-    /// Removing the file is the caller's task. `CurlewRequest.Body.none` writes nothing and stays what it is.
-    /// - Parameter path: Where the file goes. Its folder must be there.
-    /// - Throws: ``CurlewError``: ``ErrorCode/bodyFailed`` if the body or the writing fails, or something is at `path` that is
-    ///   no regular file; ``ErrorCode/bodyLengthMismatch`` if the body is not as long as it promised;
+    /// The bytes are first written to a new file beside `path`, readable by its owner only, which then replaces the
+    /// file at `path`. So an existing file stays unchanged until the new one is complete, and an error or a
+    /// cancellation leaves no file behind. The body is read and written off the event loop, 256 KiB at a time or in the
+    /// chunks of its stream. The caller has to remove the file. For `CurlewRequest.Body.none` no file is written, and
+    /// the same body is returned.
+    /// - Parameter path: The path of the file. Its directory must exist.
+    /// - Throws: ``CurlewError``: ``ErrorCode/bodyFailed`` if the body or the writing fails, or `path` is not a regular
+    ///   file; ``ErrorCode/bodyLengthMismatch`` if the body differs from its promised length;
     ///   ``ErrorCode/bodyNotReplayable`` if it was read before; ``ErrorCode/cancelled``.
     public func spooled(to path: String) async throws -> CurlewRequest.Body {
         if isNone { return self }
@@ -34,7 +35,7 @@ extension CurlewRequest.Body {
         }
     }
 
-    /// What goes wrong with the file is the body's failure; it lies beneath.
+    /// Performs work on the file; its failure becomes the underlying error of ``ErrorCode/bodyFailed``.
     private static func writing<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()
@@ -45,8 +46,8 @@ extension CurlewRequest.Body {
 }
 
 extension CurlewRequest {
-    /// The same request with its body in a file; see ``CurlewRequest/Body/spooled(to:)``. Its fields stay, so that a form's
-    /// boundary is that of the file.
+    /// A copy of the request with its body in a file; see ``CurlewRequest/Body/spooled(to:)``. The fields stay the
+    /// same, so that they name the boundary of the form in the file.
     public func spoolingBody(to path: String) async throws -> CurlewRequest {
         var request = self
         request.body = try await body.spooled(to: path)

@@ -1,14 +1,14 @@
 extension MultipartFormData {
-    /// A pace for the body of a request: packets of a size, with a pause between them.
+    /// A rate limit for the body of a request: packets of a given size, with a pause between them.
     ///
-    /// It slows down what the session is given to send; the socket, its buffers and TLS have a pace of their own. Each sending
-    /// keeps to it, the first as well as one after a redirect or a retry.
+    /// It limits the bytes that the session gets to send; the socket, its buffers and TLS have their own timing. It
+    /// applies each time that the body is sent, also after a redirect or a retry.
     ///
     /// ```swift
     /// form.throttle = MultipartFormData.Throttle(packetSize: .kibibytes(16), delay: .milliseconds(200))
     /// ```
     public struct Throttle: Sendable {
-        /// The most bytes that go out at once; at least one. 16 KiB by default.
+        /// The largest number of bytes in a packet; at least one. 16 KiB by default.
         public var packetSize: ByteSize
         /// The pause before each packet but the first. 200 ms by default.
         public var delay: Duration
@@ -27,11 +27,12 @@ extension MultipartFormData {
 }
 
 extension CurlewRequest.Body {
-    /// The same body at a pace. It has the same length, and can be sent again if this one can.
+    /// A copy of the body with a rate limit. It has the same length, and can be sent again if the original can.
     ///
-    /// Of a file, the length is taken now, and the file must stay as it is: ``ErrorCode/bodyLengthMismatch`` otherwise.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` or ``ErrorCode/bodyLengthMismatch`` for a file that is not there
-    ///   or too short.
+    /// The length of a file is recorded now, and the file must not change: otherwise the error is
+    /// ``ErrorCode/bodyLengthMismatch``.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` or ``ErrorCode/bodyLengthMismatch`` for a file that is
+    ///   missing or too short.
     public func throttled(_ throttle: MultipartFormData.Throttle) throws -> CurlewRequest.Body {
         switch source {
         case .none: return self
@@ -40,7 +41,7 @@ extension CurlewRequest.Body {
         }
     }
 
-    /// - Parameter length: The bytes that there are, if that is known.
+    /// - Parameter length: The length of the body, if it is known.
     func paced(by throttle: MultipartFormData.Throttle, length: Int64?) -> CurlewRequest.Body {
         let packets = Packets(body: self, throttle: throttle)
         return isReplayable ? .stream(length: length) { packets } : .once(length: length, packets)

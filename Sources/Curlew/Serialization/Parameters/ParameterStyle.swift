@@ -1,8 +1,8 @@
 extension RequestParameters {
-    /// The style in which parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
+    /// The style of parameters as pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
     ///
-    /// The defaults are AFNetworking's, but for three things that it had no good answer to: data is written as Base 64,
-    /// numbers that are not finite are refused, and so are parameters that are no dictionary.
+    /// The defaults are AFNetworking's, with three exceptions: data is written as Base 64, numbers that are not finite
+    /// are refused, and the parameters must be a dictionary.
     ///
     /// ```swift
     /// var style = RequestParameters.Style()
@@ -12,17 +12,19 @@ extension RequestParameters {
     public struct Style: Sendable {
         /// The names of an array's members, such as `a[]`. ``RequestParameters/Style/ArrayStyle/brackets`` by default.
         public var arrays = RequestParameters.Style.ArrayStyle.brackets
-        /// The names of values within dictionaries, such as `a[b]`. ``RequestParameters/Style/NestingStyle/brackets`` by default.
+        /// The names of values within dictionaries, such as `a[b]`. ``RequestParameters/Style/NestingStyle/brackets``
+        /// by default.
         public var nesting = RequestParameters.Style.NestingStyle.brackets
-        /// In which order the keys of dictionaries go. ``RequestParameters/Style/KeyOrder/sorted`` by default.
+        /// The order of the keys of dictionaries. ``RequestParameters/Style/KeyOrder/sorted`` by default.
         public var keyOrder = RequestParameters.Style.KeyOrder.sorted
-        /// The words for true and false. ``RequestParameters/Style/BooleanStyle/numeric`` by default.
+        /// The text of true and false. ``RequestParameters/Style/BooleanStyle/numeric`` by default.
         public var booleans = RequestParameters.Style.BooleanStyle.numeric
         /// The form of null. ``RequestParameters/Style/NullStyle/nameAlone`` by default.
         public var nulls = RequestParameters.Style.NullStyle.nameAlone
-        /// The form in which points in time are written. ``ParameterValue/DateStyle/description`` by default.
+        /// The form of dates. ``ParameterValue/DateStyle/description`` by default.
         public var dates = RequestParameters.Style.DateStyle.description
-        /// The form in which bytes are written. ``ParameterValue/DataStyle/base64`` by default. Multipart bodies have them as they are.
+        /// The form of bytes. ``ParameterValue/DataStyle/base64`` by default. Multipart bodies contain the bytes
+        /// themselves.
         public var data = RequestParameters.Style.DataStyle.base64
         /// The treatment of infinity and NaN. ``ParameterValue/NonFiniteStyle/refused`` by default.
         public var nonFinite = RequestParameters.Style.NonFiniteStyle.refused
@@ -40,15 +42,15 @@ extension RequestParameters.Style {
 
         let kind: Kind
 
-        /// `k[]=1&k[]=2`. Servers cannot always tell where one of several dictionaries ends and the next begins;
-        /// use ``indexed`` for arrays of dictionaries.
+        /// `k[]=1&k[]=2`. Servers cannot always determine where one of several dictionaries ends; use ``indexed`` for
+        /// arrays of dictionaries.
         public static let brackets = RequestParameters.Style.ArrayStyle(kind: .brackets)
         /// `k[0]=1&k[1]=2`.
         public static let indexed = RequestParameters.Style.ArrayStyle(kind: .indexed)
         /// `k=1&k=2`.
         public static let repeated = RequestParameters.Style.ArrayStyle(kind: .repeated)
-        /// `k=1,2`. Commas within a member are escaped, those between are not. Only for members that are not dictionaries,
-        /// arrays or sets; those are ``ErrorCode/encodingFailed``.
+        /// `k=1,2`. Commas within a member are escaped, separating commas are not. Members that are dictionaries,
+        /// arrays or sets are ``ErrorCode/encodingFailed``.
         public static let commas = RequestParameters.Style.ArrayStyle(kind: .commas)
     }
 }
@@ -68,21 +70,21 @@ extension RequestParameters.Style {
 }
 
 extension RequestParameters.Style {
-    /// In which order the keys of dictionaries are written.
+    /// The order of the keys of dictionaries.
     public struct KeyOrder: Sendable, Hashable {
         enum Kind { case sorted, insertion }
 
         let kind: Kind
 
-        /// Ascending by their UTF-8 bytes, at every level.
+        /// The keys in ascending order of their UTF-8 bytes, at every level.
         public static let sorted = RequestParameters.Style.KeyOrder(kind: .sorted)
-        /// As they were put in, or encoded. A Swift `Dictionary` has no order of its own.
+        /// The order of insertion or encoding. A Swift `Dictionary` has no defined order.
         public static let insertion = RequestParameters.Style.KeyOrder(kind: .insertion)
     }
 }
 
 extension RequestParameters.Style {
-    /// The words for true and false.
+    /// The text of true and false.
     public struct BooleanStyle: Sendable, Hashable {
         enum Kind { case numeric, literal }
 
@@ -106,7 +108,7 @@ extension RequestParameters.Style {
         public static let nameAlone = RequestParameters.Style.NullStyle(kind: .nameAlone)
         /// `k=`.
         public static let empty = RequestParameters.Style.NullStyle(kind: .empty)
-        /// Not at all.
+        /// No pair.
         public static let dropped = RequestParameters.Style.NullStyle(kind: .dropped)
     }
 }
@@ -118,15 +120,15 @@ extension RequestParameters.Style {
 
         let kind: Kind
 
-        /// `%20`, which every server understands.
+        /// `%20`, which every server accepts.
         public static let percentEncoded = RequestParameters.Style.SpaceStyle(kind: .percentEncoded)
-        /// `+`, as browsers write forms. A `+` itself is always `%2B`.
+        /// `+`, as in forms of browsers. A `+` itself is always `%2B`.
         public static let plus = RequestParameters.Style.SpaceStyle(kind: .plus)
     }
 }
 
 extension RequestParameters.Style {
-    /// The text of a value that is no dictionary, array or set; null has none.
+    /// The text of a value that is not a dictionary, array or set; nil for null.
     func text(of value: ParameterValue) throws(ParameterFailure) -> String? {
         switch value {
         case .null: return nil
@@ -144,7 +146,7 @@ extension RequestParameters.Style {
         }
     }
 
-    /// The text of members with commas between them.
+    /// The text of members, separated by commas.
     func text(of list: [ParameterValue]) throws(ParameterFailure) -> String {
         var text = ""
         for (index, value) in list.enumerated() {
@@ -157,12 +159,12 @@ extension RequestParameters.Style {
 
 // The styles that JSON has as well.
 extension RequestParameters.Style {
-    /// The form in which points in time are written.
+    /// The form of dates.
     public typealias DateStyle = ParameterValue.DateStyle
-    /// The form in which bytes are written where only text can be.
+    /// The form of bytes where only text is possible.
     public typealias DataStyle = ParameterValue.DataStyle
-    /// The treatment of numbers that are infinite or not a number.
+    /// The treatment of infinite numbers and NaN, for which forms have no notation.
     public typealias NonFiniteStyle = ParameterValue.NonFiniteStyle
-    /// The style in which the keys of encoded types are named in parameters.
+    /// The style of the keys of encoded types.
     public typealias KeyNaming = ParameterEncoder.KeyNaming
 }

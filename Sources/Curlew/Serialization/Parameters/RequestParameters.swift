@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
-/// The parameters of one call: names and values, a tree of ``ParameterValue``, or anything `Encodable`.
+/// The parameters of a call: names and values, a tree of ``ParameterValue``, or any `Encodable` value.
 ///
-/// A literal takes values of mixed types. nil leaves its pair out, here as in an `Encodable` value:
+/// A literal may contain values of mixed types. A value of nil omits its pair, as in an `Encodable` value:
 ///
 /// ```swift
 /// let hits = try await api.get("search", parameters: ["q": text, "page": page, "since": date, "tag": optionalTag], as: [Hit].self)
 /// let birds = try await api.get("birds", parameters: .encoding(filter), as: [Bird].self)
 /// ```
 ///
-/// A tree within is written with ``ParameterValue/nested(_:)``.
+/// A nested tree is written with ``ParameterValue/nested(_:)``.
 public struct RequestParameters: Sendable {
     private enum Source: Sendable {
         case none
@@ -19,29 +19,29 @@ public struct RequestParameters: Sendable {
 
     private let source: Source
 
-    /// No parameters, which is not the same as empty ones.
+    /// No parameters; this differs from empty ones.
     public static let none = RequestParameters(source: .none)
 
     private init(source: Source) { self.source = source }
 
-    /// - Parameter value: A tree; nil stands for no parameters.
+    /// - Parameter value: A tree; nil means no parameters.
     public init(_ value: ParameterValue?) {
         source = value.map(Source.value) ?? .none
     }
 
-    /// - Parameter value: A value that a serializer's ``ParameterEncoder`` will make a tree of; nil stands for no
+    /// - Parameter value: A value that the serializer's ``ParameterEncoder`` encodes as a tree; nil means no
     ///   parameters.
     public init(_ value: (some Encodable & Sendable)?) {
         source = value.map(Source.encodable) ?? .none
     }
 
-    /// A value that a serializer's ``ParameterEncoder`` will make a tree of; nil stands for no parameters.
+    /// A value that the serializer's ``ParameterEncoder`` encodes as a tree; nil means no parameters.
     public static func encoding(_ value: (some Encodable & Sendable)?) -> RequestParameters { RequestParameters(value) }
 
-    /// A tree; nil stands for no parameters.
+    /// A tree; nil means no parameters.
     public static func tree(_ value: ParameterValue?) -> RequestParameters { RequestParameters(value) }
 
-    /// True if there are none.
+    /// True if there are no parameters.
     public var isNone: Bool {
         if case .none = source { true } else { false }
     }
@@ -56,7 +56,7 @@ public struct RequestParameters: Sendable {
         }
     }
 
-    /// The text; nil if there are no parameters.
+    /// The parameters as JSON text; nil if there are none.
     func json(_ encoding: JSONEncoding) throws -> [UInt8]? {
         try throwingCurlewErrors {
             switch source {
@@ -67,8 +67,8 @@ public struct RequestParameters: Sendable {
         }
     }
 
-    /// The tree for pairs: what an `Encodable` value has no value for is left out. An explicit ``ParameterValue/null`` of a
-    /// tree stays.
+    /// The tree for pairs, without members of an `Encodable` value that are nil. An explicit ``ParameterValue/null`` of
+    /// a tree stays.
     func pairs(encodedBy encoder: ParameterEncoder) throws -> ParameterValue? {
         guard case .encodable = source else { return try value(encodedBy: encoder) }
         return try value(encodedBy: encoder)?.removingNullMembers(depth: 0)
@@ -76,7 +76,7 @@ public struct RequestParameters: Sendable {
 }
 
 extension RequestParameters: ExpressibleByDictionaryLiteral {
-    /// Names and values in their order; of a name that comes twice the last value counts.
+    /// Creates parameters from names and values, in order; of a repeated name the last value counts.
     public init(dictionaryLiteral elements: (String, (any RequestParameters.Convertible)?)...) {
         self.init(ParameterValue.nested(elements))
     }
@@ -89,7 +89,7 @@ extension RequestParameters: ExpressibleByNilLiteral {
 extension RequestParameters {
     /// A type whose values can be parameters.
     ///
-    /// An enumeration with raw values needs no more than the conformance:
+    /// An enumeration with raw values only needs the conformance:
     ///
     /// ```swift
     /// enum Order: String, RequestParameters.Convertible { case newest, nearest }
@@ -182,7 +182,7 @@ extension Dictionary: RequestParameters.Convertible where Key == String, Value: 
 }
 
 extension ParameterValue {
-    /// Names and values of mixed types, as in the literal of ``RequestParameters``; nil leaves its pair out.
+    /// A dictionary of names and values of mixed types, as in the literal of ``RequestParameters``; nil omits its pair.
     ///
     /// ```swift
     /// let parameters: RequestParameters = ["price": ParameterValue.nested(["least": least, "most": most])]
@@ -204,9 +204,9 @@ extension ParameterValue {
             ParameterValue.Object(members.compactMap { name, value in value.map { (name, $0.parameterValue) } }))
     }
 
-    /// The tree without the members of dictionaries that are null.
+    /// The tree without null members of dictionaries.
     fileprivate func removingNullMembers(depth: Int) -> ParameterValue {
-        // Nothing deeper can be written.
+        // A deeper tree cannot be written.
         guard depth <= Self.depthLimit else { return self }
         switch self {
         case .array(let values): return .array(values.map { $0.removingNullMembers(depth: depth + 1) })

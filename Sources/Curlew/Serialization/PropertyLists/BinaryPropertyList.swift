@@ -1,10 +1,10 @@
-/// The layout of a binary property list: where its objects begin, and what they refer to.
+/// The layout of a binary property list: the positions of its objects, and their references.
 private struct BinaryPropertyList {
-    /// One object, as far as it matters for its size.
+    /// An object, reduced to its size and references.
     struct Object {
-        /// Bytes of its own content.
+        /// The number of bytes of its own content.
         var size = 0
-        /// The start of its references, and their number.
+        /// The byte range of its references.
         var references = 0..<0
     }
 
@@ -30,7 +30,7 @@ private struct BinaryPropertyList {
         guard isPlausible else { throw PropertyListCheck.fault("its table is broken") }
     }
 
-    /// The object of this number.
+    /// The object with this number.
     func object(_ index: Int) throws -> Object {
         var position = try Self.number(in: bytes, at: table + index * offsetSize, size: offsetSize)
         guard position >= 8, position < table else { throw PropertyListCheck.fault("an object is out of range") }
@@ -48,7 +48,7 @@ private struct BinaryPropertyList {
         }
     }
 
-    /// The object that a reference, the one at `position`, names.
+    /// The number of the object that the reference at `position` names.
     func reference(at position: Int) throws -> Int {
         let index = try Self.number(in: bytes, at: position, size: referenceSize)
         guard index < count else { throw PropertyListCheck.fault("a reference is out of range") }
@@ -71,7 +71,7 @@ private struct BinaryPropertyList {
         return Object(references: position..<(position + length * unit * referenceSize))
     }
 
-    /// The length of an object: in its marker, or in an integer after it.
+    /// The length of an object, stored in its marker or in an integer after it.
     private func length(_ marker: UInt8, _ position: inout Int) throws -> Int {
         guard marker & 15 == 15 else { return Int(marker & 15) }
         guard position < table, bytes[position] >> 4 == 1, bytes[position] & 15 <= 3 else {
@@ -84,7 +84,7 @@ private struct BinaryPropertyList {
         return length
     }
 
-    /// A number, the highest byte first.
+    /// Reads a number, the highest byte first.
     private static func number(in bytes: [UInt8], at position: Int, size: Int) throws -> Int {
         guard position >= 0, position <= bytes.count - size else { throw PropertyListCheck.fault("it is cut short") }
         let value = bytes[position..<(position + size)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -93,9 +93,9 @@ private struct BinaryPropertyList {
     }
 }
 
-/// Follows every reference of a binary property list once, and adds up what following them all would come to.
+/// Computes the size that a binary property list has when all its references are followed.
 ///
-/// Each object is visited once, so the walk takes time in proportion to the list, however large it would become.
+/// Each object is visited once, so the time is proportional to the list, whatever its expanded size.
 struct BinaryPropertyListWalk {
     /// An object whose references are being followed.
     private struct Frame {
@@ -107,14 +107,14 @@ struct BinaryPropertyListWalk {
 
     private let list: BinaryPropertyList
     private let options: PropertyListReadingOptions
-    /// The size of each object that is done; 0 for one that is not known yet, -1 for one that is under way.
+    /// The size of each finished object; 0 for an unvisited one, -1 for one that is being visited.
     private var sizes: [Int]
     private var stack: [Frame] = []
 
     init(_ bytes: [UInt8], options: PropertyListReadingOptions) throws {
         list = try BinaryPropertyList(bytes)
         self.options = options
-        // Each object that is used adds as much, and what is kept of each is allotted for all that are declared.
+        // `sizes` has an entry for each declared object, so their number is limited before the allocation.
         guard list.count <= options.expandedSize.bytes / Self.objectSize else { throw Self.tooLarge(options) }
         sizes = Array(repeating: 0, count: list.count)
     }
@@ -138,7 +138,7 @@ struct BinaryPropertyListWalk {
 
     private mutating func push(_ index: Int) throws {
         let object = try list.object(index)
-        // The values within the deepest container stand one level below it.
+        // The values within the deepest container are one level below it.
         guard stack.count <= options.maximumDepth else {
             throw PropertyListCheck.fault("it is nested more than \(options.maximumDepth) deep")
         }
@@ -159,7 +159,7 @@ struct BinaryPropertyListWalk {
         guard stack[stack.count - 1].size <= options.expandedSize.bytes else { throw Self.tooLarge(options) }
     }
 
-    /// The cost of an object beside its content.
+    /// The overhead of an object in bytes.
     private static let objectSize = 16
 
     private static func tooLarge(_ options: PropertyListReadingOptions) -> CurlewError {

@@ -2,27 +2,28 @@ internal import FoundationEssentials
 
 /// Writes parameters as a property list.
 ///
-/// Methods that have their parameters in the query are served by ``base``. Others get a body with the Content-Type
-/// `application/x-plist`, unless the request has a Content-Type. Without parameters there is neither.
+/// For methods with parameters in the query, ``base`` writes them. Other methods have a body with the Content-Type
+/// `application/x-plist`, unless the request has a Content-Type. Without parameters there is neither body nor
+/// Content-Type.
 ///
-/// Types of Foundation other than dates and data are encoded as Foundation's property list encoder does it, so that its
-/// decoder reads them again. Null has no notation in a property list and is ``ErrorCode/encodingFailed``.
+/// Foundation types other than dates and data are encoded as by Foundation's property list encoder, so that its decoder
+/// can read them. Null has no notation in a property list and is ``ErrorCode/encodingFailed``.
 public struct PropertyListRequestSerializer: RequestSerializer {
-    /// The form in which property lists are written.
+    /// The form of property lists.
     public struct Format: Sendable, Hashable {
         enum Kind { case xml, binary }
 
         let kind: Kind
 
-        /// XML 1.0 in UTF-8. Dates lose the fractions of their seconds.
+        /// XML 1.0 in UTF-8. Dates are written without fractions of seconds.
         public static let xml = Format(kind: .xml)
         /// Apple's binary form.
         public static let binary = Format(kind: .binary)
     }
 
-    /// The form in which property lists are written. ``Format/xml`` by default.
+    /// The form of the property list. ``Format/xml`` by default.
     public var format: Format
-    /// The serializer of queries; it also has the default fields, the methods with a query and the encoder of values.
+    /// The serializer of queries. Its default fields, methods with a query and encoder of values are used, too.
     public var base: HTTPRequestSerializer
 
     public init(format: Format = .xml, base: HTTPRequestSerializer = HTTPRequestSerializer()) {
@@ -43,12 +44,12 @@ public struct PropertyListRequestSerializer: RequestSerializer {
 }
 
 extension ParameterValue {
-    /// The tree as a property list. Keys are sorted; a set becomes a list, sorted by what its members are described as.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``: there is a null in it, the top is neither a dictionary
-    ///   nor a list, the tree is too deep, or a date or a character cannot be written.
+    /// The tree as a property list. Keys are sorted; a set becomes a list, sorted by the descriptions of its members.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` if the tree contains a null, is neither a dictionary
+    ///   nor a list, is too deep, or contains a date or a character that cannot be written.
     public func propertyList(_ format: PropertyListRequestSerializer.Format = .xml) throws -> [UInt8] {
         var writer = PropertyListWriter()
-        // The binary form is written from a tree that has passed the same checks.
+        // The writer's checks also apply to the binary form.
         do throws(ParameterFailure) { try writer.write(self, forXML: format == .xml) } catch { throw error.curlewError }
         return format == .xml ? writer.output : try binaryPropertyList()
     }

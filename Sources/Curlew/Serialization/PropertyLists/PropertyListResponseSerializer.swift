@@ -1,21 +1,22 @@
 public import FoundationEssentials
 
-/// Reads a property list, XML or binary, into a `Decodable` type.
+/// Decodes a property list, XML or binary, as a `Decodable` type.
 ///
-/// It takes `application/x-plist` by default. Before it is decoded the list is checked:
-/// depth, declarations in XML, and in the binary form references that go in circles or grow without measure.
+/// It accepts `application/x-plist` by default. Before decoding, the list is checked for its depth, for declarations in
+/// XML, and, in the binary form, for references that are circular or expand too much.
 ///
-/// An empty body is nil for an optional type, ``NoContent`` for that, and ``ErrorCode/emptyBody`` for any other type.
+/// An empty body is nil for an optional type, a value for ``NoContent``, and ``ErrorCode/emptyBody`` for any other
+/// type.
 public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(.propertyList))
-    /// Bounds on the list.
+    /// The limits on the list.
     public var options: PropertyListReadingOptions
     private let configure: (@Sendable (PropertyListDecoder) -> Void)?
 
     /// - Parameters:
-    ///   - type: What to make of the list.
-    ///   - options: Bounds on the list.
-    ///   - configure: Sets up the decoder. Every call has a decoder of its own.
+    ///   - type: The type of the value.
+    ///   - options: The limits on the list.
+    ///   - configure: Configures the decoder. Every call has its own decoder.
     public init(
         _ type: Value.Type = Value.self,
         options: PropertyListReadingOptions = PropertyListReadingOptions(),
@@ -42,7 +43,7 @@ public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: BodyR
 }
 
 extension ResponseSerializer {
-    /// The body as a property list of a type.
+    /// The body as a value of a type, decoded from a property list.
     public static func propertyList<Model: Decodable & Sendable>(
         _ type: Model.Type,
         options: PropertyListReadingOptions = PropertyListReadingOptions()
@@ -51,23 +52,25 @@ extension ResponseSerializer {
     }
 }
 
-/// Bounds on property lists. They are checked before the list is decoded.
+/// The limits on property lists. They are checked before decoding.
 public struct PropertyListReadingOptions: Sendable, Hashable {
-    /// The deepest nesting of arrays and dictionaries. 512 by default, and at most.
+    /// The deepest nesting of arrays and dictionaries. 512 by default, which is also the maximum.
     public var maximumDepth = 512 {
         didSet { maximumDepth = min(max(maximumDepth, 1), 512) }
     }
-    /// The largest size of a binary list when every reference in it is followed: its values refer to each other by number,
-    /// so a few bytes can stand for any amount. 256 MiB by default, with 16 bytes for each value besides its content.
+    /// The largest size of a binary list after all references are followed. 256 MiB by default, counting 16 bytes for
+    /// each value besides its content.
+    ///
+    /// The values of a list refer to each other by number, so a few bytes can expand to any size.
     public var expandedSize: ByteSize = .mebibytes(256)
 
     public init() {}
 }
 
-/// Checks a property list before Foundation's decoder sees it.
+/// Checks a property list before Foundation's decoder reads it.
 package enum PropertyListCheck {
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for what is no list, too deep, too large, or refers to
-    ///   itself.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for bytes that are not a list, and for a list that
+    ///   is too deep, too large, or circular.
     package static func check(_ bytes: [UInt8], options: PropertyListReadingOptions) throws {
         if bytes.starts(with: "bplist0".utf8) {
             var walk = try BinaryPropertyListWalk(bytes, options: options)
@@ -77,7 +80,7 @@ package enum PropertyListCheck {
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         let first = text.first { $0 != .space && $0 != .lineFeed && $0 != .carriageReturn && $0 != .tab }
         guard first == UInt8(ascii: "<") else { throw fault("it is neither XML nor binary") }
-        // With NULs in it the text is UTF-16 or UTF-32, and its tags would not be seen here.
+        // Text with NULs is UTF-16 or UTF-32, whose tags this check could not see.
         guard !bytes.contains(0) else { throw fault("XML property lists are read as UTF-8 only") }
         try XMLTagScan.check(bytes, maximumDepth: options.maximumDepth, tagEnd: .first)
     }

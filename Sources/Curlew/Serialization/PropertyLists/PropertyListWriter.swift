@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-/// Writes a tree of parameters as a property list in XML, as Foundation would: keys sorted, a tab for each level.
+/// Writes a tree of parameters as a property list in XML, in Foundation's format: keys sorted, a tab for each level.
 ///
-/// Foundation's own encoder lets characters through that no XML parser takes, and carriage returns that every parser turns
-/// into line feeds (swift-foundation of Swift 6.3).
+/// Foundation's own encoder writes characters that XML parsers refuse, and carriage returns that parsers turn into line
+/// feeds (swift-foundation of Swift 6.3).
 struct PropertyListWriter {
     private(set) var output: [UInt8] = []
     private var depth = 0
@@ -16,7 +16,7 @@ struct PropertyListWriter {
 
         """
 
-    /// - Parameter isXML: Whether the text has to be XML; the limits of XML do not hold otherwise.
+    /// - Parameter isXML: True if the text must be XML; otherwise the limits of XML do not apply.
     mutating func write(_ value: ParameterValue, forXML isXML: Bool) throws(ParameterFailure) {
         switch value {
         case .array, .dictionary, .set: break
@@ -64,7 +64,7 @@ struct PropertyListWriter {
         line("<date>\(try CalendarDate(date).iso8601)</date>")
     }
 
-    /// Lines of 76 columns at most, as Foundation breaks them.
+    /// Appends data in lines of at most 76 columns, as Foundation does.
     private mutating func append(_ bytes: [UInt8]) {
         let perLine = max(3, (76 - min(depth, 8) * 8) / 4 * 3)
         line("<data>")
@@ -126,10 +126,11 @@ struct PropertyListWriter {
     private mutating func indent() { output.append(contentsOf: repeatElement(.tab, count: depth)) }
 }
 
-/// Text between the tags of XML 1.0.
+/// The text between the tags of XML 1.0.
 private enum XMLText {
-    /// Appends the text with `&`, `<`, `>` and carriage returns escaped. A bare carriage return would be read as a line feed.
-    /// - Parameter isChecked: Whether characters that XML 1.0 does not know at all (§2.2) are refused.
+    /// Appends the text with `&`, `<`, `>` and carriage returns escaped. A bare carriage return would be read as a line
+    /// feed.
+    /// - Parameter isChecked: True to refuse characters that XML 1.0 does not allow (§2.2).
     static func append(_ text: String, isChecked: Bool, to output: inout [UInt8]) throws(ParameterFailure) {
         if isChecked, !text.unicodeScalars.allSatisfy(isCharacter) {
             throw ParameterFailure("holds a character that XML does not know")

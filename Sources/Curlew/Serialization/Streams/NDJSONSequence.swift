@@ -1,17 +1,18 @@
 extension CurlewResponse.Body {
-    /// The body as newline-delimited JSON: a value a line, each decoded when it is asked for.
+    /// The body as newline-delimited JSON: one value per line, each decoded on request.
     ///
-    /// Lines end with LF or CRLF, the last one may end with the body. Empty lines are skipped. A line that cannot be
-    /// decoded is thrown as ``ErrorCode/decodingFailed`` with its number; ``CurlewResponse/NDJSONSequence/AsyncIterator/next()`` may be
-    /// called again to continue with the line after it. The transfer pauses while the reader is behind.
+    /// Lines end with LF or CRLF; the last one may end with the body. Empty lines are skipped. An undecodable line
+    /// throws ``ErrorCode/decodingFailed`` with its number; then ``CurlewResponse/NDJSONSequence/AsyncIterator/next()``
+    /// may be called again to continue with the next line. The transfer pauses while the reader is slow.
     ///
     /// ```swift
     /// for try await reading in response.body.ndjson(as: Reading.self) { print(reading) }
     /// ```
     /// - Parameters:
-    ///   - type: What each line is.
-    ///   - limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge`` and ends the sequence.
-    ///   - options: How a line is read; by default any JSON value may stand on it.
+    ///   - type: The type of each line.
+    ///   - limit: The limit on the length of a line in bytes; a longer line is ``ErrorCode/responseTooLarge`` and ends
+    ///     the sequence.
+    ///   - options: The rules for reading a line; by default a line may be any JSON value.
     ///   - coding: The dialect of the lines.
     public func ndjson<Value: Decodable & Sendable>(
         as type: Value.Type, upTo limit: ByteSize = .mebibytes(1), options: JSONCoding.ReadingOptions = .anyValue,
@@ -84,14 +85,14 @@ extension CurlewResponse {
     }
 }
 
-/// Cuts bytes into lines at LF, whatever pieces they come in. The lines have no end of their own (LF or CRLF).
+/// Splits bytes into lines at LF, whatever the chunks. The lines do not include their line ends (LF or CRLF).
 package struct LineSplitter {
     private let limit: Int
     private var buffer: [UInt8] = []
     private var start = 0
     private var searched = 0
 
-    /// - Parameter limit: The longest line in bytes.
+    /// - Parameter limit: The limit on the length of a line in bytes.
     package init(limit: Int) { self.limit = limit }
 
     package mutating func append(_ bytes: [UInt8]) {
@@ -101,7 +102,7 @@ package struct LineSplitter {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next whole line, if there is one.
+    /// The next complete line, if there is one.
     /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge``.
     package mutating func next() throws -> ArraySlice<UInt8>? {
         guard let end = buffer[searched...].firstIndex(of: .lineFeed) else {

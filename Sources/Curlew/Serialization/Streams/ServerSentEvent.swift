@@ -1,10 +1,10 @@
-/// One event of a `text/event-stream`.
+/// An event of a `text/event-stream`.
 public struct ServerSentEvent: Sendable, Hashable {
-    /// The event's name; `message` if the server gave none.
+    /// The type of the event; `message` if the server sent none.
     public var type: String
     /// The data lines, joined with LF.
     public var data: String
-    /// The identifier of the newest event that had one, this or an earlier; empty if there was none.
+    /// The last identifier up to this event; empty if there was none.
     public var lastEventID: String
 
     public init(type: String = "message", data: String, lastEventID: String = "") {
@@ -15,11 +15,11 @@ public struct ServerSentEvent: Sendable, Hashable {
 }
 
 extension ServerSentEvent {
-    /// Bounds on a stream of events.
+    /// The limits on a stream of events.
     public struct Limits: Sendable, Hashable {
-        /// The longest line in bytes. 1 MiB by default.
+        /// The limit on the length of a line. 1 MiB by default.
         public var line: ByteSize
-        /// The most bytes of data in one event. 16 MiB by default.
+        /// The limit on the data of an event. 16 MiB by default.
         public var event: ByteSize
 
         public init(line: ByteSize = .mebibytes(1), event: ByteSize = .mebibytes(16)) {
@@ -30,17 +30,17 @@ extension ServerSentEvent {
 }
 
 extension CurlewResponse.Body {
-    /// The body as the events of a `text/event-stream`, as far as this one response goes.
+    /// The body as the events of a `text/event-stream`, for this response only.
     ///
-    /// The rules are those of WHATWG HTML §9.2.6: UTF-8 with repairs, lines that end with LF, CR or CRLF, an event at each
-    /// empty line. An event that the body breaks off is dropped. Neither status nor media type is looked at; an
-    /// ``EventSource`` does that, and connects again.
+    /// The rules are those of WHATWG HTML §9.2.6: UTF-8 with repairs, lines that end with LF, CR or CRLF, an event at
+    /// each empty line. An incomplete event at the end of the body is dropped. Neither status nor media type is
+    /// checked; an ``EventSource`` does that, and reconnects.
     public var serverSentEvents: ServerSentEvent.Sequence { serverSentEvents(limits: ServerSentEvent.Limits()) }
 
-    /// The body as the events of a `text/event-stream`, within bounds of your own.
+    /// The body as the events of a `text/event-stream`, with your own limits.
     /// - Parameters:
-    ///   - limits: Beyond them: ``ErrorCode/responseTooLarge``.
-    ///   - lastEventID: What events without an identifier have, until one comes.
+    ///   - limits: The limits; beyond them the error is ``ErrorCode/responseTooLarge``.
+    ///   - lastEventID: The identifier for events until the stream sends one.
     public func serverSentEvents(limits: ServerSentEvent.Limits, lastEventID: String = "") -> ServerSentEvent.Sequence {
         ServerSentEvent.Sequence(body: self, limits: limits, lastEventID: lastEventID)
     }
@@ -87,20 +87,23 @@ extension ServerSentEvent {
 }
 
 extension ServerSentEvent {
-    /// The rule by which an ``EventSource`` connects again.
+    /// The rules by which an ``EventSource`` reconnects.
     public struct ReconnectionPolicy: Sendable, Hashable {
-        /// The first wait, until the server gives a time of its own (`retry:`). 3 seconds by default, as in browsers.
+        /// The first wait, until the server sets its own time (`retry:`). 3 seconds by default, as in browsers.
         public var delay: Duration
-        /// The shortest wait, whatever the server says: with `retry: 0` it would be asked without a pause. 500 ms by default.
+        /// The shortest wait, whatever the server sets: with `retry: 0` the source would reconnect without a pause. 500
+        /// ms by default.
         public var minimumDelay: Duration
-        /// The longest wait. It doubles with each attempt that fails, up to this; a longer time that the server gave is kept. 5 minutes by
-        /// default. An attempt fails without a stream, and by a stream that ends within ten seconds and brings neither an event nor a new
-        /// identifier.
+        /// The upper limit of the wait, which doubles with each failed attempt. 5 minutes by default. A longer time
+        /// that the server sets is kept.
+        ///
+        /// An attempt fails if there is no stream. It also fails if the stream ends within ten seconds without an event
+        /// or a new identifier.
         public var maximumDelay: Duration
-        /// The most attempts in a row that may fail before the source gives up. nil, the default, never does.
+        /// The number of consecutive failed attempts after which the source gives up. nil, the default, is no limit.
         public var attempts: Int?
-        /// True if a source connects again after a stream that ended well, as browsers do; false if that is its end. True by
-        /// default. It holds for idempotent requests alone: no other is sent again after a stream.
+        /// True if the source reconnects after the regular end of a stream, as browsers do; false if it ends then. True
+        /// by default. It applies to idempotent requests only: other requests are never sent again after a stream.
         public var reconnectsAfterEnd: Bool
 
         public init(
@@ -114,10 +117,10 @@ extension ServerSentEvent {
             self.reconnectsAfterEnd = reconnectsAfterEnd
         }
 
-        /// The wait.
+        /// The wait before an attempt.
         /// - Parameters:
-        ///   - base: The server's time, if it gave one.
-        ///   - failures: How many attempts in a row have failed.
+        ///   - base: The server's time, if it set one.
+        ///   - failures: The number of consecutive failed attempts.
         func wait(base: Duration?, failures: Int) -> Duration {
             let base = max(base ?? delay, minimumDelay, .zero)
             guard failures > 1, base < maximumDelay else { return base }

@@ -1,8 +1,8 @@
-/// Reads a `text/event-stream` (WHATWG HTML §9.2.6), whatever pieces it comes in. Pure, for any input.
+/// Parses a `text/event-stream` (WHATWG HTML §9.2.6), whatever the chunks. It is a pure value and accepts any input.
 package struct ServerSentEventParser {
     private let limits: ServerSentEvent.Limits
     private var line: [UInt8] = []
-    /// True if the last byte was a CR, so that an LF that follows belongs to it.
+    /// True if the last byte was a CR: then a following LF belongs to it.
     private var endedWithReturn = false
     /// True if a byte order mark may still come.
     private var isAtStart = true
@@ -12,22 +12,23 @@ package struct ServerSentEventParser {
     private var identifier: String
     private var failure: CurlewError?
 
-    /// The identifier to ask the server to resume from: that of the newest event whose end came, or an earlier one's.
+    /// The identifier for resuming: the last one up to the latest complete event.
     package private(set) var lastEventID: String
-    /// The wait before connecting again, if the server said so.
+    /// The wait before reconnecting, if the server has set one.
     package private(set) var reconnectionTime: Duration?
 
-    /// - Parameter lastEventID: What an earlier connection left as the identifier.
+    /// - Parameter lastEventID: The identifier of an earlier connection.
     package init(limits: ServerSentEvent.Limits = ServerSentEvent.Limits(), lastEventID: String = "") {
         self.limits = limits
         self.lastEventID = lastEventID
         identifier = lastEventID
     }
 
-    /// Takes the next bytes.
-    /// - Returns: The events that ended in them. What has no end yet is kept; if the stream ends there, it is dropped.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge`` for a line or an event beyond its bound. Events that
-    ///   ended before it in the same bytes come first; then the next call throws, or ``check()``.
+    /// Parses the next bytes.
+    /// - Returns: The events that end in them. An incomplete event is kept for the next bytes; at the end of the stream
+    ///   it is dropped.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge`` for a line or an event beyond its limit. Events
+    ///   that ended earlier in the same bytes are returned first; then the next call, or ``check()``, throws.
     package mutating func consume(_ bytes: [UInt8]) throws -> [ServerSentEvent] {
         try check()
         var events: [ServerSentEvent] = []
@@ -40,7 +41,7 @@ package struct ServerSentEventParser {
         return events
     }
 
-    /// - Throws: What was wrong with bytes whose good part has been handed out.
+    /// - Throws: The error of bytes whose valid part was already returned.
     package func check() throws {
         if let failure { throw failure }
     }
@@ -105,7 +106,7 @@ package struct ServerSentEventParser {
 
     private mutating func takeReconnectionTime(_ value: ArraySlice<UInt8>) {
         guard !value.isEmpty, value.allSatisfy(\.isDigit) else { return }
-        // Thirty years are for ever too.
+        // The limit of about thirty years prevents an overflow.
         let milliseconds = Int64(String(decoding: value, as: UTF8.self)) ?? .max
         reconnectionTime = .milliseconds(min(milliseconds, 1_000_000_000_000))
     }

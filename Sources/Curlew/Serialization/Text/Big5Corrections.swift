@@ -1,6 +1,7 @@
-/// The characters of Big5 that the C library's BIG5-HKSCS lacks or reads as others, by the index big5 of the WHATWG Encoding Standard.
+/// The characters of Big5 that the C library's BIG5-HKSCS lacks or decodes differently, by the index big5 of the WHATWG
+/// Encoding Standard.
 enum Big5Corrections {
-    /// The two bytes of each, and its scalar.
+    /// The two bytes of each character, and its scalar.
     static let all: [(pair: UInt16, scalar: UInt32)] = text.split(whereSeparator: \.isWhitespace).compactMap { entry in
         guard let pair = UInt16(entry.prefix(4), radix: 16), let scalar = entry.unicodeScalars.dropFirst(4).first else {
             return nil

@@ -1,9 +1,9 @@
 extension ResponseSerializers.Text {
     /// An encoding of characters as bytes.
     ///
-    /// The encodings of Unicode, ASCII, ISO 8859-1 and windows-1252 have constants. The other encodings of the WHATWG Encoding Standard, such as
-    /// `windows-1251`, `Shift_JIS`, `EUC-KR`, `Big5` and `GBK`, are made by ``init(name:)``; the C library (iconv) brings their
-    /// characters.
+    /// The encodings of Unicode, ASCII, ISO 8859-1 and windows-1252 have constants. ``init(name:)`` creates the other
+    /// encodings of the WHATWG Encoding Standard, such as `windows-1251`, `Shift_JIS`, `EUC-KR`, `Big5` and `GBK`.
+    /// Their characters come from the C library (iconv).
     ///
     /// ```swift
     /// let cyrillic = ResponseSerializers.Text.Encoding(name: "windows-1251")
@@ -21,31 +21,35 @@ extension ResponseSerializers.Text {
 
         /// UTF-8.
         public static let utf8 = ResponseSerializers.Text.Encoding(.unicode(.utf8))
-        /// UTF-16 in the order of its byte order mark; without one, little-endian, as browsers read it.
+        /// UTF-16 in the order of its byte order mark; without one little-endian, as in browsers.
         public static let utf16 = ResponseSerializers.Text.Encoding(.unicode(.utf16))
         /// UTF-16, the low byte first.
         public static let utf16LittleEndian = ResponseSerializers.Text.Encoding(.unicode(.utf16LittleEndian))
         /// UTF-16, the high byte first.
         public static let utf16BigEndian = ResponseSerializers.Text.Encoding(.unicode(.utf16BigEndian))
-        /// UTF-32 in the order of its byte order mark; without one, little-endian.
+        /// UTF-32 in the order of its byte order mark; without one little-endian.
         public static let utf32 = ResponseSerializers.Text.Encoding(.unicode(.utf32))
         /// UTF-32, the low byte first.
         public static let utf32LittleEndian = ResponseSerializers.Text.Encoding(.unicode(.utf32LittleEndian))
         /// UTF-32, the high byte first.
         public static let utf32BigEndian = ResponseSerializers.Text.Encoding(.unicode(.utf32BigEndian))
-        /// ASCII; bytes from 0x80 on are invalid. The label `us-ascii` of a response means ``windows1252``.
+        /// ASCII; bytes from 0x80 are invalid. The label `us-ascii` of a response means ``windows1252``.
         public static let ascii = ResponseSerializers.Text.Encoding(.ascii)
-        /// ISO 8859-1: every byte is the code point of its number. The label `iso-8859-1` of a response means ``windows1252``.
+        /// ISO 8859-1: every byte is its own code point. The label `iso-8859-1` of a response means ``windows1252``.
         public static let latin1 = ResponseSerializers.Text.Encoding(.latin1)
-        /// Windows code page 1252; the five bytes that it leaves out are control characters, as browsers have it.
+        /// Windows code page 1252; its five undefined bytes are control characters, as in browsers.
         public static let windows1252 = ResponseSerializers.Text.Encoding(.windows1252)
 
-        /// The encoding that a label stands for, as browsers read `charset` (WHATWG Encoding Standard §4.2); nil for an unknown label.
+        /// Creates the encoding of a label as browsers read `charset` (WHATWG Encoding Standard §4.2); nil for an
+        /// unknown label.
         ///
-        /// All labels of the standard are known but those of `replacement` (`iso-2022-kr`, `iso-2022-cn`, `hz-gb-2312`), which no browser
-        /// decodes; so are UTF-32 and aliases that servers send, such as `cp932`. Case, space and quotation marks around the label, and
-        /// hyphens, underscores and spaces in it do not count: `'UTF_8'` is `utf-8`. `iso-8859-1`, `latin1` and `us-ascii` are
-        /// windows-1252, `gb2312` is GBK, `iso-8859-9` is windows-1254, `utf-16` is little-endian unless a byte order mark says otherwise.
+        /// All labels of the standard are known, except those of `replacement` (`iso-2022-kr`, `iso-2022-cn`,
+        /// `hz-gb-2312`), which no browser decodes. UTF-32 and aliases that servers send, such as `cp932`, are known
+        /// too.
+        ///
+        /// Case is ignored, as are spaces and quotation marks around the label, and hyphens, underscores and spaces in
+        /// it: `'UTF_8'` is `utf-8`. `iso-8859-1`, `latin1` and `us-ascii` are windows-1252, `gb2312` is GBK,
+        /// `iso-8859-9` is windows-1254. `utf-16` is little-endian, unless a byte order mark indicates the other order.
         public init?(name: String) {
             guard let kind = CharsetLabels.kind(of: name) else { return nil }
             self.kind = kind
@@ -65,10 +69,11 @@ extension ResponseSerializers.Text {
 }
 
 extension ResponseSerializers.Text.Encoding {
-    /// The text that the bytes are, without a byte order mark.
-    /// - Parameter repairs: True if invalid bytes become U+FFFD. If not, they are an error.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also if this machine lacks the characters of the encoding.
-    // Not inlined: Swift 6.3.1 breaks down over an async function that this is inlined into, in release builds.
+    /// The text of the bytes, without a byte order mark.
+    /// - Parameter repairs: True if invalid bytes become U+FFFD; otherwise they are an error.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``, also if the machine lacks the characters of the
+    ///   encoding.
+    // Not inlined: Swift 6.3.1 crashes in release builds on an async function that this function is inlined into.
     @inline(never)
     package func decode(_ bytes: ArraySlice<UInt8>, repairs: Bool) throws -> String {
         guard let text = try text(of: bytes, repairs: repairs) else {
@@ -104,7 +109,7 @@ extension ResponseSerializers.Text.Encoding {
         return windowsCharacters[Int(byte - 0x80)]
     }
 
-    /// 0x80 to 0x9F (WHATWG Encoding, index windows-1252).
+    /// The characters 0x80 to 0x9F (WHATWG Encoding, index windows-1252).
     private static let windowsCharacters: [Unicode.Scalar] = [
         "\u{20AC}", "\u{81}", "\u{201A}", "\u{192}", "\u{201E}", "\u{2026}", "\u{2020}", "\u{2021}",
         "\u{2C6}", "\u{2030}", "\u{160}", "\u{2039}", "\u{152}", "\u{8D}", "\u{17D}", "\u{8F}",
@@ -114,14 +119,16 @@ extension ResponseSerializers.Text.Encoding {
 }
 
 extension ResponseSerializers.Text.Encoding {
-    /// The encoding that a byte order mark at the beginning names.
+    /// The encoding of a byte order mark at the beginning; nil without one.
     package static func marked(_ bytes: some Collection<UInt8>) -> ResponseSerializers.Text.Encoding? {
         UnicodeEncoding.marked(Array(bytes.prefix(4))).map { Self(.unicode($0)) }
     }
 
-    /// The encoding of a text that has a byte order mark and a label: the mark, as browsers have it (WHATWG Encoding Standard §6).
+    /// The encoding of a text with a byte order mark and a label: the mark decides, as in browsers (WHATWG Encoding
+    /// Standard §6).
     ///
-    /// The mark of little-endian UTF-16 with a NUL behind it is the mark of UTF-32, too. There the label decides.
+    /// The mark of little-endian UTF-16 with a following NUL is also the mark of UTF-32. In this case the label
+    /// decides.
     package static func marked(
         _ bytes: some Collection<UInt8>, labelled label: ResponseSerializers.Text.Encoding?
     ) -> ResponseSerializers.Text.Encoding? {

@@ -1,4 +1,4 @@
-/// The labels that `charset` has, and their encodings (WHATWG Encoding Standard §4.2).
+/// The labels of `charset`, and their encodings (WHATWG Encoding Standard §4.2).
 package enum CharsetLabels {
     /// The encoding of a label; nil for an unknown one.
     static func kind(of label: String) -> ResponseSerializers.Text.Encoding.Kind? {
@@ -7,8 +7,8 @@ package enum CharsetLabels {
         return key.count <= 32 ? kinds[key] : nil
     }
 
-    /// The label without space and quotation marks around it, in lower case, without hyphens, underscores and spaces. No two labels of
-    /// different encodings have the same key.
+    /// The key of a label: in lower case, without spaces and quotation marks around it, and without hyphens,
+    /// underscores and spaces. Labels of different encodings have different keys.
     private static func key(_ label: some Collection<UInt8>) -> [UInt8] {
         label.prefix(64).filter { !isLoose($0) }.map(\.lowercasedASCII)
     }
@@ -22,7 +22,7 @@ package enum CharsetLabels {
         }
     }
 
-    /// The error for a label that stands for no encoding.
+    /// The error for an unknown label.
     package static func unknown(_ label: String, of subject: String) -> CurlewError {
         let shown = String(label.replacingControlCharacters.unicodeScalars.prefix(40).map(Character.init))
         return CurlewError(.decodingFailed, "the charset \"\(shown)\" of \(subject) is not known")
@@ -44,7 +44,8 @@ package enum CharsetLabels {
         return LegacyEncoding(rawValue: name).map { .legacy($0) }
     }
 
-    /// The encodings of the standard, each with its labels. `replacement` is left out: its encodings are not safe to decode.
+    /// The encodings of the standard, each with its labels. `replacement` is omitted: its encodings are not safe to
+    /// decode.
     private static let standard = """
         UTF-8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
         IBM866 866 cp866 csibm866 ibm866
@@ -92,7 +93,7 @@ package enum CharsetLabels {
         x-user-defined x-user-defined
         """
 
-    /// Labels that the standard does not have.
+    /// Labels that are not in the standard.
     private static let aliases = """
         UTF-8 cp65001 utf8mb4
         UTF-32 utf-32

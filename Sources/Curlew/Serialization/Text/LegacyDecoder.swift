@@ -1,7 +1,7 @@
-/// Reads texts of several bytes a character, by the decoders of the WHATWG Encoding Standard.
+/// Decodes multi-byte encodings by the decoders of the WHATWG Encoding Standard.
 ///
-/// Bytes that are no character are one error. A byte of ASCII among them is never part of it, so that no invalid byte hides a
-/// quotation mark or a tag.
+/// Bytes that are not a character are one error. An ASCII byte is never part of an error, so that invalid bytes do not
+/// hide a quotation mark or a tag.
 struct LegacyDecoder {
     private(set) var output: LegacyOutput
     private let bytes: ArraySlice<UInt8>
@@ -27,7 +27,8 @@ struct LegacyDecoder {
         finish(table[CharacterTables.place(lead, trail)], with: trail)
     }
 
-    /// Ends a character by its last byte, which belongs to an error unless it is one of ASCII.
+    /// Ends a character with its last byte. If the character is invalid, the byte belongs to the error unless it is
+    /// ASCII.
     private mutating func finish(_ value: UInt32, with last: UInt8) {
         if value != CharacterTables.missing || last >= 0x80 { position += 1 }
         output.append(value)
@@ -35,7 +36,7 @@ struct LegacyDecoder {
 
     // MARK: Pairs
 
-    /// Big5 (§11.1) and EUC-KR (§13.1), which differ in their tables alone.
+    /// Decodes Big5 (§11.1) and EUC-KR (§13.1), which differ only in their tables.
     mutating func readPairs(_ table: [UInt32], leads: ClosedRange<UInt8>) {
         while let byte = take() {
             if byte < 0x80 {
@@ -48,7 +49,7 @@ struct LegacyDecoder {
         }
     }
 
-    /// Shift_JIS (§12.3).
+    /// Decodes Shift_JIS (§12.3).
     mutating func readShiftJIS(_ table: [UInt32]) {
         while let byte = take() {
             switch byte {
@@ -60,10 +61,10 @@ struct LegacyDecoder {
         }
     }
 
-    /// A half-width katakana by its byte from 0xA1 to 0xDF.
+    /// The half-width katakana of a byte from 0xA1 to 0xDF.
     private static func katakana(_ byte: UInt8) -> UInt32 { 0xFF61 + UInt32(byte - 0xA1) }
 
-    /// A character of the index jis0208 by the bytes of EUC-JP, from the table of Shift_JIS.
+    /// The character of the index jis0208 for bytes of EUC-JP, from the table of Shift_JIS.
     private static func japanese(_ table: [UInt32], _ lead: UInt8, _ trail: UInt8) -> UInt32 {
         guard 0xA1...0xFE ~= lead, 0xA1...0xFE ~= trail else { return CharacterTables.missing }
         let number = (Int(lead) - 0xA1) * 94 + Int(trail) - 0xA1
@@ -73,7 +74,7 @@ struct LegacyDecoder {
                 UInt8(row + (row < 31 ? 0x81 : 0xC1)), UInt8(column + (column < 63 ? 0x40 : 0x41)))]
     }
 
-    /// EUC-JP (§12.1).
+    /// Decodes EUC-JP (§12.1).
     mutating func readEUCJapanese(_ table: [UInt32], _ supplement: [UInt32]) {
         while let byte = take() {
             switch byte {
@@ -96,7 +97,7 @@ struct LegacyDecoder {
 
     // MARK: GB 18030
 
-    /// GBK and gb18030 (§10.2).
+    /// Decodes GBK and gb18030 (§10.2).
     mutating func readGB18030(_ table: [UInt32], _ quadruples: [UInt32]) {
         while let byte = take() {
             switch byte {
@@ -113,8 +114,8 @@ struct LegacyDecoder {
         }
     }
 
-    /// Reads the three bytes behind the first of four. If they are not all there, the first alone is the error, or all that there is
-    /// at the end of the text.
+    /// Reads the three bytes after the first of four. If they are incomplete, only the first byte is the error; at the
+    /// end of the text all remaining bytes are.
     private mutating func quadruple(_ first: UInt8, _ second: UInt8, _ table: [UInt32]) {
         let rest = bytes[position...].prefix(3)
         let third = rest.dropFirst().first
@@ -136,13 +137,13 @@ struct LegacyDecoder {
 // MARK: ISO-2022-JP
 
 extension LegacyDecoder {
-    /// The sets of characters that escape sequences switch between.
+    /// The character sets that escape sequences select.
     private enum Shift { case ascii, roman, katakana, pairs }
 
-    /// ISO-2022-JP (§12.2).
+    /// Decodes ISO-2022-JP (§12.2).
     mutating func readISO2022Japanese(_ table: [UInt32]) {
         var shift = Shift.ascii
-        // Two sequences with nothing between are an error: text could be hidden from other readers by them.
+        // Two consecutive escape sequences are an error: they could hide text from other readers.
         var hasSwitched = false
         while let byte = take() {
             if byte == 0x1B {
@@ -161,7 +162,7 @@ extension LegacyDecoder {
         }
     }
 
-    /// Reads what follows an escape character; nil if it is no sequence, which is text then.
+    /// Reads the rest of an escape sequence; nil if it is invalid: then the bytes are text.
     private mutating func escape() -> Shift? {
         let shift: Shift
         switch Array(bytes[position...].prefix(2)) {
@@ -185,12 +186,12 @@ extension LegacyDecoder {
         case .pairs where 0x21...0x7E ~= byte:
             guard let trail = next, trail != 0x1B else { return output.fail() }
             position += 1
-            // An invalid second byte is part of the error, of whatever kind it is.
+            // An invalid second byte is part of the error, whatever its kind.
             output.append(trail < 0x80 ? Self.japanese(table, byte | 0x80, trail | 0x80) : CharacterTables.missing)
         default: output.fail()
         }
     }
 
-    /// True for ASCII, but for the characters that shift in other encodings.
+    /// True for ASCII, except the characters that shift in other encodings.
     private static func isText(_ byte: UInt8) -> Bool { byte < 0x80 && byte != 0x0E && byte != 0x0F }
 }

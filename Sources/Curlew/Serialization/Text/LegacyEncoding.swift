@@ -1,7 +1,7 @@
-/// An encoding of the WHATWG Encoding Standard that is none of Unicode's and not windows-1252, by its name there.
+/// An encoding of the WHATWG Encoding Standard, by its name there, except those of Unicode and windows-1252.
 ///
-/// The characters come from the C library (``SystemConversion``), once for each encoding and process, into tables of at most 160 KiB.
-/// The reading of bytes by a table is the standard's own: it decides which invalid bytes are one error.
+/// The characters come from the C library (``SystemConversion``), once for each encoding and process, into tables of at
+/// most 160 KiB. The decoding follows the standard: it defines which invalid bytes are one error.
 enum LegacyEncoding: String, Sendable, CaseIterable {
     case ibm866 = "IBM866"
     case iso8859Part2 = "ISO-8859-2"
@@ -39,7 +39,8 @@ enum LegacyEncoding: String, Sendable, CaseIterable {
     case eucKorean = "EUC-KR"
     case userDefined = "x-user-defined"
 
-    /// The C library's name of the conversion that has the characters of the table; nil for encodings without a table of their own.
+    /// The C library's name of the conversion with the characters of the table; nil for encodings without their own
+    /// table.
     var conversion: String? {
         switch self {
         case .iso8859Part8Logical: "ISO-8859-8"
@@ -51,7 +52,7 @@ enum LegacyEncoding: String, Sendable, CaseIterable {
         case .macCyrillic: "MAC-CYRILLIC"
         case .gbk, .gb18030: "GB18030"
         case .big5: "BIG5-HKSCS"
-        // The index jis0208 of the standard is that of code page 932, in another order.
+        // The index jis0208 of the standard contains code page 932 in another order.
         case .shiftJIS, .eucJapanese, .iso2022Japanese: "CP932"
         case .eucKorean: "UHC"
         case .userDefined: nil
@@ -68,10 +69,10 @@ enum LegacyEncoding: String, Sendable, CaseIterable {
 }
 
 extension LegacyEncoding {
-    /// The text that the bytes are.
+    /// The text of the bytes.
     /// - Parameters:
     ///   - bytes: The text's bytes.
-    ///   - repairs: True if invalid bytes become U+FFFD. If not, there is no text.
+    ///   - repairs: True if invalid bytes become U+FFFD; otherwise the result is nil.
     ///   - tables: The tables of characters.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if the machine lacks the characters of the encoding.
     func decode(
@@ -98,7 +99,7 @@ extension LegacyEncoding {
     }
 }
 
-/// The scalars of a text, and the errors among them.
+/// The scalars of a text, and a flag for errors.
 struct LegacyOutput {
     private var scalars = String.UnicodeScalarView()
     private var isInvalid = false
@@ -124,6 +125,6 @@ struct LegacyOutput {
         scalars.append("\u{FFFD}")
     }
 
-    /// nil if there are errors that are not to be repaired.
+    /// The text; nil if it has errors and `repairs` is false.
     func text(repairs: Bool) -> String? { isInvalid && !repairs ? nil : String(scalars) }
 }

@@ -1,26 +1,27 @@
 extension ResponseSerializers {
-    /// Reads the body as text.
+    /// Decodes the body as text.
     ///
-    /// A byte order mark decides the encoding. Without one it is the `charset` of Content-Type, by the labels of the WHATWG Encoding
-    /// Standard (``Encoding/init(name:)``), and without that ``defaultEncoding``. It takes any media type, and an empty body is an empty
-    /// string.
+    /// A byte order mark decides the encoding. Without one the `charset` of Content-Type decides, by the labels of the
+    /// WHATWG Encoding Standard (``Encoding/init(name:)``). Without both, ``defaultEncoding`` is used. The serializer
+    /// accepts any media type; an empty body is an empty string.
     public struct Text: BodyResponseSerializer {
-        /// The treatment of bytes that are not valid in their encoding.
+        /// The treatment of bytes that are invalid in their encoding.
         public struct InvalidBytes: Sendable, Hashable {
             let repairs: Bool
 
-            /// They are ``ErrorCode/decodingFailed``.
+            /// Invalid bytes are ``ErrorCode/decodingFailed``.
             public static let fail = InvalidBytes(repairs: false)
-            /// They become U+FFFD.
+            /// Invalid bytes become U+FFFD.
             public static let replace = InvalidBytes(repairs: true)
         }
 
         public var acceptance = ResponseAcceptance(.any)
-        /// The encoding where nothing names one. UTF-8 by default.
+        /// The encoding of a response that names none. UTF-8 by default.
         public var defaultEncoding: ResponseSerializers.Text.Encoding
-        /// The encoding where one is named that is not known. nil, the default, makes that ``ErrorCode/decodingFailed``.
+        /// The encoding of a response that names an unknown one. With nil, the default, it is
+        /// ``ErrorCode/decodingFailed``.
         public var encodingIfUnknown: ResponseSerializers.Text.Encoding?
-        /// The treatment of bytes that are not valid.
+        /// The treatment of invalid bytes.
         public var invalidBytes: InvalidBytes
 
         public init(

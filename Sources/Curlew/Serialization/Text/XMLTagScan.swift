@@ -1,12 +1,12 @@
-/// Follows the tags of a text in XML as far as is needed to know how deep they are nested. It is no XML parser: the one that
-/// comes after it finds what is malformed.
+/// Scans the tags of an XML text for their nesting depth. It is not an XML parser: the parser that reads the text
+/// afterwards finds malformed parts.
 package struct XMLTagScan {
-    /// The end of a tag, in the eyes of what reads the text afterwards.
+    /// The rule for the end of a tag, which depends on the reader of the text.
     package enum TagEnd {
-        /// At the first `>` that is not in quotes: the rule of XML.
+        /// The first `>` outside of quotes: the rule of XML.
         case outsideQuotes
-        /// At the first `>` there is: so does Foundation's reader of property lists. A quote that is never closed would hide
-        /// from us all the tags that it sees.
+        /// The first `>`: the rule of Foundation's reader of property lists. With the other rule an unclosed quote
+        /// would hide tags that Foundation reads.
         case first
     }
 
@@ -23,9 +23,10 @@ package struct XMLTagScan {
     /// Checks a text in UTF-8.
     /// - Parameters:
     ///   - bytes: The text.
-    ///   - maximumDepth: How deep elements may be nested.
-    ///   - tagEnd: Where a tag ends.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also for a document type with declarations of its own.
+    ///   - maximumDepth: The largest depth of elements.
+    ///   - tagEnd: The rule for the end of a tag.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``, also for a document type with declarations of its
+    ///   own.
     package static func check(_ bytes: [UInt8], maximumDepth: Int, tagEnd: TagEnd) throws {
         var scan = XMLTagScan(bytes: bytes, tagEnd: tagEnd)
         try scan.run(maximumDepth: maximumDepth)
@@ -51,7 +52,7 @@ package struct XMLTagScan {
 
     private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Skips a section, if one begins here. One that does not end reaches to the end of the text.
+    /// Skips a section, if one begins here. A section without an end extends to the end of the text.
     private mutating func skips(_ opening: String, to closing: String) -> Bool {
         guard bytes[position...].starts(with: opening.utf8) else { return false }
         position += opening.utf8.count
@@ -62,7 +63,7 @@ package struct XMLTagScan {
     }
 
     /// Skips to the end of a tag.
-    /// - Returns: Whether it is the tag of an empty element.
+    /// - Returns: True if the tag is that of an empty element.
     private mutating func skipTag(isDeclaration: Bool) throws -> Bool {
         var quote: UInt8?
         while let byte = next {

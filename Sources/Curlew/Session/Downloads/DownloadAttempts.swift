@@ -1,9 +1,9 @@
 internal import HTTPTypes
 
-/// The attempts of a download: its requests, the attempts that it has left, and the waits before them.
+/// The attempts of a download: its requests, the number of remaining attempts, and the waits before them.
 struct DownloadAttempts: Sendable {
     private let session: HTTPSession
-    /// The request of the whole, without what the attempts add.
+    /// The request of the complete file, without the fields of the attempts.
     private let request: CurlewRequest
     private let options: DownloadTask.Options
     private let timekeeper: Timekeeper
@@ -22,14 +22,14 @@ struct DownloadAttempts: Sendable {
 
     // MARK: Requests
 
-    /// Sends an attempt: for a range, or for the whole.
+    /// Sends an attempt: for a range, or for the complete file.
     func send(_ range: RangeRequest?) async throws -> CurlewResponse {
         var request = request
         range?.apply(to: &request.fields)
-        // What comes must be the bytes of the file: ranges of a coded body cannot be put together.
+        // The response must contain the bytes of the file, because ranges of a coded body cannot be joined.
         request.fields[.acceptEncoding] = "identity"
         request.options.decodesContent = false
-        // What is kept as a file is not kept twice.
+        // A file that the download keeps is not stored in the cache too.
         request.options.cachePolicy = request.options.cachePolicy ?? .noStore
         request.options.kind = .download
         request.options.onResponse = nil
@@ -40,7 +40,7 @@ struct DownloadAttempts: Sendable {
         return try await session.send(request)
     }
 
-    /// The error for a status that brings no file, with the beginning of what the server says to it.
+    /// The error for a status without a file, with the beginning of the response body.
     func refusal(_ response: CurlewResponse) async -> CurlewError {
         await response.refusal("status \(response.status.code) where a file was wanted").adding(context(response))
     }
@@ -81,7 +81,7 @@ struct DownloadAttempts: Sendable {
         }
     }
 
-    /// The wait that a failure asks for, mostly none; nil if it does not pass.
+    /// The wait that a failure requests, usually zero; nil for a permanent failure.
     private static func wait(askedBy error: CurlewError) -> Duration? {
         if error.code == .unacceptableStatus, let response = error.response {
             guard HTTPResponse.Status.transient.contains(response.status) else { return nil }

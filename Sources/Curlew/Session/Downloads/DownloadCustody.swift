@@ -1,16 +1,16 @@
 internal import Dispatch
 internal import Glibc
 
-/// What keeps the token of a download and gives its file the name, where that is not the download's own business.
+/// An external owner of a download: it keeps the token and names the file in place of the download.
 ///
-/// Its part file has a name that is known beforehand, so that one which was left behind before there was a token is found.
+/// The part file has a predictable name, so that a part file from a time before the first token is found.
 package struct DownloadCustody: Sendable {
-    /// The name of the part file, in the folder of the destination: as those of ``ResumeToken``, `.….part`.
+    /// The name of the part file, in the folder of the destination. The form is that of ``ResumeToken``: `.….part`.
     let partName: String
-    /// Takes the newest token, nil if the bytes cannot be resumed, and the length of the whole, if it is known. The bytes that a
-    /// token lists are in the part file. What it throws ends the download.
+    /// Stores the newest token, nil if the bytes cannot be resumed, and the length of the complete file, if it is
+    /// known. The bytes that a token lists are in the part file. An error ends the download.
     let keep: @Sendable (ResumeToken?, Int64?) async throws -> Void
-    /// Gives the file that is whole its name, and returns its path.
+    /// Renames the complete file, and returns its path.
     let name: @Sendable (WholeFile) async throws -> String
 
     package init(
@@ -25,7 +25,8 @@ package struct DownloadCustody: Sendable {
     private static let removal = DispatchQueue(label: "curlew.parts.removal", attributes: .concurrent)
 
     /// Removes part files that processes left behind.
-    /// - Parameter isForced: Whether those, too, that somebody writes still. They must have been given up for good.
+    /// - Parameter isForced: True if part files that another process still writes are removed too. The caller must have
+    ///   abandoned their downloads.
     package static func removeParts(_ names: [String], in folder: String, evenInUse isForced: Bool = false) async {
         let paths = names.map { "\(folder)/\($0)" }
         let left = await withCheckedContinuation { continuation in

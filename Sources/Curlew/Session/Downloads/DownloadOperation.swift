@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
-/// A download under way: from its request, or its token, to the file at its place. It runs once.
+/// A running download: from its request, or its token, to the file at its destination. It runs once.
 ///
-/// What to do next is decided by its ``DownloadPlan``, and the disk is its ``DownloadStorage``'s. What several segments share is
-/// in here, and an actor is enough to guard it: it is entered once a chunk.
+/// Its ``DownloadPlan`` decides the next step, and its ``DownloadStorage`` writes to the disk. This actor guards the
+/// state that several segments share; it is entered once per chunk.
 actor DownloadOperation {
-    /// What is kept of an answer. Not the answer itself: who holds it holds its transfer.
+    /// The kept part of a response. The response itself is not kept, because a reference to it holds its transfer.
     private struct Origin: Sendable {
         let head: HTTPResponse
         let uri: CurlewURI
@@ -20,14 +20,14 @@ actor DownloadOperation {
         }
     }
 
-    /// An answer that makes the download restart.
+    /// A response that makes the download restart.
     private struct Rejection: Sendable {
         let restart: DownloadPlan.Restart
-        /// The answer, if it brings the whole.
+        /// The response, if it contains the complete file.
         var response: CurlewResponse?
     }
 
-    /// The request of the whole, without what the attempts add.
+    /// The request of the complete file, without the fields of the attempts.
     private let request: CurlewRequest
     private let options: DownloadTask.Options
     private let progress: DownloadProgressSource
@@ -35,13 +35,13 @@ actor DownloadOperation {
     private let storage: DownloadStorage
     private var plan: DownloadPlan
     private var attempts: DownloadAttempts
-    /// The answer that began the file, or that to the first range after a token.
+    /// The response that began the file, or the response to the first range after a token.
     private var origin: Origin?
-    /// What the file has to be, as far as caller and server have said it.
+    /// The requirements of the caller and the server on the file.
     private var check: IntegrityCheck?
-    /// The fields after a body that was read as a whole.
+    /// The trailer fields of a body that was read completely.
     private var trailers = HTTPFields()
-    /// The whole, which came where a range was asked for.
+    /// A response with the complete file, received for a range request.
     private var pending: CurlewResponse?
 
     init(
@@ -57,10 +57,10 @@ actor DownloadOperation {
         attempts = DownloadAttempts(session, request, options)
     }
 
-    /// Downloads.
-    /// - Throws: ``CurlewError``, with a token if it can be resumed.
+    /// Downloads the file.
+    /// - Throws: ``CurlewError``, with a token if the download can be resumed.
     func run() async throws(CurlewError) -> DownloadedFile {
-        // The token as long as its part file is as it was.
+        // The token, until its part file may have changed.
         var untouched = token
         do {
             if let token { try await restore(from: token) }
@@ -112,7 +112,7 @@ actor DownloadOperation {
         try await attempts.sleep(for: wait)
     }
 
-    /// Removes the bytes that the plan has forgotten.
+    /// Removes the bytes that the plan has discarded.
     private func clear() async throws {
         origin = nil
         try await storage.clear()
@@ -121,10 +121,10 @@ actor DownloadOperation {
 
     private func publish() { progress.publish(received: plan.receivedCount, total: plan.representation?.total) }
 
-    // MARK: The whole
+    // MARK: Complete file
 
-    /// Asks for the whole, without a range. Where it is worth it, only the beginning is taken from this answer, and the rest
-    /// comes over further connections.
+    /// Requests the complete file, without a range. If segments are possible, this response only serves the first one,
+    /// and further connections fetch the rest.
     private func fetchWhole() async throws -> Rejection? {
         let answer: CurlewResponse
         if let pending {
@@ -158,7 +158,7 @@ actor DownloadOperation {
         let segments = plan.segmentsOfWhole
         let number = try openRange(at: 0)
         if segments.count > 1 { return try await fetch(segments, atATime: plan.segmentLimit, first: body) }
-        // As the file grows, and not by reading it again.
+        // The digest is computed as the file grows, which saves a second reading.
         if let algorithm = check?.digest?.algorithm { try await storage.follow(algorithm) }
         if let rejection = try await read(body, into: number, upTo: length ?? .max) { return rejection }
         trailers = body.trailers
@@ -166,8 +166,8 @@ actor DownloadOperation {
         return nil
     }
 
-    /// A coding that was not asked for stays, as the file has the bytes that the server sent. It is undone only where the caller wants that,
-    /// and such a download cannot be resumed.
+    /// Keeps a coding that was not requested, so that the file has the bytes that the server sent. The coding is
+    /// removed only if the caller wants that; such a download cannot be resumed.
     private func decodedIfWanted(_ response: CurlewResponse) throws -> CurlewResponse {
         guard request.options.decodesContent == true, response.fields.contains(.contentEncoding) else {
             return response
@@ -175,7 +175,7 @@ actor DownloadOperation {
         return try ContentDecoding().decoded(response, to: request.method)
     }
 
-    /// Takes the first answer of this run: from now on it is known where the file goes, and what it has to be.
+    /// Accepts the first response of this run. It determines the place of the file and the requirements on it.
     private func confirm(with response: CurlewResponse, length: Int64?) async throws {
         origin = Origin(response)
         plan.confirm()
@@ -183,16 +183,17 @@ actor DownloadOperation {
         check = found
         if let length { try found.check(count: length, isWhole: true) }
         try await storage.open(for: response)
-        // Other segments may have written while a place was chosen.
+        // Other segments may have written while the place was chosen.
         if let length { try await storage.checkRoom(for: length - plan.receivedCount) }
     }
 
     // MARK: Ranges
 
-    /// Fetches segments, so many at a time. If one fails for good, or its answer is rejected, the others are cancelled.
+    /// Fetches segments, at most `limit` at a time. If one fails permanently, or its response is rejected, the others
+    /// are cancelled.
     /// - Parameters:
     ///   - segments: The segments in their order.
-    ///   - first: The body that begins with the first segment, if there is one.
+    ///   - first: The body that begins with the first segment; nil if the segment needs a request.
     private func fetch(
         _ segments: [Range<Int64>], atATime limit: Int, first: CurlewResponse.Body? = nil
     ) async throws -> Rejection? {
@@ -215,7 +216,7 @@ actor DownloadOperation {
         }
     }
 
-    /// Fetches a segment, and resumes it alone when it breaks off.
+    /// Fetches a segment, and resumes it alone after an interruption.
     private func fetch(_ segment: Range<Int64>, from body: CurlewResponse.Body?) async throws -> Rejection? {
         let number = try openRange(at: segment.lowerBound)
         var body = body
@@ -254,7 +255,8 @@ actor DownloadOperation {
         return nil
     }
 
-    /// All bytes are there, from an earlier time: asks for the last one, to see that they are still those of the server.
+    /// Requests the last byte of a file that an earlier run received completely, to check that the server still has the
+    /// same file.
     private func verify(_ request: RangeRequest) async throws -> Rejection? {
         let response = try await attempts.send(request)
         switch plan.evaluate(response.head, for: request) {
@@ -272,7 +274,7 @@ actor DownloadOperation {
         return Rejection(restart: restart)
     }
 
-    /// The number of the range that bytes which begin here belong to.
+    /// The number of the range that grows by bytes from this offset.
     private func openRange(at start: Int64) throws -> Int {
         let (number, isNew) = plan.open(at: start)
         if isNew { try storage.startHashing(number) }
@@ -283,10 +285,10 @@ actor DownloadOperation {
 
     /// Writes a body into the part file.
     /// - Parameters:
-    ///   - number: The range that grows by it.
-    ///   - end: The first byte of the file that the body does not have; `Int64.max` if that is not known.
-    ///   - surplus: What to do if it goes on beyond the end. Nothing beyond is written.
-    /// - Throws: What broke the body off; ``ErrorCode/responseTruncated`` if it ended too soon.
+    ///   - number: The number of the range that grows.
+    ///   - end: The offset of the first byte after the body; `Int64.max` if it is unknown.
+    ///   - surplus: The treatment of bytes beyond the end. They are never written.
+    /// - Throws: The error that interrupted the body; ``ErrorCode/responseTruncated`` if it ended too soon.
     private func read(
         _ body: CurlewResponse.Body, into number: Int, upTo end: Int64, surplus: PartFile.Surplus = .refused
     ) async throws -> Rejection? {
@@ -320,11 +322,11 @@ actor DownloadOperation {
             try await storage.write(copy chunk, at: offset)
             try storage.hash(chunk, of: number)
         } else {
-            // Nobody else holds the bytes then, and their memory is filled again.
+            // The storage then owns the bytes alone, so their memory is reused.
             try await storage.write(chunk, at: offset, recycling: recycling)
             storage.stopHashing(number)
         }
-        // Nothing is awaited since the hash: a checkpoint of another segment sees both or neither.
+        // No suspension lies between the hash and this line: a checkpoint of another segment sees both or neither.
         plan.receive(count, in: number)
         publish()
         if storage.isCheckpointDue { try await checkpoint() }
@@ -334,7 +336,7 @@ actor DownloadOperation {
         try await storage.checkpoint(plan.ranges, of: subject, total: plan.representation?.total)
     }
 
-    /// The content of a token beside the bytes; nil if they cannot be resumed.
+    /// The content of a token besides the bytes; nil if they cannot be resumed.
     private var subject: DownloadStorage.Subject? {
         guard let representation = plan.representation, let validator = representation.rangeValidator else {
             return nil
@@ -345,9 +347,9 @@ actor DownloadOperation {
             validator: validator, total: representation.total, codings: representation.codings)
     }
 
-    // MARK: The end
+    // MARK: Result
 
-    /// All bytes are there: checks them, and gives the file its name.
+    /// Checks a complete file, and gives it its name.
     private func finish(_ total: Int64) async throws -> DownloadedFile {
         guard let origin else { throw CurlewError(.fileFailed, "the server was not asked") }
         var check = check
@@ -359,8 +361,8 @@ actor DownloadOperation {
             path: path, size: total, response: origin.head, uri: origin.uri, digest: digest, history: origin.history)
     }
 
-    /// The end of a download that has failed: leaves a token behind, or nothing.
-    /// - Parameter untouched: The token that it began with, if nothing has happened to its part file.
+    /// Ends a failed download: keeps a token, or removes the part file.
+    /// - Parameter untouched: The original token, if its part file is unchanged.
     private func conclude(_ error: any Error, _ untouched: ResumeToken?) async -> CurlewError {
         var failure = error as? CurlewError ?? CurlewError(.fileFailed, "the download failed", underlying: error)
         if error is CancellationError { failure = CurlewError(.cancelled, "the download was cancelled") }

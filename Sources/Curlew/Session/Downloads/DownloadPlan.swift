@@ -1,35 +1,35 @@
 internal import HTTPTypes
 
-/// The state of a download and its next step: a value that does no I/O. ``DownloadOperation`` does what it says.
+/// The state of a download and its next step: a value without I/O. ``DownloadOperation`` performs the steps.
 ///
-/// It knows the ranges that have been received and the representation that they belong to. Ranges are known by their number,
-/// from 0 in the order in which they were opened, until ``forget()`` or ``restart()``.
+/// The plan contains the received ranges and their representation. Ranges are numbered from 0 in the order in which
+/// they were opened, until ``forget()`` or ``restart()``.
 struct DownloadPlan: Sendable {
-    /// The next thing to do.
+    /// The next step.
     enum Step: Sendable, Hashable {
-        /// Ask for the whole, without a range.
+        /// Request the complete file, without a range.
         case askForWhole
-        /// Ask for these segments, so many at a time.
+        /// Request these segments, at most `atATime` at once.
         case askForRanges([Range<Int64>], atATime: Int)
-        /// Ask for the last byte: all bytes are there from an earlier time, and the server may have others by now.
+        /// Request the last byte: an earlier run has received all bytes, but the server may have another file now.
         case verify(RangeRequest)
-        /// Discard what has been received, and call ``DownloadPlan/restart()``.
+        /// Discard the received bytes, and call ``DownloadPlan/restart()``.
         case restart
-        /// Check the file and give it its name: all of its bytes are there, so many.
+        /// Check the file and name it: all of its bytes are there. The value is their number.
         case finish(Int64)
-        /// Give up, for this reason: ``ErrorCode/rangesFailed``.
+        /// Fail with ``ErrorCode/rangesFailed``, for this reason.
         case fail(String)
     }
 
-    /// The reason why the bytes that have been received are of no use any more.
+    /// The reason why the received bytes are useless.
     enum Restart: Sendable, Hashable {
-        /// An answer to a range did not fit.
+        /// A response to a range did not match.
         case mismatch(RangeRequest.Mismatch)
-        /// The server answered with the whole, and that answer is read.
+        /// The server sent the complete file, and this response is read.
         case whole
-        /// A body had more bytes than its head said.
+        /// A body had more bytes than its head declared.
         case overlong
-        /// There is no validator, so that a range might be of another representation.
+        /// The representation has no validator, so a range might belong to another one.
         case unverifiable
 
         var reason: String {
@@ -41,7 +41,8 @@ struct DownloadPlan: Sendable {
             }
         }
 
-        /// True if ranges are better not asked for again: the server does them wrong, and has no other representation.
+        /// True if the next attempts avoid ranges, because the server handles ranges wrongly although the
+        /// representation is the same.
         fileprivate var avoidsRanges: Bool {
             switch self {
             case .mismatch(.otherTotal), .mismatch(.otherRepresentation), .mismatch(.unsatisfied): false
@@ -51,40 +52,41 @@ struct DownloadPlan: Sendable {
         }
     }
 
-    /// The verdict on the head of an answer to a range.
+    /// The verdict on the head of a response to a range.
     enum RangeVerdict: Sendable, Hashable {
-        /// Its body is written, and has to end where the part does. One that is too small counts as a failure afterwards.
+        /// The body is written, and must end at this offset. A part that is too small then counts as a failure.
         case write(upTo: Int64, isTooSmall: Bool)
-        /// There is nothing left to ask for.
+        /// No bytes are missing.
         case complete
-        /// Nothing of it may be written.
+        /// The response must not be written.
         case restart(Restart)
-        /// It brings no bytes but an error.
+        /// The response is an error without bytes of the file.
         case refused
     }
 
-    /// The verdict on the head of an answer to a request for the whole.
+    /// The verdict on the head of a response to a request for the complete file.
     enum WholeVerdict: Sendable, Hashable {
         case accepted
-        /// It is a part, which nobody asked for.
+        /// The response is a part, which was not requested.
         case part
-        /// It has no content.
+        /// The response has no content.
         case empty
-        /// It brings no bytes but an error.
+        /// The response is an error without bytes of the file.
         case refused
     }
 
-    /// The most restarts of a download because an answer to a range did not fit.
+    /// The greatest number of restarts of a download after responses to ranges that did not match.
     static let restartLimit = 3
-    /// A shorter part than was asked for is allowed; one that is not even this long counts as a failure.
+    /// The smallest accepted part. A part may be shorter than requested; a part below this size counts as a failure.
     private static let smallestPart: Int64 = 64 << 10
 
     private let segmentCount: Int
     private let smallestSegment: ByteSize
-    /// The ranges that have been received, by their numbers. A new one is empty.
+    /// The received ranges, by their numbers. A new range is empty.
     private(set) var ranges: [Range<Int64>] = []
     private(set) var representation: Representation?
-    /// True if the server has answered: what an earlier process received may be of another representation.
+    /// True if the server has answered. Before that, the bytes of an earlier process may belong to another
+    /// representation.
     private(set) var isConfirmed = false
     private var avoidsRanges = false
     private var avoidsSegments = false
@@ -92,25 +94,26 @@ struct DownloadPlan: Sendable {
     private var pendingRestart: Restart?
 
     /// - Parameters:
-    ///   - segments: How many segments are asked for at a time where the server is fit for it.
-    ///   - smallestSegment: The least that a segment has.
+    ///   - segments: The number of segments that are fetched at a time if the server supports them.
+    ///   - smallestSegment: The smallest size of a segment.
     init(segments: Int, smallestSegment: ByteSize) {
         segmentCount = segments
         self.smallestSegment = smallestSegment
     }
 
-    // MARK: The next step
+    // MARK: Next step
 
-    /// The bytes that have been received.
+    /// The received bytes.
     var received: ByteRanges { ByteRanges(ranges) }
 
-    /// The number of bytes that have been received.
+    /// The number of received bytes.
     var receivedCount: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
-    /// The next thing to do.
+    /// The next step.
     var next: Step {
         if let pendingRestart {
-            // The whole comes after a failure alone, and those are counted elsewhere.
+            // A full response only follows a failed attempt, which ``DownloadAttempts`` counts. It does not use up a
+            // restart.
             guard pendingRestart == .whole || restarts < Self.restartLimit else {
                 return .fail("the download began anew \(restarts) times, and again \(pendingRestart.reason)")
             }
@@ -133,7 +136,7 @@ struct DownloadPlan: Sendable {
     /// The number of segments that are fetched at a time.
     var segmentLimit: Int { avoidsSegments ? 1 : min(max(segmentCount, 1), SegmentPlan.countLimit) }
 
-    /// The segments of the whole, whose first bytes are there already: one, unless the server is fit for several.
+    /// The segments of the complete file, the first of which has begun: one, unless the server supports several.
     var segmentsOfWhole: [Range<Int64>] {
         guard let representation else { return [] }
         return segments(of: [0..<(representation.total ?? .max)], representation)
@@ -146,7 +149,7 @@ struct DownloadPlan: Sendable {
         return SegmentPlan(dividing: gaps, into: count, smallest: smallestSegment).segments
     }
 
-    /// What a segment still lacks; nil if that is nothing.
+    /// The missing bytes of a segment; nil if it is complete.
     /// - Parameter number: The range that the segment is received into.
     func missing(of segment: Range<Int64>, in number: Int) -> Range<Int64>? {
         let end = ranges[number].upperBound
@@ -154,14 +157,14 @@ struct DownloadPlan: Sendable {
         return end..<segment.upperBound
     }
 
-    /// A request for some bytes; nil without a validator, for they might be of another representation.
+    /// A request for some bytes; nil without a validator, because the bytes might belong to another representation.
     func request(for wanted: Range<Int64>) -> RangeRequest? {
         guard let representation, let validator = representation.rangeValidator else { return nil }
         return RangeRequest(
             wanted: wanted, total: representation.total, validator: validator, codings: representation.codings)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     static func evaluate(whole status: HTTPResponse.Status) -> WholeVerdict {
         switch status.code {
@@ -172,7 +175,7 @@ struct DownloadPlan: Sendable {
         }
     }
 
-    /// Evaluates the head of an answer to a range, and learns the length of the whole from it.
+    /// Evaluates the head of a response to a range, and takes the length of the complete file from it.
     mutating func evaluate(_ head: HTTPResponse, for request: RangeRequest) -> RangeVerdict {
         switch request.evaluate(head) {
         case .part(let range, let total):
@@ -191,39 +194,39 @@ struct DownloadPlan: Sendable {
 
     // MARK: Events
 
-    /// Takes over what an earlier download has left.
+    /// Restores the state of an earlier download.
     mutating func restore(_ ranges: [Range<Int64>], of representation: Representation) {
         self.ranges = ranges
         self.representation = representation
     }
 
-    /// The server has answered, and the answer fits.
+    /// Records that the server has answered with a matching response.
     mutating func confirm() { isConfirmed = true }
 
-    /// The head of the whole has come.
+    /// Records the head of a response with the complete file.
     mutating func begin(_ representation: Representation) { self.representation = representation }
 
-    /// The number of the range that grows by bytes that begin here: one that ends here, or a new one.
+    /// The number of the range that grows by bytes from this offset: a range that ends there, or a new one.
     mutating func open(at start: Int64) -> (number: Int, isNew: Bool) {
         if let number = ranges.firstIndex(where: { $0.upperBound == start }) { return (number, false) }
         ranges.append(start..<start)
         return (ranges.count - 1, true)
     }
 
-    /// So many bytes more are there.
+    /// Adds received bytes to a range.
     mutating func receive(_ count: Int, in number: Int) {
         ranges[number] = ranges[number].lowerBound..<(ranges[number].upperBound + Int64(count))
     }
 
-    /// The body of the whole has ended, which gives its length if its head did not.
+    /// Records the end of the body of the complete file. Its length is then known even if the head did not declare it.
     mutating func end(at length: Int64) {
         if representation?.total == nil { representation?.total = length }
     }
 
-    /// What has been received is of no use: ``next`` is to restart, or to give up.
+    /// Discards the received bytes: the ``next`` step is a restart or a failure.
     mutating func reject(_ restart: Restart) { pendingRestart = restart }
 
-    /// Restarts, as ``Step/restart`` said.
+    /// Performs the step ``Step/restart``.
     mutating func restart() {
         guard let restart = pendingRestart else { return }
         pendingRestart = nil
@@ -233,7 +236,7 @@ struct DownloadPlan: Sendable {
         forget()
     }
 
-    /// Forgets all that has been received, and what it belongs to.
+    /// Forgets the received ranges and their representation.
     mutating func forget() {
         ranges = []
         representation = nil
@@ -242,21 +245,22 @@ struct DownloadPlan: Sendable {
 }
 
 extension DownloadPlan {
-    /// What is known of the representation that is being downloaded.
+    /// The known properties of the representation that is being downloaded.
     struct Representation: Sendable {
-        /// Its length, once it is known.
+        /// Its length; nil if it is still unknown.
         fileprivate(set) var total: Int64?
-        /// True if the server said that it takes ranges.
+        /// True if the server declared that it accepts ranges.
         let announcesRanges: Bool
-        /// What ranges are asked for by; nil if they cannot be.
+        /// The validator for range requests; nil if ranges cannot be requested.
         let rangeValidator: ResumeToken.Validator?
         /// The content codings of the bytes that are in the file.
         let codings: [String]
 
         /// - Parameters:
-        ///   - fields: Those of a response with the whole.
+        ///   - fields: The fields of a response with the complete file.
         ///   - length: The length of its body, if it is known.
-        ///   - isDecoded: Whether a coding of its content was undone. Ranges are of the coded bytes, and those are not in the file.
+        ///   - isDecoded: True if the content coding was removed. Ranges count coded bytes, which are not in the file
+        ///     then.
         init(_ fields: HTTPFields, length: Int64?, isDecoded: Bool) {
             total = length
             let units: [String] = fields[values: .acceptRanges].joined(separator: ",").lowercased()
@@ -268,7 +272,7 @@ extension DownloadPlan {
             rangeValidator = isFit ? ResumeToken.Validator(fields) : nil
         }
 
-        /// What a token knows.
+        /// Makes the representation of a token.
         init(_ token: ResumeToken) {
             total = token.total
             announcesRanges = true

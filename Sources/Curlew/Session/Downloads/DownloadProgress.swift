@@ -1,9 +1,10 @@
 extension DownloadTask {
-    /// The progress of a download over all its attempts: the newest value whenever it is asked for.
+    /// The progress of a download over all its attempts. Each read returns the newest value.
     ///
-    /// ``TaskProgress/received`` counts what has come of the file, in earlier attempts and processes too; its total is the
-    /// length of the file, once it is known. A slow reader misses values, never the last, and
-    /// ``SessionConfiguration/progressInterval`` lies between two of them. A download that restarts goes back to zero.
+    /// ``TaskProgress/received`` counts the received bytes of the file, including those of earlier attempts and
+    /// processes. Its total is the length of the file, once it is known. A slow reader misses values, but not the last.
+    /// ``SessionConfiguration/progressInterval`` is the shortest time between two values. The progress of a download
+    /// that restarts returns to zero.
     public struct Progress: AsyncSequence, Sendable {
         public typealias Element = TaskProgress
         public typealias Failure = Never
@@ -24,7 +25,7 @@ extension DownloadTask {
                 values = source.listen().makeAsyncIterator()
             }
 
-            /// The newest value; the first call answers at once, the last value is the end's and comes with it.
+            /// The newest value. The first call returns immediately. The last value comes with the end of the download.
             public mutating func next() async -> TaskProgress? { await next(isolation: nil) }
 
             public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
@@ -41,7 +42,7 @@ extension DownloadTask {
     }
 }
 
-/// Hands the newest progress to whoever listens.
+/// Sends the newest progress to its listeners.
 final class DownloadProgressSource: Sendable {
     private struct State {
         var latest = TaskProgress()
@@ -78,7 +79,7 @@ final class DownloadProgressSource: Sendable {
             of: TaskProgress.self, bufferingPolicy: .bufferingNewest(1))
         let latest = state.withLock { state in
             if !state.latest.isFinished { state.listeners.append(continuation) }
-            // Under the lock, so that no older value comes after a newer one.
+            // The value is sent under the lock, so that no older value follows a newer one.
             continuation.yield(state.latest)
             return state.latest
         }
@@ -90,7 +91,7 @@ final class DownloadProgressSource: Sendable {
     private func change(_ change: (inout TaskProgress) -> Void) -> [AsyncStream<TaskProgress>.Continuation] {
         state.withLock { state in
             change(&state.latest)
-            // Whoever has gone is forgotten.
+            // Terminated listeners are removed.
             state.listeners.removeAll { listener in
                 if case .terminated = listener.yield(state.latest) { true } else { false }
             }

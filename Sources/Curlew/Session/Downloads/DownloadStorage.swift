@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The part of a download that is on the disk: its part file, and the file of its token. It belongs to its
+/// The files of a download: its part file, and the file of its token. Each storage belongs to one
 /// ``DownloadOperation``.
 ///
-/// Ranges are those of ``DownloadPlan``, by their numbers.
+/// The ranges are those of ``DownloadPlan``, with the same numbers.
 final class DownloadStorage {
-    /// The content of a token beside the bytes.
+    /// The content of a token besides the bytes.
     struct Subject {
         let uri: CurlewURI
         let finalURI: CurlewURI?
@@ -14,23 +14,24 @@ final class DownloadStorage {
         let codings: [String]
     }
 
-    /// Up to so many bytes are read again for the hash of a token, if they were not hashed as they came.
+    /// The greatest number of bytes that are read again for the hash of a token, if they were not hashed while they
+    /// arrived.
     private static let hashedAfterwards: Int64 = 256 << 20
     /// The fewest bytes between two checkpoints.
     private static let smallestCheckpoint = 64 << 10
 
     private let destination: Destination
     private let options: DownloadTask.Options
-    /// What relative paths are relative to: a later process may stand in another folder.
+    /// The base of relative paths in tokens, because a later process may have another working folder.
     private let workingFolder: String
     private var part: PartFile?
-    /// Where the file goes; set with the first head.
+    /// The path of the complete file; set with the first head.
     private var place: String?
-    /// The hashes of ranges that were hashed as they came, or when they were restored.
+    /// The hashes of ranges that were hashed while they arrived, or when they were restored.
     private var digests: [Int: Guarded<MessageDigest>] = [:]
     private var sinceCheckpoint = 0
     private var isAtCheckpoint = false
-    /// What the last checkpoint found written.
+    /// The ranges that were written at the last checkpoint.
     private var checkpointed: [ResumeToken.Received] = []
 
     init(_ destination: Destination, _ options: DownloadTask.Options) {
@@ -41,7 +42,7 @@ final class DownloadStorage {
         workingFolder = path.map { String(cString: $0) } ?? "/"
     }
 
-    // MARK: The part file
+    // MARK: Part file
 
     /// True if there is a part file.
     var isOpen: Bool { part != nil }
@@ -51,10 +52,10 @@ final class DownloadStorage {
         return part
     }
 
-    /// Opens the part file of a token, if its bytes are those that were received. Another file in its place is
-    /// left alone.
-    /// - Returns: The ranges that are there; nil if the download has to begin at the start.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/partFileInUse`` if somebody else is at it. The token is then as good as before.
+    /// Opens the part file of a token, if it has the received bytes. Another file in its place is not changed.
+    /// - Returns: The received ranges; nil if the download has to start from the beginning.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/partFileInUse`` if another download uses the part file. The token
+    ///   then stays valid.
     func restore(from token: ResumeToken) async throws -> [Range<Int64>]? {
         let part: PartFile
         do {
@@ -67,7 +68,7 @@ final class DownloadStorage {
         do {
             return try await restore(from: token, part)
         } catch {
-            // Cancelled, mostly.
+            // The usual error here is a cancellation.
             await part.release()
             throw error
         }
@@ -76,7 +77,7 @@ final class DownloadStorage {
     private func restore(from token: ResumeToken, _ part: PartFile) async throws -> [Range<Int64>]? {
         let snapshot = try await part.snapshot()
         guard let digests = try await verifiedDigests(token, part, snapshot) else {
-            // Another file in its place is nobody's to write to. Ours is used again.
+            // Another file in its place must not be written to. The download's own file is reused.
             guard snapshot.isSameFile(as: token.identity) else {
                 await part.release()
                 return nil
@@ -85,16 +86,16 @@ final class DownloadStorage {
             self.part = part
             return nil
         }
-        // What lies behind was written after the token, or by somebody else.
+        // Bytes after the listed ranges were written after the token, or by another process.
         try await part.truncate(to: token.received.last?.range.upperBound ?? 0)
         self.part = part
         self.digests = digests
         return token.received.map(\.range)
     }
 
-    /// The hashes of a part file whose bytes are those that were received; nil if they are not.
+    /// The hashes of a part file with the received bytes; nil if it has other bytes.
     ///
-    /// Bytes are known by their hash. Where there is none, the file must be the very same, and nobody may have touched it.
+    /// Bytes are identified by their hash. Without a hash, the file must be the same one, and unchanged.
     private func verifiedDigests(
         _ token: ResumeToken, _ part: PartFile, _ snapshot: FileSnapshot
     ) async throws -> [Int: Guarded<MessageDigest>]? {
@@ -121,14 +122,14 @@ final class DownloadStorage {
         return digest
     }
 
-    /// Makes the part file, or checks that the one there is can become the file.
-    /// - Parameter response: The first answer: now it is known where the file goes.
+    /// Makes the part file, or checks that the existing one can become the file.
+    /// - Parameter response: The first response, which determines the place of the file.
     func open(for response: CurlewResponse) async throws {
         let place = try await choosePlace(for: response)
         let part: PartFile
         if let open = self.part {
             part = open
-            // Known now, and not when all bytes have come.
+            // The check runs before the bytes are fetched, so that a bad destination is reported early.
             try await destination.check(place, for: part)
         } else {
             part = try await destination.makePart(for: place, named: options.custody?.partName)
@@ -136,7 +137,7 @@ final class DownloadStorage {
         self.part = part
     }
 
-    /// Throws if the volume of the part file has no room for so many bytes more.
+    /// Throws if the volume of the part file has no room for this number of further bytes.
     func checkRoom(for count: Int64) async throws { try await part?.checkRoom(for: count) }
 
     private func choosePlace(for response: CurlewResponse) async throws -> String {
@@ -164,13 +165,13 @@ final class DownloadStorage {
         if options.hashes { digests[number] = Guarded(try MessageDigest(.sha256)) }
     }
 
-    /// True if the bytes of a range are hashed as they come.
+    /// True if the bytes of a range are hashed as they arrive.
     func isHashing(_ number: Int) -> Bool { options.hashes && digests[number] != nil }
 
     /// Hashes bytes that the part file has accepted.
     func hash(_ bytes: [UInt8], of number: Int) throws { try digests[number]?.withLock { try $0.update(bytes) } }
 
-    /// A range grows without being hashed.
+    /// Stops hashing a range. The range then grows without a hash.
     func stopHashing(_ number: Int) { digests[number] = nil }
 
     func write(_ bytes: consuming [UInt8], at offset: Int64, recycling: PartFile.Recycling? = nil) async throws {
@@ -179,7 +180,7 @@ final class DownloadStorage {
         sinceCheckpoint += count
     }
 
-    /// Lets the digest of the file grow with it, instead of reading the file again in the end.
+    /// Computes the digest of the file as it grows, instead of reading the file again at the end.
     func follow(_ algorithm: ContentDigest.Algorithm) async throws { try await part?.follow(algorithm) }
 
     /// Removes all bytes; the part file stays.
@@ -191,21 +192,22 @@ final class DownloadStorage {
 
     // MARK: Tokens
 
-    /// True if enough bytes have come since the last checkpoint.
+    /// True if enough bytes have arrived since the last checkpoint.
     var isCheckpointDue: Bool { sinceCheckpoint >= max(options.checkpoint.bytes, Self.smallestCheckpoint) }
 
-    /// Writes the token's file: the bytes that it lists are in the part file by then.
+    /// Writes the file of the token after the bytes that the token lists are in the part file.
     /// - Parameters:
-    ///   - ranges: What has been received.
-    ///   - subject: What it is of; nil if it cannot be resumed.
-    ///   - total: The length of the whole, if it is known.
+    ///   - ranges: The received ranges.
+    ///   - subject: The representation of the ranges; nil if it cannot be resumed.
+    ///   - total: The length of the complete file, if it is known.
     func checkpoint(_ ranges: [Range<Int64>], of subject: Subject?, total: Int64?) async throws {
-        // Where another segment is at it, the next chunk tries again.
+        // During the checkpoint of another segment, the next chunk tries again.
         guard options.hashes, let part, !isAtCheckpoint else { return }
         sinceCheckpoint = 0
         isAtCheckpoint = true
         defer { isAtCheckpoint = false }
-        // First what is accepted, then the wait until that is written: the other way round it could be more.
+        // The accepted ranges are read first, then their writes are awaited. In the other order, unwritten bytes could
+        // be listed.
         let received = try self.received(ranges)
         if options.synchronizesCheckpoints { try await part.synchronize() } else { try await part.drain() }
         let snapshot = try await part.snapshot()
@@ -218,11 +220,11 @@ final class DownloadStorage {
         if token != nil { checkpointed = received }
     }
 
-    /// The token that a download which has failed can be resumed with, written to the token's file as well.
+    /// The token that resumes a failed download. It is also written to the token's file.
     func lastToken(_ ranges: [Range<Int64>], of subject: Subject?) async -> ResumeToken? {
         guard let part, let subject, let token = try? await makeLastToken(ranges, part, subject) else { return nil }
         if let path = options.tokenFile {
-            // The error has the token, too.
+            // A failed write is ignored, because the error of the download contains the token too.
             try? await token.write(to: path, synchronizes: options.synchronizesCheckpoints)
         }
         return token
@@ -244,7 +246,7 @@ final class DownloadStorage {
         return token(received, part, snapshot, subject)
     }
 
-    /// The bytes that were accepted, in the order of the file.
+    /// The accepted bytes, in the order of the file.
     private func received(_ ranges: [Range<Int64>]) throws -> [ResumeToken.Received] {
         let received = try ranges.enumerated().filter { !$0.element.isEmpty }
             .map { number, range in
@@ -252,12 +254,13 @@ final class DownloadStorage {
             }
             .sorted { $0.range.lowerBound < $1.range.lowerBound }
         guard received.count > ResumeToken.rangeLimit / 2 else { return received }
-        // After very many starts: neighbours become one. Their hash is gone, and a file that was not touched is resumed.
+        // After very many starts adjacent ranges are merged without a hash. The file can then be resumed only if it is
+        // unchanged.
         return ByteRanges(received.map(\.range)).ranges.map { ResumeToken.Received(range: $0) }
     }
 
-    /// The bytes in the file though a later write has failed: writing proceeds from one end, so it is what the file has. Of
-    /// several segments only the last checkpoint is known.
+    /// The bytes in the file after a failed write. A single range is written from its start, so the file's size shows
+    /// them. For several segments only the last checkpoint is known.
     private func writtenBeforeFailure(_ ranges: [Range<Int64>], _ snapshot: FileSnapshot) -> [ResumeToken.Received] {
         let written = ranges.filter { !$0.isEmpty }
         guard written.count == 1, let range = written.first else { return checkpointed }
@@ -274,11 +277,11 @@ final class DownloadStorage {
             codings: subject.codings)
     }
 
-    // MARK: The end
+    // MARK: Completion
 
     /// Checks the file and gives it its name.
     /// - Parameters:
-    ///   - total: Its length.
+    ///   - total: The length of the file.
     ///   - verify: Checks the part file, and returns its digest.
     func commit(
         _ total: Int64, verify: (PartFile) async throws -> ContentDigest?
@@ -298,7 +301,8 @@ final class DownloadStorage {
         } else {
             path = try await destination.commit(part, to: place)
         }
-        // Two ways of writing one path: then the file has taken the token's place.
+        // The token file and the destination may be the same file by two paths. The new file has then replaced the
+        // token.
         if let tokenFile = options.tokenFile, await TokenFile.snapshot(of: tokenFile)?.isSameFile(as: snapshot) != true
         {
             await TokenFile.remove(tokenFile)
@@ -306,7 +310,7 @@ final class DownloadStorage {
         return (path, digest)
     }
 
-    /// Gives up the part file, so that whoever resumes it can have it at once.
+    /// Releases the part file, so that another download can resume it at once.
     func release() async { await part?.release() }
 
     /// Removes the part file and the token's file.

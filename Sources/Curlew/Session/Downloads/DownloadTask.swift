@@ -1,12 +1,12 @@
-/// A download into a file: several requests, if it takes as many, and one file in the end.
+/// A download into a file: one file from as many requests as necessary.
 ///
-/// A task starts suspended. ``resume()`` and ``suspend()`` may be called at any moment, from any thread, any
-/// number of times; they stop and restart the bytes of whatever attempt is under way, or begins. Nobody has to hold a task
-/// that runs.
+/// A task starts suspended. ``resume()`` and ``suspend()`` may be called at any moment, from any thread, any number of
+/// times. They stop and restart the bytes of the running attempt and of later ones. A running task needs no reference
+/// to it.
 ///
-/// The bytes go to a part file beside the destination, and that gets its name when all of them are there and are what
-/// ``DownloadTask/Options/integrity`` wants. Until then there is nothing at the destination. The attempts are among the session's
-/// tasks (``SessionActor/tasks(_:)``) as those of kind ``TaskActor/Kind/download``.
+/// The bytes go to a part file beside the destination. The part file is renamed after all bytes have arrived and
+/// satisfy ``DownloadTask/Options/integrity``. Until then the destination has no file. The attempts are tasks of the
+/// session (``SessionActor/tasks(_:)``) with the kind ``TaskActor/Kind/download``.
 ///
 /// ```swift
 /// let task = try api.downloadTask("disc.iso", to: .folder("/tmp"))
@@ -15,13 +15,13 @@
 /// let file = try await task.file()
 /// ```
 public final class DownloadTask: Sendable {
-    /// The request of the whole. Its attempts add the fields for their ranges.
+    /// The request of the complete file. The attempts add the fields for their ranges.
     public let request: CurlewRequest
     /// The options of the download.
     public let options: DownloadTask.Options
 
     private enum Phase {
-        /// It has what starts it, and with it the session.
+        /// The task has not started. The closure that starts it holds the session.
         case waiting(@Sendable (DownloadProgressSource) -> DownloadOperation)
         case running(Task<Void, Never>)
         case ended(Result<DownloadedFile, CurlewError>)
@@ -58,9 +58,9 @@ public final class DownloadTask: Sendable {
         phases = Guarded(State(phase: .waiting(start)))
     }
 
-    // MARK: Steering
+    // MARK: Control
 
-    /// Starts the download, or lets its bytes flow again.
+    /// Starts the download, or continues it after ``suspend()``.
     public func resume() {
         phases.withLock { state in
             attempts.resume()
@@ -77,12 +77,12 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before the next
-    /// attempt (``DownloadTask/Options/retries``) runs on, and the request after it waits.
+    /// Stops the bytes until ``resume()``. Meanwhile the idle timeout is stopped; the total timeout is not. A wait
+    /// before the next attempt (``DownloadTask/Options/retries``) continues, but the request after it waits.
     public func suspend() { phases.withLock { _ in attempts.suspend() } }
 
-    /// Ends the download with ``ErrorCode/cancelled``, unless it has ended, and waits until it has.
-    /// - Returns: The token that it can be resumed with; nil if nothing can be kept, and if it had ended.
+    /// Ends the download with ``ErrorCode/cancelled``, unless it has already ended, and waits for its end.
+    /// - Returns: The token that resumes the download; nil if no bytes can be kept, and if it had already ended.
     @discardableResult
     public func cancel() async -> ResumeToken? {
         beginCancelling()
@@ -99,11 +99,11 @@ public final class DownloadTask: Sendable {
         guard hasNotBegun else { return }
         let context = CurlewError.Context(method: request.method, uri: request.uri, resumeToken: token)
         let error = CurlewError(.cancelled, "the download was cancelled before it began", context: context)
-        // Unless it begins at this moment.
+        // A download that has started at this moment is cancelled as a running one.
         if !end(.failure(error), ifWaiting: true) { beginCancelling() }
     }
 
-    // MARK: Looking
+    // MARK: Inspection
 
     /// The state of the download.
     public var state: TaskActor.State {
@@ -117,17 +117,17 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// The progress of the download, all attempts together: the newest value whenever it is asked for, and one last element
-    /// when it has ended, however it did.
+    /// The progress of the download over all attempts. Each read returns the newest value. The last element follows the
+    /// end of the download, after success or failure.
     public var progress: DownloadTask.Progress { DownloadTask.Progress(source: source) }
 
     /// The progress of the download at this moment.
     public var currentProgress: TaskProgress { source.latest }
 
     /// Waits for the file. It does not start the download. Cancelling the waiting task cancels the download.
-    /// - Throws: ``CurlewError``; ``CurlewError/resumeToken`` is what the download can be resumed with. Of a status other than
-    ///   2xx nothing gets to the disk: it is ``ErrorCode/unacceptableStatus``, and ``CurlewError/bodyPrefix`` has what the server
-    ///   said to it.
+    /// - Throws: ``CurlewError``; ``CurlewError/resumeToken`` resumes the download. The body of a status other than 2xx
+    ///   is not written to the disk. The error is then ``ErrorCode/unacceptableStatus``, and ``CurlewError/bodyPrefix``
+    ///   has the beginning of the body.
     public func file() async throws -> DownloadedFile {
         try await withTaskCancellationHandler {
             await outcome()
@@ -148,7 +148,7 @@ public final class DownloadTask: Sendable {
     }
 
     /// Ends the download once.
-    /// - Returns: False if it was to end only before it begins, and has begun.
+    /// - Returns: False if `ifWaiting` is true and the download has already started.
     @discardableResult
     private func end(_ result: Result<DownloadedFile, CurlewError>, ifWaiting: Bool = false) -> Bool {
         typealias Waiters = [CheckedContinuation<Result<DownloadedFile, CurlewError>, Never>]
@@ -175,46 +175,48 @@ extension DownloadTask {
     /// download.tokenFile = "/var/lib/mirror/disc.iso.token"
     /// ```
     public struct Options: Sendable {
-        /// The requirements on the file before it gets its name.
+        /// The requirements on the file before it is renamed.
         public var integrity = IntegrityRequirement()
-        /// The retries: the download resumes by itself after a reset, an early end, a stall (``Timeouts/idle``), another error that
-        /// may pass, or a status that does (408, 429, 500, 502, 503, 504). There is 1 attempt by default, which is no retry.
-        /// ``Retry/Policy/attempts`` counts all attempts, whatever was gained in between, and all segments share it; so a server that
-        /// gives a byte a time is not asked for ever.
+        /// The retries: the download resumes by itself after a reset, an early end, a stall (``Timeouts/idle``), or
+        /// another transient error. It also resumes after a transient status (408, 429, 500, 502, 503, 504). The
+        /// default is 1 attempt, which means no retry. ``Retry/Policy/attempts`` counts all attempts, even if bytes
+        /// arrived in between, and all segments share it. A server that sends one byte per attempt is therefore not
+        /// asked forever.
         ///
-        /// With more than 1 attempt the requests of a download are not sent again by ``Retry`` as well, unless
-        /// ``RequestOptions/maximumAttempts`` says so.
+        /// With more than 1 attempt, ``Retry`` does not also retry the requests of a download, unless
+        /// ``RequestOptions/maximumAttempts`` permits it.
         public var retries = Retry.Policy(attempts: 1, totalTime: Timeouts.unlimited)
         /// The number of connections that fetch parts of the file at a time, 1 to 16; 1 by default.
         ///
-        /// There are several only if the server says that it takes ranges (`Accept-Ranges: bytes`), says how long the file is,
-        /// and has a strong validator for it, and no more than there are parts of ``segmentSize``. Else, and if the server then
-        /// refuses ranges after all, one connection fetches the whole.
+        /// Several connections need a server that accepts ranges (`Accept-Ranges: bytes`), declares the length of the
+        /// file, and has a strong validator for it. There are at most as many connections as parts of ``segmentSize``.
+        /// Otherwise, and if the server rejects ranges later, one connection fetches the complete file.
         public var segments = 1
-        /// The least that a segment has; 8 MiB, and never less than that.
+        /// The smallest size of a segment: 8 MiB by default, and at least 8 MiB.
         public var segmentSize: ByteSize {
             get { smallestSegment }
             set { smallestSegment = max(newValue, SegmentPlan.smallestSegment) }
         }
-        /// The path of a file that keeps a ``ResumeToken`` while the download is under way, for a later process to resume should
-        /// this one be killed; nil, the default, keeps none.
+        /// The path of a file that keeps a ``ResumeToken`` during the download, so that a later process can resume
+        /// after this one was killed. nil, the default, keeps none.
         ///
-        /// It is written when the head of the response has come and whenever ``checkpoint`` bytes more have, each time all at
-        /// once, and removed when the file has got its name. The bytes that it lists were written to the part file before, so they
-        /// outlive the process. To outlive a loss of power as well, set ``synchronizesCheckpoints``; without it the token may
-        /// then list bytes that are not there, which their hash reveals, and the download restarts.
+        /// The file is written after the head of the response, and after each further ``checkpoint`` bytes, each time
+        /// atomically. It is removed after the download is renamed. The bytes that it lists were written to the part
+        /// file before, so they outlive the process. To outlive a loss of power as well, set
+        /// ``synchronizesCheckpoints``. Without it the token may list bytes that were lost; their hash then reveals the
+        /// loss, and the download restarts.
         public var tokenFile: String?
-        /// The number of bytes between two writings of ``tokenFile``. 16 MiB by default, 64 KiB at least.
+        /// The number of bytes between two writes of ``tokenFile``. 16 MiB by default, 64 KiB at least.
         public var checkpoint: ByteSize = .mebibytes(16)
-        /// True if part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint.
-        /// False by default.
+        /// True if part file and token are synchronized to the disk (`fsync`) before the download continues after a
+        /// checkpoint. False by default.
         public var synchronizesCheckpoints = false
-        /// The clock that measures the waits.
+        /// The clock of the waits.
         public var clock: any Clock<Duration> = ContinuousClock()
 
-        /// Tests have smaller files.
+        /// A smaller value is for tests.
         var smallestSegment = SegmentPlan.smallestSegment
-        /// What keeps the token and gives the file its name in place of the download; nil is the download itself.
+        /// The owner of the token and of the file's name; nil is the download itself.
         package var custody: DownloadCustody?
 
         public init(
@@ -229,8 +231,8 @@ extension DownloadTask {
             self.synchronizesCheckpoints = synchronizesCheckpoints
         }
 
-        /// True if the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end
-        /// reads them again: hashing takes a third of the processor time of a fast download.
+        /// True if the bytes are hashed as they arrive, for tokens. Otherwise a token that is needed at the end reads
+        /// the bytes again: hashing takes a third of the processor time of a fast download.
         var hashes: Bool { tokenFile != nil || custody != nil }
     }
 }

@@ -1,18 +1,18 @@
 public import HTTPTypes
 
 extension HTTPSession {
-    /// Makes a task that downloads into a file. It starts suspended.
+    /// Makes a task that downloads into a file. The task starts suspended.
     /// - Parameters:
     ///   - reference: The URL, absolute or relative to the session's base.
-    ///   - destination: Where the file goes.
-    ///   - fields: Fields of its requests. `Range`, `If-Range` and `Accept-Encoding` are the download's own to set: it asks
-    ///     for the bytes as they are (`identity`). Should a server send a content coding all the same, the file has the coded
-    ///     bytes, and ``DownloadedFile/response`` says so. Where ``RequestOptions/decodesContent`` is true it is undone, and the
-    ///     download cannot be continued.
+    ///   - destination: The destination of the file.
+    ///   - fields: Fields of its requests. The download sets `Range`, `If-Range` and `Accept-Encoding` itself: it
+    ///     requests the bytes without a coding (`identity`). If a server sends a content coding nevertheless, the file
+    ///     has the coded bytes, and ``DownloadedFile/response`` names the coding. If ``RequestOptions/decodesContent``
+    ///     is true, the coding is removed, and the download cannot be resumed.
     ///   - download: The options of the download.
-    ///   - options: Options of its requests. ``RequestOptions/totalTimeout`` is a deadline over all of it;
-    ///     ``RequestOptions/onResponse`` is not asked.
-    /// - Throws: ``CurlewError`` for a URL that cannot be read, and for fields that are not the caller's to set.
+    ///   - options: Options of its requests. ``RequestOptions/totalTimeout`` is a deadline over all requests;
+    ///     ``RequestOptions/onResponse`` is ignored.
+    /// - Throws: ``CurlewError`` for a URL that cannot be parsed, and for fields that only the download may set.
     public func downloadTask(
         _ reference: URIReference, to destination: Destination, fields: HTTPFields = HTTPFields(),
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
@@ -21,19 +21,20 @@ extension HTTPSession {
         return try downloadTask(request, to: destination, download, token: nil)
     }
 
-    /// Makes a task that resumes a download. It starts suspended.
+    /// Makes a task that resumes a download. The task starts suspended.
     ///
-    /// Ranges are asked for on the condition that the server still has the same file (If-Range), and what comes is looked at
-    /// before it is written. If the file is another one by now, if the server sends the whole or something that does not
-    /// fit, or if the part file is not as it was left, the download restarts.
+    /// Range requests have the condition that the server still has the same file (If-Range), and each response is
+    /// checked before it is written. The download restarts if the file has changed, if the server sends the complete
+    /// file or a response that does not match, or if the part file has changed.
     /// - Parameters:
-    ///   - token: What was kept of the download.
-    ///   - destination: Where the file goes; nil, the default, is where it was to go before, without replacing anything.
-    ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``. Those of the first time are not in the token.
+    ///   - token: The token of the download.
+    ///   - destination: The destination of the file; nil, the default, is the original destination, without replacing
+    ///     an existing file.
+    ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``. The original fields are not in the token.
     ///   - download: The options of the download.
     ///   - options: Options of its requests.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken`` if neither says where the file goes; for fields that are
-    ///   not the caller's to set.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken`` if neither the call nor the token names a
+    ///   destination, and an error for fields that only the download may set.
     public func downloadTask(
         resuming token: ResumeToken, to destination: Destination? = nil, fields: HTTPFields = HTTPFields(),
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
@@ -48,28 +49,36 @@ extension HTTPSession {
     /// Downloads into a file. Cancelling the calling task cancels the download.
     ///
     /// ```swift
-    /// let file = try await api.download("disc.iso", to: .folder("/tmp"), integrity: .sha256(published), attempts: 6) { progress in
+    /// let file = try await api.download(
+    ///     "disc.iso", to: .folder("/tmp"), integrity: .sha256(published), attempts: 6
+    /// ) { progress in
     ///     bar.show(progress.received.fraction)
     /// }
     /// print(file.path, file.size)
     /// ```
     /// - Parameters:
     ///   - reference: The URL, absolute or relative to the session's base.
-    ///   - destination: Where the file goes.
-    ///   - integrity: What the file must be; nil is what `download` says.
-    ///   - attempts: The most attempts, the first included: the download resumes after one that broke off. nil is what `download` says.
-    ///   - tokenFile: The path of a file that keeps a ``ResumeToken`` while the download is under way. If a token of the same URL and
-    ///     destination is there, as after a process that was killed, the download resumes, and otherwise it starts. A file that was whole
-    ///     before, and is as `integrity` asks for, is returned without a request. nil is what `download` says (``DownloadTask/Options/tokenFile``), and never resumes.
+    ///   - destination: The destination of the file.
+    ///   - integrity: The requirements on the file; nil uses those of `download`.
+    ///   - attempts: The greatest number of attempts, including the first: the download resumes after an interruption.
+    ///     nil uses the number of `download`.
+    ///   - tokenFile: The path of a file that keeps a ``ResumeToken`` during the download. If it holds a token of the
+    ///     same URL and destination, as after a process was killed, the download resumes; otherwise it starts. A file
+    ///     that was already complete and satisfies `integrity`, and an existing file with the digest of `integrity`, are
+    ///     returned without a request. nil uses the path of
+    ///     `download` (``DownloadTask/Options/tokenFile``), and never resumes.
     ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``.
-    ///   - timeout: A deadline over all of it.
+    ///   - credential: A credential for its requests, sent with the first one. The token does not contain it.
+    ///   - timeout: A deadline over the complete download.
     ///   - download: The options of the download.
     ///   - options: Options of its requests.
-    ///   - progress: Called with the newest progress, on no executor in particular.
+    ///   - progress: Called with the newest progress, on an unspecified executor.
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
         _ reference: URIReference, to destination: Destination, integrity: IntegrityRequirement? = nil,
-        attempts: Int? = nil, tokenFile: String? = nil, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        attempts: Int? = nil, tokenFile: String? = nil, fields: HTTPFields = HTTPFields(),
+        credential: Credential? = nil,
+        timeout: Duration? = nil,
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> DownloadedFile {
@@ -89,9 +98,14 @@ extension HTTPSession {
                 }
                 token = nil
             }
+            if token == nil,
+                let file = try await wholeFile(of: try resolve(reference), at: destination, download.integrity)
+            {
+                return file
+            }
         }
         options = options.limited(to: CallScope.current)
-        let request = CurlewRequest(.get, try resolve(reference), fields: fields, options: options)
+        let request = try request(.get, reference, CallSettings(fields, credential, nil, options))
         let task = try downloadTask(request, to: destination, download, token: token)
         return try await task.file(showing: progress)
     }
@@ -119,8 +133,21 @@ extension HTTPSession {
         return try await task.file(showing: progress)
     }
 
-    /// The token in a file, if it is of a URL and a destination.
-    /// - Throws: ``CurlewError`` for a file that cannot be read. A file that holds no token is overwritten.
+    /// The existing file at the destination, if it has the required digest: the file of an earlier download.
+    private func wholeFile(
+        of uri: CurlewURI, at destination: Destination, _ integrity: IntegrityRequirement
+    ) async throws -> DownloadedFile? {
+        guard let digest = integrity.digest, destination.existing != .unique, let path = destination.filePath,
+            let file = await TokenFile.snapshot(of: path), integrity.length ?? file.size == file.size
+        else { return nil }
+        let actual = try await PrefixDigest(path: path, start: 0, digest.algorithm.function).hash(to: file.size)
+        guard try ContentDigest(hex: actual) == digest else { return nil }
+        return DownloadedFile(
+            path: path, size: file.size, response: nil, uri: uri.withoutUserInformation, digest: digest, history: [])
+    }
+
+    /// The token in a file, if it belongs to this URL and destination.
+    /// - Throws: ``CurlewError`` for a file that cannot be read. A file without a token is overwritten.
     private func keptToken(
         in path: String, of uri: CurlewURI, to destination: Destination
     ) async throws -> ResumeToken? {
@@ -158,7 +185,7 @@ extension DownloadTask {
 }
 
 extension ResumeToken {
-    /// The file of a download that is finished; nil if it is not as the requirement asks for.
+    /// The file of a finished download; nil if it does not satisfy the requirement.
     fileprivate func finishedFile(satisfying integrity: IntegrityRequirement) async throws -> DownloadedFile? {
         guard let destination, let total, integrity.length == nil || integrity.length == total,
             integrity.digest != nil || !integrity.requiresDigest

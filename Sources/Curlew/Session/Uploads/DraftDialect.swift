@@ -1,17 +1,17 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// draft-ietf-httpbis-resumable-upload, of the interop versions 3 (draft 01), 5 (03, 04) and 6 (05).
+/// The protocol draft-ietf-httpbis-resumable-upload, with the interop versions 3 (draft 01), 5 (03, 04) and 6 (05).
 struct DraftDialect: UploadDialect {
     let interop: Int
 
     var name: UploadDialectName { .draft(interop) }
-    /// RFC 9530.
+    /// The field Content-Digest of RFC 9530.
     var digests: [UploadDigest] {
-        [UploadDigest(algorithm: .sha256, field: ContentDigest.contentField, prefix: "sha-256=:", suffix: ":")]
+        [UploadDigest(algorithm: .sha256, field: .contentDigest, prefix: "sha-256=:", suffix: ":")]
     }
 
-    /// The interop version that a server says it speaks, if it is known here.
+    /// The interop version that a server declares; nil for a version that is not supported here.
     static func interop(in response: HTTPResponse) -> Int? {
         response.headerFields[.uploadDraftInteropVersion].flatMap { Int($0) }.flatMap {
             UploadDialectName.draftVersions.contains($0) ? $0 : nil
@@ -21,7 +21,7 @@ struct DraftDialect: UploadDialect {
     private var version: HTTPFields { [.uploadDraftInteropVersion: "\(interop)"] }
 
     private func completeness(_ isComplete: Bool) -> HTTPFields {
-        // Version 3 has it the other way round.
+        // The field of version 3 has the opposite meaning.
         interop == 3
             ? [.uploadIncomplete: isComplete ? "?0" : "?1"] : [.uploadComplete: isComplete ? "?1" : "?0"]
     }
@@ -51,7 +51,7 @@ struct DraftDialect: UploadDialect {
             location: interim.headerFields[.location], offset: (try? number(.uploadOffset, interim)) ?? nil)
     }
 
-    /// True unless it says that it speaks another version.
+    /// True unless the response declares another version.
     private func speaks(_ response: HTTPResponse) -> Bool {
         response.headerFields[.uploadDraftInteropVersion].map { $0 == "\(interop)" } ?? true
     }
@@ -60,7 +60,7 @@ struct DraftDialect: UploadDialect {
         guard response.status.kind == .successful else { return .refused }
         let offset = try number(.uploadOffset, response)
         guard let isComplete = try isComplete(response) else {
-            // An answer to the last append need not say so: only a server that has all answers it with success.
+            // The response to the last append may omit the field: a server that has all bytes answers with success.
             if isCreation, !response.headerFields.contains(.uploadDraftInteropVersion), offset == nil {
                 return .unknown
             }
@@ -99,7 +99,7 @@ struct DraftDialect: UploadDialect {
 
     // MARK: Structured fields
 
-    /// Some servers of version 5 and 6 say it by the field of version 3.
+    /// True if the response declares the upload complete. Some servers of versions 5 and 6 use the field of version 3.
     private func isComplete(_ response: HTTPResponse) throws -> Bool? {
         if let isComplete = try flag(.uploadComplete, response) { return isComplete }
         return try flag(.uploadIncomplete, response).map { !$0 }

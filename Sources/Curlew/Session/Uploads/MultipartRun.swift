@@ -1,9 +1,10 @@
 internal import HTTPTypes
 
-/// One upload in parts by presigned URLs.
+/// An upload in parts by presigned URLs.
 struct MultipartRun: Sendable {
     private static let answerLimit: ByteSize = .mebibytes(1)
-    /// So many new URLs in a row are asked for where one is refused; then it is not for its age.
+    /// The greatest number of consecutive new URLs after a 403. A further 403 has another reason than the age of the
+    /// URL.
     private static let expiries = 3
 
     let sender: UploadSender
@@ -12,7 +13,7 @@ struct MultipartRun: Sendable {
 
     private var journal: UploadJournal { sender.journal }
 
-    /// A URL without what signs it.
+    /// The URL without its signature.
     static func target(of uri: CurlewURI) throws -> CurlewURI {
         try CurlewURI("\(uri.scheme)://\(uri.authority)\(uri.path)")
     }
@@ -25,7 +26,7 @@ struct MultipartRun: Sendable {
                 try await sendParts(upload)
                 return try await complete(upload)
             } catch let error as CurlewError where error.response?.status == .notFound {
-                // The server has forgotten the upload.
+                // The server has forgotten the upload, so it restarts.
                 try patience.restart(after: error)
                 for index in 0..<journal.partCount { journal.restart(index) }
                 journal.speak(.tus)
@@ -49,7 +50,7 @@ struct MultipartRun: Sendable {
             parts.append(UploadPart(start: start, length: min(size, journal.length - start)))
         } while (parts.last.map { $0.start + $0.length } ?? 0) < journal.length
         try journal.begin(.multipart(upload), parts)
-        // From here on there is something to give up.
+        // From here on the server has parts that must be aborted if the upload fails.
         try await journal.change(0) { _ in }
         return upload
     }
@@ -106,7 +107,8 @@ struct MultipartRun: Sendable {
             }
             return .init(entityTag: Self.element("ETag", in: body), fields: response.fields)
         } catch let error as CurlewError where error.response?.status == .notFound && hasBeenSent {
-            // It was completed by the request whose answer was lost, or given up by somebody.
+            // The first request, whose response was lost, may have completed the upload. Otherwise another client has
+            // aborted it.
             throw CurlewError(
                 .outcomeUnknown, "the answer to the completion was lost, and the upload is not there any more")
         }
@@ -118,7 +120,7 @@ struct MultipartRun: Sendable {
         try await multipart.uri(step)
     }
 
-    /// Sends a request until it is answered, by a new URL each time.
+    /// Sends a request until a response succeeds, with a new URL each time.
     private func trying(
         _ send: (_ tries: Int) async throws -> CurlewResponse
     ) async throws -> (CurlewResponse, String) {
@@ -132,7 +134,7 @@ struct MultipartRun: Sendable {
                 let response = try await send(tries)
                 guard response.status.kind == .successful else { throw await sender.refusal(response) }
                 let body = String(decoding: try await response.body.collect(upTo: Self.answerLimit), as: UTF8.self)
-                // S3 begins its answer to a completion before it knows what comes of it.
+                // S3 begins the response to a completion before it knows the result.
                 hasFailed = Self.element("Error", in: body) != nil
                 guard !hasFailed else {
                     throw CurlewError(
@@ -153,7 +155,7 @@ struct MultipartRun: Sendable {
 
     // MARK: XML
 
-    /// The text of the first element of a name, where it holds no other of that name.
+    /// The text of the first element with a name. The element must not contain another one of the same name.
     private static func element(_ name: String, in text: String) -> String? {
         guard let open = text.firstRange(of: "<\(name)"),
             let start = text[open.upperBound...].firstIndex(of: ">"),

@@ -1,16 +1,17 @@
 public import HTTPTypes
 
-/// An upload in parts by presigned URLs, as S3 and what is like it have them: the upload is created, its parts are sent side by side, and
-/// then it is completed.
+/// An upload in parts by presigned URLs, as in S3 and compatible stores: the upload is created, its parts are sent in
+/// parallel, and then it is completed.
 ///
-/// Whoever has the credentials, such as a server of one's own, makes the URLs; they expire, and are asked for again where they have.
+/// The owner of the credentials, such as the program's own server, makes the URLs. They expire, and a new URL is
+/// requested for each attempt.
 ///
 /// ```swift
 /// let multipart = MultipartUpload { step in try await backend.presign(step) }
 /// let receipt = try await http.upload(file: "/data/film.mp4", multipart: multipart)
 /// ```
 public struct MultipartUpload: Sendable {
-    /// What a URL is for.
+    /// The purpose of a URL.
     public enum Step: Sendable, Hashable {
         /// POST, with `uploads` in the query.
         case create
@@ -22,19 +23,20 @@ public struct MultipartUpload: Sendable {
         case abort(upload: String)
     }
 
-    /// What came of an upload.
+    /// The result of an upload.
     public struct Receipt: Sendable, Hashable {
-        /// The tag of the whole, if the server has said one.
+        /// The entity tag of the complete object, if the server has sent one.
         public let entityTag: String?
-        /// The fields of the last answer.
+        /// The fields of the last response.
         public let fields: HTTPFields
     }
 
     /// The presigned URL of a step.
     public var url: @Sendable (Step) async throws -> String
-    /// The bytes of a part, 5 MiB at least, but for the last one. 16 MiB by default; more where it would be more than 10,000 parts.
+    /// The size of a part: 5 MiB at least, except for the last one. 16 MiB by default; larger if the file would need
+    /// more than 10,000 parts.
     public var partSize: ByteSize = .mebibytes(16)
-    /// The parts that are sent at a time. 4 by default.
+    /// The number of parts that are sent at a time. 4 by default.
     public var parallelParts = 4
 
     public init(url: @escaping @Sendable (Step) async throws -> String) { self.url = url }
@@ -51,16 +53,17 @@ public struct MultipartUpload: Sendable {
 }
 
 extension HTTPSession {
-    /// Uploads a file in parts by presigned URLs, and goes on with ``ResumableUpload/Options/token`` where one broke off.
+    /// Uploads a file in parts by presigned URLs, and resumes an earlier upload by ``ResumableUpload/Options/token``.
     ///
-    /// A part whose URL has expired (403) is sent again by a new one. One that has failed is sent again from its start. An upload that has
-    /// failed stays on the server until it is resumed, or given up by ``discard(_:multipart:)``.
+    /// A part whose URL has expired (403) is sent again with a new URL. A failed part is sent again from its start. A
+    /// failed upload stays on the server until it is resumed, or aborted by ``discard(_:multipart:)``.
     /// - Parameters:
-    ///   - path: The file.
-    ///   - multipart: Its URLs and its parts.
-    ///   - upload: How it is made. Its ``ResumableUpload/Options/metadata`` and checksums are for other protocols.
+    ///   - path: The path of the file.
+    ///   - multipart: The URLs and the size of the parts.
+    ///   - upload: The options of the upload. Its ``ResumableUpload/Options/metadata`` and checksums are for other
+    ///     protocols.
     ///   - options: Options of each request.
-    ///   - progress: Called with the newest progress, on no executor in particular.
+    ///   - progress: Called with the newest progress, on an unspecified executor.
     /// - Throws: ``CurlewError``; with ``CurlewError/uploadToken``, if the upload can be resumed.
     public func upload(
         file path: String, multipart: MultipartUpload,
@@ -82,7 +85,7 @@ extension HTTPSession {
         }
     }
 
-    /// Gives up an upload in parts, so that the server need not keep what it has.
+    /// Aborts an upload in parts, so that the server can delete its parts.
     public func discard(_ token: UploadToken, multipart: MultipartUpload) async throws {
         guard case .multipart(let upload) = token.dialect else {
             throw CurlewError(.invalidResumeToken, "it is no upload in parts by presigned URLs")

@@ -1,4 +1,4 @@
-/// The digest of a part of a file from its start on, up to an offset that mostly grows.
+/// The digest of a part of a file, from its start to an offset that usually grows.
 actor PrefixDigest {
     private static let piece = 1 << 20
 

@@ -1,16 +1,16 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// tus 1.0.0 (tus.io/protocols/resumable-upload), with its extensions creation, creation-with-upload, expiration, checksum, termination and
-/// concatenation.
+/// The protocol tus 1.0.0 (tus.io/protocols/resumable-upload), with its extensions creation, creation-with-upload,
+/// expiration, checksum, termination and concatenation.
 struct TusDialect: UploadDialect {
-    /// The most bytes that go with a creation: if that breaks off, they are lost.
+    /// The greatest number of bytes in a creation. An interrupted creation loses them.
     private static let creationLimit: Int64 = 1 << 20
 
     var features = TusFeatures.none
-    /// Upload-Metadata, by key.
+    /// The pairs of Upload-Metadata, by key.
     var metadata: [String: String] = [:]
-    /// True if the upload is a part of one.
+    /// True if the upload is a part of another upload.
     var isPart = false
 
     var name: UploadDialectName { .tus }
@@ -53,7 +53,7 @@ struct TusDialect: UploadDialect {
         return UploadStep(method: .patch, fields: fields, carriesBytes: true)
     }
 
-    /// The request that puts parts together.
+    /// The request that concatenates the parts.
     func concatenation(of uris: [CurlewURI]) -> UploadStep {
         var fields = Self.version
         fields[.uploadConcat] = "final;" + uris.map(\.description).joined(separator: " ")
@@ -77,7 +77,7 @@ struct TusDialect: UploadDialect {
             return .incomplete(location: location, offset: offset ?? 0)
         }
         guard let offset else { throw CurlewError(.invalidResponse, "the server does not say how much it has") }
-        // Whether that is all, the length says.
+        // The caller compares the offset with the length to detect the end.
         return .incomplete(location: nil, offset: offset)
     }
 
@@ -101,7 +101,7 @@ struct TusDialect: UploadDialect {
     }
 }
 
-/// What a server of tus says it can, when it is asked by OPTIONS.
+/// The features that a tus server declares in its response to OPTIONS.
 struct TusFeatures: Sendable {
     static let none = TusFeatures()
 
@@ -111,7 +111,7 @@ struct TusFeatures: Sendable {
 
     private init() {}
 
-    /// nil for a server that does not speak 1.0.0.
+    /// Parses the features; nil for a server without version 1.0.0.
     init?(_ response: HTTPResponse) {
         func words(_ name: HTTPField.Name) -> Set<String> {
             Set(

@@ -1,30 +1,30 @@
 internal import HTTPTypes
 
-/// How a protocol of resumable uploads says what it says. It keeps nothing: what is known of an upload is in its token.
+/// The messages of a protocol of resumable uploads. A dialect has no state: the state of an upload is in its token.
 protocol UploadDialect: Sendable {
     var name: UploadDialectName { get }
-    /// The digests that requests may carry, the best first; none if the server takes none.
+    /// The digests that requests may have, the best first; empty if the server accepts none.
     var digests: [UploadDigest] { get }
 
     /// The request that creates an upload.
-    /// - Parameter length: The bytes of the file, or of the part of it that is an upload of its own.
+    /// - Parameter length: The length of the file, or of the part of the file that is an upload of its own.
     func creation(method: HTTPRequest.Method, length: Int64) -> UploadStep
-    /// The request that asks how much the server has.
+    /// The request that asks for the server's offset.
     func inquiry() -> UploadStep
-    /// The request that sends more.
+    /// The request that sends further bytes.
     func append(from offset: Int64, isLast: Bool, length: Int64) -> UploadStep
-    /// The request that gives the upload up.
+    /// The request that deletes the upload.
     func removal() -> UploadStep
 
-    /// What an interim response says; nil if it says nothing of the upload.
+    /// The content of an interim response; nil if it does not concern the upload.
     func announcement(in interim: HTTPResponse) -> UploadAnnouncement?
-    /// What has come of a request that sent bytes.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` for one that contradicts itself.
+    /// The outcome of a request that sent bytes.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` for a response that contradicts itself.
     func outcome(of response: HTTPResponse, isCreation: Bool) throws -> UploadOutcome
-    /// What the server has, as it says when it is asked; nil if it says nothing of that.
+    /// The state in the response to an offset request; nil if the response does not contain it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse``.
     func state(in response: HTTPResponse) throws -> UploadState?
-    /// What the server sets as limits.
+    /// The limits that the server sets.
     func limits(in response: HTTPResponse) -> UploadLimits
 }
 
@@ -32,9 +32,9 @@ protocol UploadDialect: Sendable {
 struct UploadStep: Sendable {
     var method: HTTPRequest.Method
     var fields: HTTPFields
-    /// True if the bytes of the file from an offset on go with it.
+    /// True if the request contains bytes of the file, from an offset on.
     var carriesBytes = false
-    /// What it sends otherwise.
+    /// The content of a request without bytes of the file.
     var content: [UInt8] = []
 }
 
@@ -46,43 +46,43 @@ struct UploadDigest: Sendable {
     let suffix: String
 }
 
-/// Where an upload is, and how much of it has arrived, while it is under way.
+/// The location of an upload and its confirmed offset, announced during a request.
 struct UploadAnnouncement: Sendable, Equatable {
     var location: String?
     var offset: Int64?
 }
 
-/// How much of an upload a server has.
+/// The state of an upload on the server.
 struct UploadState: Sendable, Equatable {
     var offset: Int64
     var isComplete: Bool
 }
 
-/// What has come of a request that sent bytes.
+/// The outcome of a request that sent bytes.
 enum UploadOutcome: Sendable, Equatable {
-    /// It was the last, and this is the server's answer to all of it.
+    /// The server has all bytes, and this is its final response.
     case complete
-    /// The server waits for more.
+    /// The server expects further bytes.
     /// - Parameters:
-    ///   - location: Where the upload is, if that is new.
-    ///   - offset: What it has, if it says so.
+    ///   - location: The location of the upload, if it is new.
+    ///   - offset: The server's offset, if the response contains it.
     case incomplete(location: String?, offset: Int64?)
-    /// The server knows nothing of the protocol, and has answered as to any other request.
+    /// The server does not support the protocol, and has answered as to any other request.
     case unknown
-    /// The server refuses for now or for good.
+    /// The server refuses the request, temporarily or permanently.
     case refused
 }
 
-/// The limits of a server; nil is none.
+/// The limits of a server; nil means unlimited.
 struct UploadLimits: Sendable, Equatable {
-    /// A server that takes less with a request would be asked without end.
+    /// The smallest accepted limit of an append. A lower limit would need too many requests.
     static let leastAppend: Int64 = 1024
 
     var maximumSize: Int64?
     var minimumSize: Int64?
     var maximumAppend: Int64?
     var minimumAppend: Int64?
-    /// When it forgets the upload.
+    /// The time at which the server deletes the upload.
     var expires: HTTPDate?
 
     mutating func formUnion(_ others: UploadLimits) {

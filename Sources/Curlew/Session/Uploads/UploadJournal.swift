@@ -1,19 +1,19 @@
 internal import FoundationEssentials
 
-/// What is known of an upload: its token and how far it is. It tells whoever wants to know.
+/// The state of an upload: its token and its offsets. It reports the progress.
 final class UploadJournal: Sendable {
     private struct State {
         var token: UploadToken
-        /// Of each part, the bytes that the server may have at most.
+        /// The upper bound of the server's bytes, for each part.
         var most: [Int64]
-        /// Of each part, whether this process has sent any of it.
+        /// True for each part of which this process has sent bytes.
         var gone: [Bool]
-        /// Of each part, what was told of it: that never goes back but with a restart.
+        /// The reported progress of each part, which decreases only after a restart.
         var told: [(confirmed: Int64, sent: Int64)]
         var restarts = 0
-        /// The bytes that all requests together have sent.
+        /// The number of bytes that all requests together have sent.
         var spent: Int64 = 0
-        /// The newest writing of the token, which waits for the one before.
+        /// The newest write of the token, which waits for the previous one.
         var writing: Task<Void, any Error>?
     }
 
@@ -52,7 +52,7 @@ final class UploadJournal: Sendable {
                 target: target, length: identity.size, dialect: .tus, identity: identity,
                 parts: UploadPart.parts(of: identity.size, count: 1))
         }
-        // More may have arrived than a token says.
+        // The server may have more bytes than the token lists.
         state = Guarded(
             State(
                 token: token, most: token.parts.map { $0.uri == nil ? $0.offset : $0.length },
@@ -60,12 +60,12 @@ final class UploadJournal: Sendable {
     }
 
     var length: Int64 { identity.size }
-    /// What the upload can be resumed with; nil if the server has nothing of it.
+    /// The token that resumes the upload; nil if the server has no bytes of it.
     var token: UploadToken? { state.withLock { $0.token.isOfUse ? $0.token : nil } }
     var dialect: UploadDialectName { state.withLock { $0.token.dialect } }
     var partCount: Int { state.withLock { $0.token.parts.count } }
     func part(_ index: Int) -> UploadPart { state.withLock { $0.token.parts[index] } }
-    /// The bytes of a part that the server may have at most.
+    /// The upper bound of the server's bytes of a part.
     func most(_ index: Int) -> Int64 { state.withLock { $0.most[index] } }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` for a file that has changed.
@@ -75,16 +75,17 @@ final class UploadJournal: Sendable {
         }
     }
 
-    /// Bytes of a part, of the file as it was.
+    /// A body of bytes of a part. It fails if the file has changed.
     func body(_ index: Int, from offset: Int64, count: Int64) throws -> CurlewRequest.Body {
         let start = part(index).start + offset
         let file = try WatchedFile(path: path, range: start..<start + count, unchangedSince: identity)
         return CurlewRequest.Body(source: .watched(file), length: count)
     }
 
-    // MARK: Sending bound
+    // MARK: Sending limit
 
-    /// The most bytes that the upload of a file sends: bytes that a server drops are sent again, and a server may drop all of them.
+    /// The greatest number of bytes that the upload of a file sends. A server that discards bytes repeatedly would
+    /// otherwise receive the file forever.
     static func sendingLimit(length: Int64) -> Int64 {
         let (product, isTooLarge) = length.multipliedReportingOverflow(by: 8)
         return isTooLarge ? .max : product &+ min(64 << 20, .max - product)
@@ -104,7 +105,7 @@ final class UploadJournal: Sendable {
 
     // MARK: Changes
 
-    /// The parts that the file is sent in.
+    /// Sets the parts of a new upload.
     func begin(_ dialect: UploadDialectName, _ parts: [UploadPart]) throws {
         try state.withLock { state in
             state.token = try UploadToken(
@@ -121,7 +122,7 @@ final class UploadJournal: Sendable {
         state.withLock { $0.token.expires = Date(timeIntervalSince1970: Double(moment.secondsSince1970)) }
     }
 
-    /// Changes what is known of a part, and keeps the token.
+    /// Changes the state of a part, and keeps the token.
     func change(_ index: Int, _ change: (inout UploadPart) -> Void) async throws {
         let writing = state.withLock { state -> Task<Void, any Error>? in
             change(&state.token.parts[index])
@@ -141,8 +142,8 @@ final class UploadJournal: Sendable {
         try await writing?.value
     }
 
-    /// The server has so much of a part.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` if that cannot be.
+    /// Records the server's offset of a part.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` for an offset beyond the sent bytes.
     func confirm(_ index: Int, _ offset: Int64, _ digest: ContentDigest?) async throws {
         try state.withLock { state in
             let (most, length) = (state.most[index], state.token.parts[index].length)
@@ -157,7 +158,7 @@ final class UploadJournal: Sendable {
         }
     }
 
-    /// A part is sent from an offset on: what was sent beyond it before has not arrived.
+    /// Records that a part is sent again from an offset: bytes beyond it have not arrived.
     func rewind(_ index: Int, to offset: Int64) {
         state.withLock { state in
             state.most[index] = offset
@@ -165,7 +166,7 @@ final class UploadJournal: Sendable {
         }
     }
 
-    /// So much of a part has gone.
+    /// Records the sent bytes of a part.
     func advance(_ index: Int, to sent: Int64) {
         state.withLock { state in
             state.most[index] = max(state.most[index], min(sent, state.token.parts[index].length))
@@ -173,7 +174,7 @@ final class UploadJournal: Sendable {
         report()
     }
 
-    /// Nothing of a part has arrived, after all. The server has forgotten it.
+    /// Resets a part that the server has forgotten.
     func restart(_ index: Int) {
         state.withLock { state in
             let part = state.token.parts[index]
@@ -200,13 +201,13 @@ final class UploadJournal: Sendable {
         progress(newest)
     }
 
-    // MARK: The end
+    // MARK: Completion
 
-    /// Runs the upload, adds the token to what it throws, and removes the token's file after its end.
+    /// Runs the upload, adds the token to an error, and removes the token's file after success.
     func ending<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await work()) } catch { result = .failure(error) }
-        // Nothing is written after the return.
+        // The last write of the token must end before the function returns.
         _ = await state.withLock { $0.writing }?.result
         switch result {
         case .success(let value):

@@ -3,19 +3,19 @@ internal import HTTPTypes
 /// The attempts of an upload, or a part of it, and the waits between them.
 struct UploadPatience: Sendable {
     private let settings: ResumableUpload.Options
-    /// The moment at which the upload, or its part, began.
+    /// The start of the upload, or of its part.
     private let start = Instant.now
-    /// Attempts in a row by which nothing more has arrived.
+    /// The number of consecutive attempts without progress.
     private var failures = 0
     private var restarts = 0
 
     init(_ settings: ResumableUpload.Options) { self.settings = settings }
 
-    /// True if bytes that were confirmed are worth the bytes that were sent for them. A server that confirms one byte of each request would
-    /// have the rest of the file sent again and again.
+    /// True if the newly confirmed bytes justify the sent bytes. A server that confirms one byte per request would
+    /// otherwise receive the rest of the file again and again.
     /// - Parameters:
     ///   - gain: The bytes that are confirmed beyond the furthest offset so far.
-    ///   - sent: The bytes that were sent beyond it.
+    ///   - sent: The bytes that were sent beyond that offset.
     ///   - left: The bytes that were not confirmed before.
     static func isProgress(gain: Int64, sent: Int64, left: Int64) -> Bool {
         gain > 0 && gain >= min(left, UploadLimits.leastAppend) && gain >= sent / 64
@@ -23,22 +23,22 @@ struct UploadPatience: Sendable {
 
     mutating func succeed() { failures = 0 }
 
-    /// - Throws: The error, if an upload that was forgotten may not begin anew.
+    /// - Throws: The error, if a forgotten upload must not restart again.
     mutating func restart(after error: CurlewError) throws {
         guard restarts < settings.restarts else { throw error }
         restarts += 1
         failures = 0
     }
 
-    /// Counts an attempt by which nothing more has arrived.
-    /// - Throws: The error, if there is no other.
+    /// Counts an attempt without progress.
+    /// - Throws: The error, if no attempt is left.
     mutating func count(_ error: CurlewError) throws {
         failures += 1
         guard failures < settings.retries.attempts else { throw error }
     }
 
     /// Counts an attempt, and waits before the next one.
-    /// - Throws: The error, if there is none.
+    /// - Throws: The error, if no attempt is left.
     mutating func wait(after error: CurlewError, isWorth: Bool) async throws {
         guard isWorth else { throw error }
         try count(error)

@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// Where a part is on the server.
+/// The location of a part on the server.
 struct UploadPlace: Sendable {
     let journal: UploadJournal
     let index: Int
     let allowsOtherOrigins: Bool
-    /// True if its token has a digest of what has arrived.
+    /// True if its token has a digest of the confirmed bytes.
     let isDigested: Bool
 
-    /// Takes note of where the upload is.
+    /// Records the location of the upload.
     func adopt(_ location: String, _ base: CurlewURI) async throws {
         let uri: CurlewURI
         do { uri = try base.resolving(location) } catch {
@@ -23,11 +23,11 @@ struct UploadPlace: Sendable {
         if journal.part(index).uri != uri { try await journal.change(index) { $0.uri = uri } }
     }
 
-    /// Takes note of an interim response. What it says wrong is passed over: the answer counts.
+    /// Records an interim response. Errors in it are ignored, because the final response decides.
     func note(_ interim: HTTPResponse, _ dialect: any UploadDialect) async {
         guard let announcement = dialect.announcement(in: interim) else { return }
         if let location = announcement.location { try? await adopt(location, journal.target) }
-        // A digest would have to be made of it at once: the next answer says it once more.
+        // With a digest, the offset is left to the final response: the digest would have to be computed at once.
         let part = journal.part(index)
         guard let offset = announcement.offset, !isDigested, part.uri != nil, offset > part.offset,
             offset <= journal.most(index)

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 
-/// A file, or a part of it that the server has as an upload of its own, from its creation or its token to its end. One task runs it.
+/// The upload of a file, or of a part with an upload of its own, from its creation or its token to its end. A single
+/// task runs it.
 final class UploadRun {
     private let sender: UploadSender
     private let journal: UploadJournal
@@ -16,9 +17,9 @@ final class UploadRun {
     private var best: Int64
     private let content: PrefixDigest?
     private let place: UploadPlace
-    /// True if any protocol that the server has will do.
+    /// True if every protocol is allowed.
     private let speaksAll: Bool
-    /// The dialects that the creation was tried in.
+    /// The dialects in which the creation was tried.
     private var tried: Set<UploadDialectName> = []
 
     init(
@@ -43,12 +44,12 @@ final class UploadRun {
         content = place.isDigested ? PrefixDigest(path: journal.path, start: part.start, .sha256) : nil
     }
 
-    // MARK: The way
+    // MARK: Main loop
 
-    /// - Returns: The server's answer to all of it.
+    /// - Returns: The server's response to the complete upload.
     func run() async throws -> CurlewResponse {
         try await verifyContent()
-        // What the server has; nil where it has to be asked.
+        // The server's offset; nil if the server has to be asked.
         var known: Int64?
         while true {
             do {
@@ -74,13 +75,13 @@ final class UploadRun {
 
     private enum Step {
         case finished(CurlewResponse)
-        /// The server has so much; nil if it has to be asked.
+        /// The server's offset; nil if the server has to be asked.
         case at(Int64?)
-        /// The same once more, in another dialect.
+        /// The creation has to be repeated in another dialect.
         case again
     }
 
-    /// The file may be another under the same size and date.
+    /// Checks the digest: the file may be another one with the same size and date.
     private func verifyContent() async throws {
         let part = journal.part(index)
         guard let content, let digest = part.digest else { return }
@@ -129,7 +130,7 @@ final class UploadRun {
                 await response.discard()
                 throw CurlewError(.invalidResponse, "the upload was created, and the server does not say where")
             }
-            // tus says the end by the offset.
+            // tus reports the end by the offset.
             if dialect.name == .tus, step.carriesBytes, offset == length {
                 return try await concluded(response, sentFrom: 0, count: length)
             }
@@ -139,13 +140,14 @@ final class UploadRun {
         }
     }
 
-    /// The dialect that a server says it speaks where it refuses another; nil if that is none that was not tried.
+    /// The dialect that a server declares when it refuses another one; nil if it declares no dialect that is still
+    /// untried.
     private func otherDialect(after refusal: HTTPResponse) throws -> (any UploadDialect)? {
         guard case .draft = dialect.name else { return nil }
         if let interop = DraftDialect.interop(in: refusal) {
             return tried.contains(.draft(interop)) ? nil : DraftDialect(interop: interop)
         }
-        // One that does not answer to OPTIONS says it now.
+        // A server that ignores OPTIONS may declare its protocol in this refusal.
         guard speaksAll, let features = TusFeatures(refusal) else { return nil }
         let dialect = TusDialect(features: features, metadata: settings.metadata)
         if settings.checksParts, dialect.digests.isEmpty { throw UploadStart.noChecksum }
@@ -203,7 +205,7 @@ final class UploadRun {
                 return .at(nil)
             }
             if !(try await confirm(reached)) { try await patience.wait(after: Self.isStalled, isWorth: true) }
-            // All of it, and not the end: that may be said when it is asked for.
+            // The server has all bytes, but does not declare the end. It may declare the end when it is asked.
             return .at(reached == length ? nil : reached)
         case .unknown, .refused: throw await sender.refusal(response)
         }
@@ -212,7 +214,7 @@ final class UploadRun {
     private static let isStalled = CurlewError(
         .invalidResponse, "the server takes bytes, and has no more of them, or too few")
 
-    /// The end, if all was sent: a server may answer before it has read all.
+    /// Ends the upload if all bytes were sent: a server may respond before it has read all of them.
     private func concluded(_ response: CurlewResponse, sentFrom offset: Int64, count: Int64) async throws -> Step {
         if journal.most(index) >= offset + count {
             try journal.verifyFile()
@@ -227,7 +229,7 @@ final class UploadRun {
         return .at(nil)
     }
 
-    // MARK: What is known
+    // MARK: State
 
     private func note(limitsIn head: HTTPResponse) throws {
         let found = dialect.limits(in: head)
@@ -235,8 +237,8 @@ final class UploadRun {
         if let moment = found.expires { journal.expire(moment) }
     }
 
-    /// Takes note of the offset that the server has confirmed.
-    /// - Returns: True if it is progress.
+    /// Records the offset that the server has confirmed.
+    /// - Returns: True if the offset is progress.
     @discardableResult
     private func confirm(_ offset: Int64) async throws -> Bool {
         let most = journal.most(index)
@@ -252,7 +254,7 @@ final class UploadRun {
         return isProgress
     }
 
-    /// Has a request say the digest of its bytes, if that is asked for.
+    /// Adds the digest of a request's bytes, if the options require it.
     private func addDigest(to step: inout UploadStep, from offset: Int64, count: Int64) async throws {
         guard settings.checksParts, let digest = dialect.digests.first else { return }
         let part = PrefixDigest(path: journal.path, start: journal.part(index).start + offset, digest.algorithm)
@@ -267,7 +269,7 @@ final class UploadRun {
         let status = error.response?.status.code
         let hasPlace = journal.part(index).uri != nil
         if hasPlace, status == 404 || status == 410 {
-            // The server has forgotten it, or ended it.
+            // The server has deleted the upload, which may have expired or ended.
             try patience.restart(after: error)
             journal.restart(index)
             best = 0
@@ -281,8 +283,8 @@ final class UploadRun {
         try await patience.wait(after: error, isWorth: isWorth)
     }
 
-    /// A creation that carries the file may have been taken for all of it, and is not repeated, unless that does no harm. One that
-    /// carries nothing leaves an empty upload behind.
+    /// True if a creation may be repeated. The server may have accepted a creation with the file as complete, so it is
+    /// repeated only if that is harmless. A repeated creation without bytes only leaves an empty upload behind.
     private func mayBeCreatedAgain(_ error: CurlewError) -> Bool {
         if error.stage == .preparing || error.stage == .connecting || error.response != nil { return true }
         let step = dialect.creation(method: method, length: length)

@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// Sends the requests of an upload, and counts what goes.
+/// Sends the requests of an upload, and counts the sent bytes.
 struct UploadSender: Sendable {
     let session: HTTPSession
     let journal: UploadJournal
@@ -15,12 +15,12 @@ struct UploadSender: Sendable {
         self.journal = journal
         self.fields = fields
         var options = options
-        // What failed is asked about before it is sent again.
+        // After a failure the offset is queried before bytes are sent again, so there are no blind retries.
         options.maximumAttempts = options.maximumAttempts ?? 1
         options.kind = .upload
-        // The requests of an upload are different ones, and a key would have a server answer all of them as the first.
+        // The requests of an upload differ, but a server would answer all requests with one key like the first.
         options.idempotencyKey = nil
-        // The bytes of the file go nowhere else, by a redirect either.
+        // The bytes of the file are sent to no other origin, not even by a redirect.
         options.staysWithOrigin = !allowsOtherOrigins
         self.options = options
     }
@@ -30,14 +30,14 @@ struct UploadSender: Sendable {
         options.isIdempotent ?? method.isIdempotent
     }
 
-    /// What follows the tasks of a request.
+    /// The tasks of a request, and the tasks that watch them.
     private struct Watching {
         var tasks: [TaskActor] = []
         var listeners: [Task<Void, Never>] = []
         var followers: [Task<Void, Never>] = []
     }
 
-    /// Bytes of a part that go with a request.
+    /// The bytes of a part in a request.
     struct Bytes: Sendable {
         let part: Int
         let offset: Int64
@@ -78,7 +78,7 @@ struct UploadSender: Sendable {
             if let bytes {
                 try journal.body(bytes.part, from: bytes.offset, count: bytes.count)
             } else if step.method == .post {
-                // Without bytes it says that it has none: Content-Length: 0.
+                // A POST without bytes sends Content-Length: 0.
                 .bytes(step.content)
             } else {
                 .none
@@ -92,7 +92,7 @@ struct UploadSender: Sendable {
         } catch {
             result = .failure(error)
         }
-        // The task holds the options, and they hold this.
+        // The task holds the options, and the options hold this box. Emptying the box breaks the cycle.
         let watched = watching.withLock { watching in
             defer { watching = Watching() }
             return watching
@@ -112,13 +112,13 @@ struct UploadSender: Sendable {
             for listener in watched.listeners { await listener.value }
             if let interim { for head in response.interim { await interim(head) } }
         } else {
-            // Where the upload is may have been said just before it broke off.
+            // An interim response with the location may have arrived just before the failure.
             for listener in watched.listeners { await listener.value }
         }
         return try result.get()
     }
 
-    /// The error of an answer that refuses.
+    /// The error of a response that refuses the request.
     func refusal(_ response: CurlewResponse) async -> CurlewError {
         await response.discard()
         return CurlewError(refusal: response, "status \(response.status.code) to an upload")

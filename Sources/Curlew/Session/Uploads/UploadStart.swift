@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// Finds out what protocol a server speaks, and sends the file in one part or several.
+/// The choice of the protocol, and the upload of the file in one part or several.
 struct UploadStart: Sendable {
     let sender: UploadSender
     let method: HTTPRequest.Method
@@ -29,7 +29,7 @@ struct UploadStart: Sendable {
         if settings.checksParts, dialect.digests.isEmpty { throw Self.noChecksum }
         if settings.token == nil {
             let canConcatenate = (dialect as? TusDialect)?.features.extensions.contains("concatenation") ?? false
-            // Parts of a small file cost more than they bring.
+            // Parts of a small file would cost more than they save.
             let most = max(1, Int(min(journal.length >> 20, Int64(UploadToken.parallelLimit))))
             let parts = UploadPart.parts(
                 of: journal.length, count: canConcatenate ? min(max(1, settings.parallelParts), most) : 1)
@@ -51,9 +51,9 @@ struct UploadStart: Sendable {
         return try await concatenation(parts)
     }
 
-    // MARK: The protocol
+    // MARK: Protocol
 
-    /// - Returns: The dialect, and the limits that are known before anything is sent.
+    /// - Returns: The dialect, and the limits that are known before the upload.
     private func dialect(
         for choice: ResumableUpload.Dialect
     ) async throws -> (any UploadDialect, UploadLimits) {
@@ -65,7 +65,7 @@ struct UploadStart: Sendable {
         switch choice {
         case .ietf: return (DraftDialect(interop: 6), UploadLimits())
         case .tus where !settings.checksParts && settings.parallelParts <= 1:
-            // What is asked for needs no extension.
+            // The options need no extension.
             return (TusDialect(metadata: settings.metadata), UploadLimits())
         case .tus, .automatic:
             let offer = try await offer()
@@ -77,7 +77,7 @@ struct UploadStart: Sendable {
         }
     }
 
-    /// What the server says that it has, when it is asked by OPTIONS.
+    /// The protocols and limits that the server declares in its response to OPTIONS.
     private func offer() async throws -> (tus: TusFeatures?, interop: Int?, limits: UploadLimits) {
         let response = try await sender.send(UploadStep(method: .options, fields: HTTPFields()), to: journal.target)
         await response.discard()
@@ -90,7 +90,7 @@ struct UploadStart: Sendable {
 
     // MARK: Parts
 
-    /// Sends the parts side by side, and has the server put them together.
+    /// Sends the parts in parallel. The server then concatenates them.
     private func concatenation(_ dialect: TusDialect) async throws -> CurlewResponse {
         var patience = UploadPatience(settings)
         while true {
@@ -112,7 +112,7 @@ struct UploadStart: Sendable {
                 guard response.status == .created else { throw await sender.refusal(response) }
                 return response
             } catch let error as CurlewError {
-                // A part was forgotten meanwhile, or is not whole any more: each is asked about once more.
+                // The server may have lost a part. The next round asks for the offset of each part again.
                 let isWorth =
                     error.response != nil || sender.mayBeRepeated(.post) || error.stage == .connecting
                     || error.stage == .preparing

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An address policy at work", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Enforcement of an address policy", .endsServers, .timeLimit(.minutes(2)))
 struct AddressEnforcementTests {
     private func server(at address: ServerAddress = .ipv4, tls: ServerTLS? = nil) async throws -> MockServer {
         try await MockServer.start(.init(address: address, tls: tls)) { _ in MockResponse(body: "ok") }
@@ -17,7 +17,7 @@ struct AddressEnforcementTests {
     }
 
     @Test(
-        "no spelling of a private address gets through",
+        "a private address is refused in every notation",
         arguments: [
             "127.0.0.1", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "0x7f000001", "localhost",
             "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "0.0.0.0", "0",
@@ -33,7 +33,7 @@ struct AddressEnforcementTests {
         await server.shutdown()
     }
 
-    @Test("a name that leads to a private address is refused, and the error names both")
+    @Test("a name that resolves to a private address is refused, and the error names both")
     func rebinding() async throws {
         let server = try await server()
         let session = try makeSession {
@@ -46,7 +46,7 @@ struct AddressEnforcementTests {
         #expect(server.connectionCounts.accepted == 0)
     }
 
-    @Test("another port and another scheme are refused before anything is connected to", arguments: [false, true])
+    @Test("a forbidden port or scheme is refused before a connection is opened", arguments: [false, true])
     func portsAndSchemes(proxied: Bool) async throws {
         let server = try await server()
         let proxy = try await MockProxy.start()
@@ -57,7 +57,7 @@ struct AddressEnforcementTests {
         }
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         let accepted = server.connectionCounts.accepted + proxy.connectionCounts.accepted
-        // The port that is forbidden is one where somebody listens.
+        // The forbidden port has a listener.
         let port = await curlewError { _ = try await session.fetch("http://127.0.0.1:\(proxy.port)/") }
         #expect(port?.code == .addressForbidden && port?.stage == .preparing)
         #expect(port?.message == "the address policy forbids port \(proxy.port) for 127.0.0.1")
@@ -71,7 +71,7 @@ struct AddressEnforcementTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("each hop of a redirect is judged by its port")
+    @Test("the port of each redirect hop is checked")
     func redirectedPort() async throws {
         let inner = try await server()
         let outer = try await MockServer.start { _ in redirect(302, to: inner.url()) }
@@ -83,7 +83,7 @@ struct AddressEnforcementTests {
         #expect(try await session.fetch(outer.url()) == Array("ok".utf8))
     }
 
-    @Test("a redirection of the route is judged by the address that it leads to")
+    @Test("the address that a route redirects to is checked")
     func connectTo() async throws {
         let server = try await server()
         let session = try makeSession {
@@ -95,7 +95,7 @@ struct AddressEnforcementTests {
     }
 
     @Test(
-        "of several addresses the one that is allowed is used",
+        "the allowed one of several addresses is used",
         arguments: [["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.2"], ["::1", "127.0.0.1"]])
     func eyeballs(_ addresses: [String]) async throws {
         let server = try await server(at: .ip("0.0.0.0"))
@@ -109,7 +109,7 @@ struct AddressEnforcementTests {
         #expect(await response.task?.metrics.last?.remoteAddress == "127.0.0.1")
     }
 
-    @Test("the error names the allowed address that refused, not the forbidden address beside it")
+    @Test("the error names the allowed address that failed, not the forbidden address beside it")
     func refusedBesideForbidden() async throws {
         let refused = try RefusedPort.unused()
         let only = AddressPolicy.only([try IPNetwork("127.0.0.1")])
@@ -122,7 +122,7 @@ struct AddressEnforcementTests {
     }
 
     @Test(
-        "a connection opened under another policy is refused, not used, and the session stays usable",
+        "a connection opened under another policy is refused, and the session stays usable",
         arguments: [false, true])
     func reuse(overTLS: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
@@ -138,7 +138,7 @@ struct AddressEnforcementTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("another address of the host is used where a kept connection is forbidden")
+    @Test("another address of the host is used if the connection in the pool is forbidden")
     func otherAddress() async throws {
         let server = try await server(at: .ip("0.0.0.0"))
         let session = try makeSession {
@@ -153,7 +153,7 @@ struct AddressEnforcementTests {
         let second = try await session.post(.raw(url), .body(.string("once")), options: options)
         _ = try await second.body.collect(upTo: 10)
         #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
-        // It is recorded when its body has arrived, which may be after the answer.
+        // The request is recorded when its body has arrived, which may be after the answer.
         try await server.waitForRequests(2)
         #expect(server.requestCount == 2)
     }
@@ -185,11 +185,11 @@ struct AddressEnforcementTests {
         options.addressPolicy = .publicOnly.allowing([try IPNetwork("127.0.0.0/8")])
         #expect(try await session.fetch(server.url(), options: options) == Array("ok".utf8))
         #expect(try await session.fetch("http://[::ffff:127.0.0.1]:\(server.port)/", options: options).count == 2)
-        // The connection that is kept is no way in.
+        // The pooled connection does not bypass the policy.
         #expect(await curlewError { _ = try await session.fetch(server.url()) }?.code == .addressForbidden)
     }
 
-    @Test("a body that can be read once is not touched")
+    @Test("a single-use body is not consumed")
     func body() async throws {
         let server = try await server()
         let session = try makeSession { $0.addressPolicy = .publicOnly }
@@ -203,7 +203,7 @@ struct AddressEnforcementTests {
         #expect(left == [[1, 2, 3]])
     }
 
-    @Test("a Unix socket is refused unless it is allowed, a kept connection too")
+    @Test("a Unix socket is refused unless it is allowed, for a pooled connection too")
     func unixSocket() async throws {
         let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
         let server = try await server(at: .unixSocket(path: path))

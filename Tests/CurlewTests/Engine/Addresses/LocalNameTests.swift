@@ -9,10 +9,10 @@ private let localNames = [
     "localhost", "localhost.", "LOCALHOST.", "LocalHost", "a.localhost", "a.localhost.", "A.b.LOCALHOST.",
 ]
 
-@Suite("Names of this machine", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Names of the local machine", .endsServers, .timeLimit(.minutes(1)))
 struct LocalNameTests {
     @Test(
-        "a name below localhost is one of this machine, with or without a dot at its end (RFC 6761 §6.3)",
+        "a name below localhost is local, with or without a dot at its end (RFC 6761 §6.3)",
         arguments: [
             ("localhost", true), ("localhost.", true), ("x.localhost.", true), (".localhost", true),
             ("LOCALHOST", true),
@@ -21,17 +21,17 @@ struct LocalNameTests {
         ])
     func names(_ host: String, _ isLocal: Bool) { #expect(LocalName.contains(host) == isLocal) }
 
-    @Test("a request to a name of this machine connects to the loopback", arguments: localNames)
+    @Test("a request to a local name connects to the loopback address", arguments: localNames)
     func request(_ host: String) async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse())
         let response = try await makeSession().get("http://\(raw: host):\(raw: "\(server.port)")/")
         #expect(response.status == .ok)
-        // The field has the name that the caller wrote.
+        // The field has the name as the caller wrote it.
         #expect(await server.takeRequest()?.fields[.init("Host")!] == "\(host):\(server.port)")
     }
 
-    @Test("a policy without private addresses refuses every name of this machine", arguments: localNames)
+    @Test("a policy without private addresses refuses every local name", arguments: localNames)
     func policy(_ host: String) async throws {
         let server = try await MockServer.start()
         let session = try makeSession { $0.addressPolicy = .publicOnly }
@@ -42,14 +42,14 @@ struct LocalNameTests {
         #expect(server.connectionCounts.accepted == 0)
     }
 
-    @Test("a route's own address for a name with a dot, or for the name without it, is used")
+    @Test("a route's address for a local name applies with and without a dot at the end")
     func override() async throws {
         let server = try await MockServer.start()
         for host in ["localhost.", "localhost"] {
             server.enqueue(MockResponse())
             let port = server.port
             let session = try makeSession {
-                // The name is looked for at a port that nobody listens at.
+                // The override for the name uses a port without a listener.
                 $0.route.hosts = [.init(host: host, port: 1, addresses: ["127.0.0.1"])]
                 $0.route.redirections = [.init(host: "localhost.", port: 1, toHost: "127.0.0.1", toPort: port)]
             }
@@ -58,7 +58,7 @@ struct LocalNameTests {
     }
 
     @Test(
-        "a proxy whose host is a name of this machine is found",
+        "a proxy with a local name is found",
         arguments: ["localhost.", "LOCALHOST.", "p.localhost."])
     func proxy(_ host: String) async throws {
         let server = try await MockServer.start()
@@ -68,7 +68,7 @@ struct LocalNameTests {
         #expect(try await session.get("http://origin.test/").status == .ok)
     }
 
-    @Test("a look-up of a name of this machine finds the loopback", arguments: localNames)
+    @Test("a look-up of a local name returns the loopback address", arguments: localNames)
     func lookup(_ host: String) async throws {
         let answer = await withCheckedContinuation { continuation in
             HostLookup().begin(host) { continuation.resume(returning: $0) }
@@ -77,10 +77,10 @@ struct LocalNameTests {
         #expect(!addresses.isEmpty && addresses.allSatisfy { $0 == IPAddress(ipv4: 0x7F00_0001) || "\($0)" == "::1" })
     }
 
-    @Test("cookies and HSTS take a name of this machine with a dot for the one without it")
+    @Test("cookies and HSTS treat a local name with a dot like the name without the dot")
     func stores() throws {
         #expect(CookieHost("localhost.")?.name == "localhost" && CookieHost("A.localhost.")?.name == "a.localhost")
-        // Other names keep it, as in browsers.
+        // Other names keep the dot, as in browsers.
         #expect(CookieHost("a.test.")?.name == "a.test.")
         #expect(OriginHost.name("localhost.") == "localhost")
     }

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An address policy in front of a proxy", .endsServers, .timeLimit(.minutes(2)))
+@Suite("An address policy with a proxy", .endsServers, .timeLimit(.minutes(2)))
 struct ProxiedAddressTests {
     private func session(
         _ proxy: Proxy, _ policy: AddressPolicy = .publicOnly, _ route: ConnectionRoute = ConnectionRoute()
@@ -17,7 +17,7 @@ struct ProxiedAddressTests {
     }
 
     @Test(
-        "a forbidden address as the target is refused before the proxy is asked",
+        "a forbidden target address is refused before the proxy receives a request",
         arguments: [
             "127.0.0.1", "127.1", "2130706433", "localhost", "a.localhost.", "[::1]", "[64:ff9b::7f00:1]",
             "\u{FF11}\u{FF12}\u{FF17}.0.0.1", "127\u{3002}0\u{3002}0\u{3002}1",
@@ -33,7 +33,7 @@ struct ProxiedAddressTests {
         await proxy.shutdown()
     }
 
-    @Test("the target of a redirection is judged behind a proxy, too")
+    @Test("the target of a redirect is checked behind a proxy too")
     func redirected() async throws {
         let proxy = try await MockProxy.start()
         let route = ConnectionRoute(redirections: [.init(host: "public.test", toHost: "10.0.0.1", toPort: 80)])
@@ -42,7 +42,7 @@ struct ProxiedAddressTests {
         #expect(proxy.connectionCounts.accepted == 0)
     }
 
-    @Test("the proxy's own address is not judged, and names are left to it")
+    @Test("the proxy's own address is not checked, and names are resolved by the proxy")
     func trusted() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let proxy = try await MockProxy.start()
@@ -50,7 +50,7 @@ struct ProxiedAddressTests {
         #expect(try await session.fetch("http://named.test:\(server.port)/") == Array("ok".utf8))
     }
 
-    @Test("a name that would be resolved here, unseen, for a SOCKS proxy is refused", arguments: ["socks4", "socks5"])
+    @Test("a name that libcurl would resolve locally for a SOCKS proxy is refused", arguments: ["socks4", "socks5"])
     func unseen(_ scheme: String) async throws {
         let proxy = try await MockProxy.start(.init(kind: .socks5))
         let session = try session(Proxy("\(scheme)://127.0.0.1:\(proxy.port)"))

@@ -18,21 +18,21 @@ extension Connecting {
 
         private func after(_ milliseconds: Int64) -> Instant { start.advanced(by: milliseconds * 1_000_000) }
 
-        /// Begins the attempt that is due.
+        /// Starts the attempt that is due.
         private func begin(_ race: inout AddressRace, at now: Instant) -> SocketAddress? {
             guard case .begin(let address) = race.next(at: now) else { return nil }
             race.noteStart(of: address, at: now)
             return address
         }
 
-        @Test("the families alternate, beginning with the first of the resolver, and repeated addresses are dropped")
+        @Test("the address families alternate, beginning with the resolver's first, without repeated addresses")
         func order() {
             let addresses = [v6(1), v6(2), v6(1), v6(3), v4(1), v4(2)]
             #expect(AddressRace.alternating(addresses) == [v6(1), v4(1), v6(2), v4(2), v6(3)])
             #expect(AddressRace.alternating([]) == [])
         }
 
-        @Test("an attempt begins 200 ms after the one before it")
+        @Test("an attempt begins 200 ms after the previous one")
         func delay() {
             var race = AddressRace([v6(1), v4(1)], within: .max)
             #expect(begin(&race, at: start) == v6(1))
@@ -41,7 +41,7 @@ extension Connecting {
             #expect(race.next(at: after(200)) == .wait(until: .distantFuture))
         }
 
-        @Test("an attempt begins at once when one before it has failed")
+        @Test("an attempt begins at once when a previous one has failed")
         func failure() {
             var race = AddressRace([v6(1), v4(1)], within: .max)
             #expect(begin(&race, at: start) == v6(1))
@@ -53,7 +53,7 @@ extension Connecting {
             #expect(tried == [v6(1), v4(1)])
         }
 
-        @Test("the oldest of three attempts gives its place up after three seconds if others wait")
+        @Test("the oldest of three attempts is abandoned after three seconds if others wait")
         func patience() {
             var race = AddressRace([v4(1), v4(2), v4(3), v4(4)], within: .max)
             for milliseconds in [0, 200, 400] as [Int64] {
@@ -65,7 +65,7 @@ extension Connecting {
             #expect(race.next(at: after(9000)) == .wait(until: .distantFuture))
         }
 
-        @Test("attempts share a short time, and have 600 ms at least")
+        @Test("attempts share a short time limit, and each has at least 600 ms")
         func shortTime() {
             var race = AddressRace((1...4).map(v4), within: 4_000_000_000)
             for milliseconds in [0, 200, 400] as [Int64] { _ = begin(&race, at: after(milliseconds)) }
@@ -76,7 +76,7 @@ extension Connecting {
             #expect(short.next(at: after(600)) == .abandon(v4(1)))
         }
 
-        @Test("an address without a descriptor is tried again after the delay")
+        @Test("an address that failed for lack of a descriptor is tried again after the delay")
         func putBack() {
             var race = AddressRace([v4(1), v4(2)], within: .max)
             _ = begin(&race, at: start)
@@ -87,7 +87,7 @@ extension Connecting {
         }
 
         @Test(
-            "the most telling error is reported",
+            "the most informative error is reported",
             arguments: [
                 ([ENETUNREACH, ECONNREFUSED, ETIMEDOUT], ECONNREFUSED),
                 ([ETIMEDOUT, EHOSTUNREACH, ENETUNREACH], ETIMEDOUT),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-/// The dials of a test. Touched on the loop alone.
+/// The dials of a test. They are only used on the loop.
 private final class Dials: @unchecked Sendable {
     var all: [Dial] = []
 }
@@ -11,7 +11,7 @@ private final class Dials: @unchecked Sendable {
 private let hasIPv6 = (try? Listener("::1")) != nil
 
 extension Connecting {
-    @Suite("Dials")
+    @Suite("Dialing")
     struct DialTests {
         private let bench: DialBench
 
@@ -19,7 +19,7 @@ extension Connecting {
 
         // MARK: Connecting
 
-        @Test("a socket is connected, non-blocking, closed by exec, without delay and with probes")
+        @Test("a connected socket is non-blocking, closed on exec, without Nagle's delay and with keep-alive probes")
         func options() async throws {
             let listener = try Listener()
             let socket = try await bench.outcome(of: .init(.host("127.0.0.1", port: listener.port))).socket()
@@ -43,7 +43,7 @@ extension Connecting {
             return getsockopt(descriptor, level, name, &value, &length) == 0 ? value : -1
         }
 
-        @Test("a name is looked up once, and kept for its lifetime")
+        @Test("a name is looked up once, and cached for its lifetime")
         func names() async throws {
             let listener = try Listener()
             let stalled = StalledLookUps()
@@ -60,7 +60,7 @@ extension Connecting {
             outcome.close()
         }
 
-        @Test("a name whose addresses all refuse is looked up again, though its lifetime is not over")
+        @Test("a name whose addresses all refuse is looked up again before the end of its lifetime")
         func refusing() async throws {
             let stalled = StalledLookUps()
             stalled.letGo()
@@ -80,7 +80,7 @@ extension Connecting {
             #expect(stalled.count == 2)
         }
 
-        @Test("an IPv6 address is connected to", .enabled(if: hasIPv6), arguments: ["[::1]", "::1", "0:0::1"])
+        @Test("a connection to an IPv6 address succeeds", .enabled(if: hasIPv6), arguments: ["[::1]", "::1", "0:0::1"])
         func ipv6(_ host: String) async throws {
             let listener = try Listener("::1")
             let outcome = await bench.outcome(of: .init(.host(host, port: listener.port)))
@@ -88,7 +88,7 @@ extension Connecting {
             outcome.close()
         }
 
-        @Test("localhost reaches a listener of either family", arguments: ["127.0.0.1", "::1"])
+        @Test("localhost reaches a listener of either address family", arguments: ["127.0.0.1", "::1"])
         func localhost(_ text: String) async throws {
             guard let listener = try? Listener(text) else { return }
             let outcome = await bench.outcome(of: .init(.host("localhost", port: listener.port)))
@@ -96,7 +96,7 @@ extension Connecting {
             outcome.close()
         }
 
-        @Test("a family that is not wanted is not tried")
+        @Test("an excluded address family is not tried")
         func family() async throws {
             let listener = try Listener()
             var plan = Dial.Plan(listener.address)
@@ -127,12 +127,12 @@ extension Connecting {
             let outcome = await bench.outcome(of: .init(.addresses(hosts, port: good.port)))
             let socket = try outcome.socket()
             #expect(socket.peer == good.address)
-            // Twenty delays are four seconds.
+            // Twenty delays would be four seconds.
             #expect(socket.connected < .seconds(3))
             outcome.close()
         }
 
-        @Test("the next address is tried after 200 ms of silence, and the loser is closed")
+        @Test("the next address is tried after 200 ms of silence, and the losing socket is closed")
         func silentThenGood() async throws {
             let (good, (silent, filler)) = try Listener.atOnePort {
                 let good = try Listener("127.0.0.2")
@@ -148,7 +148,7 @@ extension Connecting {
             withExtendedLifetime(filler) {}
         }
 
-        @Test("a dial whose first addresses are all silent still reaches the last")
+        @Test("a dial whose first addresses are all silent reaches the last one")
         func manySilent() async throws {
             let (good, silent) = try Listener.atOnePort {
                 let good = try Listener("127.0.0.9")
@@ -164,7 +164,7 @@ extension Connecting {
             outcome.close()
         }
 
-        @Test("a thousand dials at a time share one look-up and are all connected")
+        @Test("a thousand concurrent dials share one look-up and all connect")
         func many() async throws {
             let listener = try Listener(backlog: 4096)
             let plan = Dial.Plan(.host("a.test", port: listener.port))
@@ -190,7 +190,7 @@ extension Connecting {
             await bench.run { dials.all = [] }
         }
 
-        @Test("the failure of a look-up is reported")
+        @Test("a failed look-up is reported")
         func unknownName() async throws {
             let resolver = NameResolver { _ in .failure(NameFailure(.temporary, "later")) }
             let outcome = await bench.outcome(of: .init(.host("a.test", port: 1)), resolver: resolver)
@@ -198,7 +198,7 @@ extension Connecting {
             #expect(failure == NameFailure(.temporary, "later"))
         }
 
-        @Test("a socket that is connected to itself is refused, and keeps no port")
+        @Test("a socket that is connected to itself is refused, and releases its port")
         func selfConnection() async throws {
             let descriptor = DialAttempt.makeSocket(AF_INET)
             let any = SocketAddress.ip(HostAddress.loopback[0], port: 0)
@@ -207,13 +207,13 @@ extension Connecting {
             let outcome = await bench.outcome(of: .init(place), makeSocket: { _ in descriptor })
             guard case .connect(ECONNREFUSED, _)? = outcome.failure else { return #expect(Bool(false)) }
             guard case .ip(_, let port) = place else { return }
-            // The port is free at once.
+            // The port is free again at once.
             _ = try Listener(port: port)
         }
 
         // MARK: The gate
 
-        @Test("a forbidden address is passed over, and the gate is asked for each one before its socket is made")
+        @Test("a forbidden address is skipped, and the gate checks each address before its socket is created")
         func forbidden() async throws {
             let (good, bad) = try Listener.atOnePort {
                 let good = try Listener("127.0.0.2")
@@ -236,7 +236,7 @@ extension Connecting {
             outcome.close()
         }
 
-        @Test("the last of addresses that are all forbidden is reported, and no socket is made")
+        @Test("the last of several forbidden addresses is reported, and no socket is created")
         func allForbidden() async throws {
             let (good, other) = try Listener.atOnePort {
                 let good = try Listener("127.0.0.2")
@@ -247,7 +247,7 @@ extension Connecting {
             guard case .forbidden(good.address)? = outcome.failure else { return #expect(Bool(false)) }
         }
 
-        @Test("a peer that is another address than the one connected to is judged as well")
+        @Test("a peer address that differs from the dialed one is checked too")
         func unspecified() async throws {
             let listener = try Listener()
             let held = openSockets()
@@ -257,7 +257,7 @@ extension Connecting {
             #expect(openSockets() == held)
         }
 
-        @Test("a deadline passes during a look-up")
+        @Test("a deadline that passes during a look-up ends the dial")
         func lookUpTimeout() async throws {
             let stalled = StalledLookUps()
             var plan = Dial.Plan(.host("a.test", port: 1))
@@ -267,7 +267,7 @@ extension Connecting {
             stalled.letGo()
         }
 
-        @Test("a deadline passes while a socket is connecting")
+        @Test("a deadline that passes while a socket is connecting ends the dial")
         func connectTimeout() async throws {
             let (silent, filler) = try Listener.crowded()
             var plan = Dial.Plan(silent.address)
@@ -280,7 +280,7 @@ extension Connecting {
             withExtendedLifetime(filler) {}
         }
 
-        @Test("a deadline that has passed before is a timeout")
+        @Test("a deadline in the past is a timeout")
         func lateStart() async throws {
             var plan = Dial.Plan(.host("127.0.0.1", port: 1))
             plan.deadline = Instant(nanoseconds: 1)
@@ -300,14 +300,14 @@ extension Connecting {
             guard case .noDescriptor(number)? = outcome.failure else { return #expect(Bool(false)) }
         }
 
-        @Test("a look-up without descriptors is a lack of descriptors")
+        @Test("a look-up that fails for lack of descriptors is reported as such")
         func noDescriptorForLookUp() async throws {
             let resolver = NameResolver { _ in .failure(NameFailure(.system(EMFILE), "")) }
             let outcome = await bench.outcome(of: .init(.host("a.test", port: 1)), resolver: resolver)
             guard case .noDescriptor(EMFILE)? = outcome.failure else { return #expect(Bool(false)) }
         }
 
-        @Test("an open attempt outlives a lack of descriptors, and the other address is tried again")
+        @Test("an open attempt continues despite a lack of descriptors, and the other address is tried again")
         func laterDescriptor() async throws {
             let (good, (silent, filler)) = try Listener.atOnePort {
                 let good = try Listener("127.0.0.2")
@@ -333,7 +333,7 @@ extension Connecting {
             withExtendedLifetime(filler) {}
         }
 
-        @Test("a family that the system does not have is passed over")
+        @Test("an address family without system support is skipped")
         func missingFamily() async throws {
             let listener = try Listener()
             let outcome = await bench.outcome(
@@ -346,9 +346,9 @@ extension Connecting {
             outcome.close()
         }
 
-        // MARK: The end
+        // MARK: Cancellation and completion
 
-        /// Starts a dial on the loop, calls `end` with it, and expects that it was not answered and holds nothing.
+        /// Starts a dial on the loop, calls `end` with it, and expects no answer and no open socket.
         private func expectSilence(
             _ plan: Dial.Plan, _ resolver: NameResolver = .shared, sockets: Int,
             _ location: SourceLocation = #_sourceLocation, end: @escaping @Sendable (inout Dial?) -> Void
@@ -369,7 +369,7 @@ extension Connecting {
             #expect(!isAnswered.withLock { $0 }, sourceLocation: location)
         }
 
-        @Test("a dial that is cancelled holds nothing and is silent, in each state", arguments: [true, false])
+        @Test("a cancelled dial holds no socket and reports no result, in each state", arguments: [true, false])
         func cancelled(isDropped: Bool) async throws {
             let end: @Sendable (inout Dial?) -> Void = { dial in
                 if !isDropped { dial?.cancel() }
@@ -381,13 +381,13 @@ extension Connecting {
             let (silent, filler) = try Listener.crowded()
             await expectSilence(.init(silent.address), sockets: 1, end: end)
             withExtendedLifetime(filler) {}
-            // The result is there at once, and waits for the next turn.
+            // The result is available at once, and is delivered in the next turn.
             var late = Dial.Plan(silent.address)
             late.deadline = Instant(nanoseconds: 0)
             await expectSilence(late, sockets: 0, end: end)
         }
 
-        @Test("a dial can be cancelled by its gate and by its completion")
+        @Test("a dial can be cancelled by its gate and by its completion handler")
         func cancelledInside() async throws {
             let listener = try Listener()
             let plan = Dial.Plan(listener.address)
@@ -419,7 +419,7 @@ extension Connecting {
             close(try #require(descriptor))
         }
 
-        @Test("the result of a start is delivered after it")
+        @Test("the result of a dial is delivered after its start has returned")
         func later() async throws {
             let log = await withCheckedContinuation { continuation in
                 bench.core.execute { [bench] in
@@ -449,7 +449,7 @@ extension SocketAddress {
     }
 }
 
-/// A folder for a test, removed with all files of one level.
+/// A folder for a test, deleted with its files (one level).
 final class Folder: Sendable {
     let path: String
 

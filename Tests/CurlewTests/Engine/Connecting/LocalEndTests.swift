@@ -10,7 +10,7 @@ extension Connecting {
 
         init() throws { bench = try DialBench() }
 
-        /// A resolver that knows one host of this machine.
+        /// A resolver with one local host.
         private let resolver = NameResolver { query in
             guard query.name == Array("here.test".utf8) else { return .failure(NameFailure(.notFound, "unknown")) }
             return .success([HostAddress(IPAddress(ipv6: 1)), HostAddress(IPAddress(ipv4: 0x7F00_0003))])
@@ -37,7 +37,9 @@ extension Connecting {
             outcome.close()
         }
 
-        @Test("an interface gives an address of the family and scope", .enabled(if: (try? Listener("::1")) != nil))
+        @Test(
+            "an interface determines a local address of the right family and scope",
+            .enabled(if: (try? Listener("::1")) != nil))
         func ipv6() async throws {
             let listener = try Listener("::1")
             let outcome = await outcome(from: "if!LO", to: listener)
@@ -46,7 +48,7 @@ extension Connecting {
         }
 
         @Test(
-            "an interface that does not exist, or does not fit, is an error in words",
+            "an interface that does not exist, or has no suitable address, is a clear error",
             arguments: [
                 ("nowhere0", "nowhere0 is no interface, address or host of this machine: unknown"),
                 ("if!nowhere0", "the interface nowhere0 does not exist or has no fitting IPv4 address"),
@@ -64,7 +66,7 @@ extension Connecting {
             #expect(openSockets() == before)
         }
 
-        @Test("addresses of a family that the local end has not are passed over")
+        @Test("addresses of a family without a local end are skipped")
         func otherFamily() async throws {
             let listener = try Listener()
             var plan = Dial.Plan(

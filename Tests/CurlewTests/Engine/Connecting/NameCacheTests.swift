@@ -3,12 +3,12 @@ import Testing
 @testable import Curlew
 
 extension Connecting {
-    @Suite("The cache of names")
+    @Suite("The name cache")
     struct NameCacheTests {
         private let addresses = [HostAddress(IPAddress(ipv4: 1))]
         private let moment = Instant(nanoseconds: 1000)
 
-        @Test("an address is used for less than its lifetime")
+        @Test("an address is used until its lifetime ends")
         func lifetime() {
             let cache = NameCache()
             cache.insert(addresses, of: "a.test", family: .any, at: moment)
@@ -21,7 +21,7 @@ extension Connecting {
             #expect(found(.max, after: .max - 2000))
         }
 
-        @Test("names are compared as bytes without the case of ASCII, and families are kept apart")
+        @Test("names are compared without the case of ASCII letters, and families are kept apart")
         func keys() {
             let cache = NameCache()
             cache.insert(addresses, of: "A.Test", family: .ipv4, at: moment)
@@ -35,7 +35,7 @@ extension Connecting {
             #expect(!found("e\u{301}.test", .any))
         }
 
-        @Test("the oldest name leaves a full cache, and a name that is found again is new")
+        @Test("a full cache evicts its oldest name, and a new look-up makes a name the newest")
         func bound() {
             let cache = NameCache(limit: 3)
             for (age, name) in ["a", "b", "c", "a", "d"].enumerated() {

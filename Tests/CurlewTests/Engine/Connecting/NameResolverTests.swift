@@ -22,7 +22,7 @@ extension Connecting {
             try await answer(name, family).get().map(\.description)
         }
 
-        @Test("literals and names of this machine take no thread")
+        @Test("IP literals and local names use no thread")
         func withoutThread() async throws {
             let resolver = NameResolver { _ in .failure(NameFailure(.other(0), "asked")) }
             #expect(try await answer("[::1]", by: resolver).get().map(\.description) == ["::1"])
@@ -34,25 +34,25 @@ extension Connecting {
         }
 
         @Test(
-            "text that is no name, and a literal of another family, are not found",
+            "invalid names, and literals of another family, are not found",
             arguments: ["", "a\0b", String(repeating: "a", count: 256), "::1"])
         func invalid(_ name: String) async {
             guard case .failure(let failure) = await answer(name, .ipv4) else { return #expect(Bool(false)) }
             #expect(failure.kind == .notFound)
         }
 
-        @Test("the system is asked, and repeats no address")
+        @Test("addresses come from the system, without duplicates")
         func system() throws {
             func texts(_ name: String, _ family: ConnectionRoute.AddressFamily) throws -> [String] {
                 try NameLookUp.addresses(of: NameQuery(name, family)).get().map(\.description)
             }
-            // The file of hosts and numbers need no name server.
+            // The hosts file and numeric addresses need no name server.
             #expect(try texts("LocalHost", .ipv4) == ["127.0.0.1"])
             #expect(try texts("fe80::1%lo", .any) == ["fe80::1%1"])
             #expect(try texts("127.0.0.9", .any) == ["127.0.0.9"])
         }
 
-        @Test("the codes of getaddrinfo have their kinds")
+        @Test("each code of getaddrinfo has an error kind")
         func codes() {
             func kind(_ code: Int32, _ number: Int32 = 0) -> NameFailure.Kind {
                 NameFailure(code: code, systemError: number).kind
@@ -66,7 +66,7 @@ extension Connecting {
             #expect(NameFailure(code: EAI_NONAME, systemError: 0).words == "Name or service not known")
         }
 
-        @Test("look-ups of one name at a time are shared, whatever its case, and families are not")
+        @Test("concurrent look-ups of one name are shared in any letter case, but not between families")
         func shared() async {
             let stalled = StalledLookUps()
             let resolver = stalled.resolver()
@@ -85,7 +85,7 @@ extension Connecting {
             #expect(stalled.count == 2)
         }
 
-        @Test("threads and the queue are bounded, and what waits comes in its order")
+        @Test("threads and queue are limited, and waiting look-ups run in order")
         func bounds() async {
             let stalled = StalledLookUps()
             let resolver = stalled.resolver(NameResolver.Limits(threads: 2, queue: 3))
@@ -118,7 +118,7 @@ extension Connecting {
             #expect(await stalled.await(4) == names)
         }
 
-        @Test("a ticket that is cancelled is not answered, and a look-up without tickets is not begun")
+        @Test("a cancelled ticket gets no answer, and a look-up without tickets is not begun")
         func cancelled() async {
             let stalled = StalledLookUps()
             let resolver = stalled.resolver(NameResolver.Limits(threads: 1))
@@ -143,7 +143,7 @@ extension Connecting {
             #expect(stalled.count == 3)
         }
 
-        @Test("a ticket that is cancelled on the loop after its answer was found is not answered")
+        @Test("a ticket that is cancelled on the loop after its answer was found gets no answer")
         func lateCancellation() async {
             let isAnswered = Guarded(false)
             await bench.run { [bench] in
@@ -171,7 +171,7 @@ extension Connecting {
             #expect((try? await second.get().count) == 1)
         }
 
-        @Test("idle threads end, and with them a resolver that no caller holds")
+        @Test("idle threads end, and so does a resolver without references")
         func idleThreads() async {
             final class Canary: Sendable {
                 let continuation: CheckedContinuation<Void, Never>
@@ -194,13 +194,13 @@ extension Connecting {
             let resolver = NameResolver { _ in .success([HostAddress(IPAddress(ipv4: 1))]) }
             for number in 0..<20 {
                 _ = await answer("\(number).test", by: resolver)
-                // A thread that has answered is not idle yet.
+                // A thread that has just answered is not idle yet.
                 while resolver.load.idle == 0 { await Task.yield() }
             }
             #expect(resolver.load.threads == 1)
         }
 
-        @Test("a process ends while a look-up hangs")
+        @Test("a process can exit while a look-up hangs")
         func exit() async {
             await #expect(processExitsWith: .exitCode(7)) {
                 let bench = try DialBench()
@@ -218,7 +218,7 @@ extension Connecting {
                 setrlimit(__rlimit_resource_t(7), &limit)
                 let answer = NameLookUp.addresses(of: NameQuery("name.invalid", .ipv4))
                 guard case .failure(let failure) = answer, failure.kind == .system(EMFILE) else { _exit(1) }
-                // Not `exit`: AddressSanitizer then looks for leaks, and has no descriptor for it.
+                // `_exit` replaces `exit`, in which AddressSanitizer would search for leaks and need a descriptor.
                 _exit(7)
             }
         }

@@ -4,10 +4,10 @@ import Testing
 @testable import Curlew
 
 extension Connecting {
-    @Suite("Addresses of sockets")
+    @Suite("Socket addresses")
     struct SocketAddressTests {
         @Test(
-            "an address survives the form of the system",
+            "an address survives the conversion to the system's form and back",
             arguments: ["192.0.2.1", "2001:db8::1", "fe80::1%7"])
         func systemForm(_ text: String) throws {
             let address = SocketAddress.ip(try #require(HostAddress.literal(text)).get(), port: 8080)
@@ -28,7 +28,9 @@ extension Connecting {
             #expect(try #require(HostAddress.literal(text)).get().description == expected)
         }
 
-        @Test("names and broken literals are none", arguments: ["localhost", "fe80::1%", "127.0.0.1%lo", "1.2.3.4.5"])
+        @Test(
+            "names and malformed literals are not addresses",
+            arguments: ["localhost", "fe80::1%", "127.0.0.1%lo", "1.2.3.4.5"])
         func names(_ text: String) { #expect(HostAddress.literal(text) == nil) }
 
         @Test("a zone that does not exist is a failure")
@@ -37,7 +39,7 @@ extension Connecting {
             #expect(throws: NameFailure(.notFound, "no interface has the name nowhere0")) { try answer.get() }
         }
 
-        @Test("a path of the greatest length has its NUL")
+        @Test("a path of the maximum length has its terminating NUL")
         func path() {
             let address = SocketAddress.unixSocket(Array(repeating: 97, count: SocketAddress.longestPath))
             #expect(address.withSystemForm { $1 } == socklen_t(MemoryLayout<sockaddr_un>.size))

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Curlew
 
-/// The suites of this folder, one after the other: they count the descriptors of the process.
+/// The serialized suites of this folder: they count the descriptors of the process.
 @Suite("Connecting", .serialized, .timeLimit(.minutes(2)))
 enum Connecting {}
 
-/// An event loop, and the dials of a test on it.
+/// An event loop, and a test's dials on it.
 ///
-/// `@unchecked Sendable`: all but the core belongs to the loop.
+/// `@unchecked Sendable`: everything except the core belongs to the loop.
 final class DialBench: @unchecked Sendable {
     let core: LoopCore
     let names = NameCache()
@@ -27,7 +27,7 @@ final class DialBench: @unchecked Sendable {
         }
     }
 
-    /// Waits until the loop has run its timers and looked at its sockets.
+    /// Waits until the loop has run its timers and polled its sockets.
     func turns() async {
         for _ in 0..<3 { await run {} }
     }
@@ -51,7 +51,7 @@ final class DialBench: @unchecked Sendable {
         }
     }
 
-    /// On the loop.
+    /// The environment of a dial; called on the loop.
     func surroundings(
         _ resolver: NameResolver = .shared, _ makeSocket: (@Sendable (Int32) -> Int32)? = nil
     ) -> Dial.Surroundings {
@@ -94,7 +94,7 @@ extension Dial.Outcome {
     }
 }
 
-/// A socket that is bound to an address and listens if it has a backlog.
+/// A socket that is bound to an address, and listens if it has a backlog.
 final class Listener: Sendable {
     struct Problem: Error {
         let call: String
@@ -105,7 +105,7 @@ final class Listener: Sendable {
     let address: SocketAddress
 
     /// - Parameters:
-    ///   - port: 0 for one that is free.
+    ///   - port: 0 chooses a free one.
     ///   - backlog: nil for a socket that refuses connections.
     init(_ text: String = "127.0.0.1", port: UInt16 = 0, backlog: Int32? = 128) throws {
         let host = try #require(HostAddress.literal(text)).get()
@@ -119,7 +119,7 @@ final class Listener: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Makes listeners at one port of several addresses, which another process may have taken at some of them.
+    /// Creates listeners on one port of several addresses, and retries if another process uses the port on one of them.
     static func atOnePort<Value>(_ body: () throws -> Value) throws -> Value {
         for _ in 0..<50 {
             do {
@@ -140,7 +140,7 @@ final class Listener: Sendable {
         return port
     }
 
-    /// A listener with no room for another connection: the system drops what asks for one.
+    /// A listener with a full queue: the system drops further connection requests.
     static func crowded(_ text: String = "127.0.0.1", port: UInt16 = 0) throws -> (Listener, filler: Descriptor) {
         let listener = try Listener(text, port: port, backlog: 0)
         return (listener, try listener.connectOne())
@@ -178,7 +178,7 @@ final class Descriptor: Sendable {
     deinit { close(number) }
 }
 
-/// The number of sockets that the process holds.
+/// The number of open sockets of the process.
 func openSockets() -> Int {
     guard let folder = opendir("/proc/self/fd") else { return 0 }
     defer { closedir(folder) }
@@ -199,11 +199,11 @@ func openSockets() -> Int {
     return count
 }
 
-/// A look-up that blocks until the test lets it go on, and tells the test when it begins.
+/// A look-up that blocks until the test releases it, and reports its start to the test.
 final class StalledLookUps: Sendable {
     private let release: Gatekeeper
     private let begun: AsyncStream<String>.Continuation
-    /// The names of look-ups that have begun.
+    /// The names of started look-ups.
     let names: AsyncStream<String>
     private let counts = Guarded((running: 0, most: 0, all: 0))
 
@@ -212,9 +212,9 @@ final class StalledLookUps: Sendable {
         release = Gatekeeper()
     }
 
-    /// The most look-ups that ran at a time.
+    /// The maximum number of concurrent look-ups.
     var mostRunning: Int { counts.withLock { $0.most } }
-    /// All look-ups.
+    /// The number of all look-ups.
     var count: Int { counts.withLock { $0.all } }
 
     func answer(_ query: NameQuery) -> NameLookUp.Answer {
@@ -229,7 +229,7 @@ final class StalledLookUps: Sendable {
         return .success([HostAddress(IPAddress(ipv4: 0x7F00_0001))])
     }
 
-    /// Waits for so many look-ups to begin.
+    /// Waits for the start of this number of look-ups.
     func await(_ count: Int) async -> [String] {
         var found: [String] = []
         var iterator = names.makeAsyncIterator()
@@ -237,7 +237,7 @@ final class StalledLookUps: Sendable {
         return found
     }
 
-    /// Lets all look-ups go on, those that begin later included.
+    /// Releases all look-ups, later ones included.
     func letGo() { release.open() }
 
     func resolver(_ limits: NameResolver.Limits = NameResolver.Limits()) -> NameResolver {
@@ -245,9 +245,9 @@ final class StalledLookUps: Sendable {
     }
 }
 
-/// A gate that threads wait at until it is opened.
+/// A gate that blocks threads until it is opened.
 ///
-/// `@unchecked Sendable`: the semaphore is made to be shared.
+/// `@unchecked Sendable`: the semaphore is designed to be shared.
 private final class Gatekeeper: @unchecked Sendable {
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 

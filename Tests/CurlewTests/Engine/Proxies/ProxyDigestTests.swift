@@ -5,11 +5,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A proxy with digests", .endsServers, .timeLimit(.minutes(2)))
+@Suite("A proxy with Digest authentication", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyDigestTests {
     private let heads = Guarded<[String]>([])
 
-    /// Asks for a digest and answers what has one, of whatever value, with the body that it was sent.
+    /// A proxy that requires Digest, accepts any Digest answer, and echoes the body.
     private func proxy(accepting isAccepting: Bool = true) async throws -> RawServer {
         try await RawServer.start { connection in
             while true {
@@ -36,7 +36,7 @@ struct ProxyDigestTests {
         return try makeSession { $0.proxy = .proxy(digest) }
     }
 
-    @Test("a proxy's challenge to a request in absolute form is answered, and only the final response is seen")
+    @Test("a proxy's challenge to a request in absolute form is answered, and only the final response is visible")
     func answered() async throws {
         let proxy = try await proxy()
         let session = try session(proxy)
@@ -50,7 +50,7 @@ struct ProxyDigestTests {
         #expect(metrics != nil)
     }
 
-    @Test("a body is sent again with the answer, if it can be")
+    @Test("a repeatable body is sent again with the answer to the challenge")
     func body() async throws {
         let proxy = try await proxy()
         let bodies: [CurlewRequest.Body] = [
@@ -70,7 +70,7 @@ struct ProxyDigestTests {
         }
     }
 
-    @Test("a user's challenge is not answered for another user, nor for another proxy")
+    @Test("a challenge for one user is not answered for another user or for another proxy")
     func users() async throws {
         let (first, second) = (try await proxy(), try await proxy())
         let session = try makeSession()
@@ -82,7 +82,7 @@ struct ProxyDigestTests {
             #expect(response.status == (user == "user" ? .ok : .proxyAuthenticationRequired))
             _ = try await response.body.collect(upTo: 10)
         }
-        // Each was challenged anew: one request without an answer to it, and one with the user's own.
+        // Each call was challenged again: its first request has no answer, and its second has the user's own.
         let heads = heads.withLock { $0 }
         #expect(heads.count == 8)
         for (index, head) in heads.enumerated() {
@@ -93,7 +93,7 @@ struct ProxyDigestTests {
         await first.shutdown()
     }
 
-    @Test("a challenge that comes again is the response, with its body")
+    @Test("a repeated challenge is the response, with its body")
     func refused() async throws {
         let proxy = try await proxy(accepting: false)
         let response = try await session(proxy).get("http://origin.test/")

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Proxies that refuse, hang and break", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Proxies that refuse, hang or fail", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyFaultTests {
     private func session(_ proxy: Proxy, connect: Duration = .seconds(10)) throws -> HTTPSession {
         try makeSession {
@@ -23,7 +23,7 @@ struct ProxyFaultTests {
         return error
     }
 
-    @Test("an unreachable proxy has its own error, which differs from that of an unreachable origin")
+    @Test("an unreachable proxy and an unreachable origin have different errors")
     func unreachable() async throws {
         let refused = try RefusedPort.unused()
         for url in ["http://origin.test/", "https://origin.test/"] {
@@ -47,7 +47,7 @@ struct ProxyFaultTests {
         #expect(socks?.code == .proxyFailed)
     }
 
-    @Test("a tunnel without the right credentials is an error of its own; a 407 in absolute form is a response")
+    @Test("a tunnel without valid credentials has its own error; a 407 in absolute form is a response")
     func credentials() async throws {
         let proxy = try await MockProxy.start(.init(credentials: .init(user: "user", password: "right")))
         for part in ["", "user:s3cret@"] {
@@ -61,7 +61,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("a SOCKS proxy that wants other credentials has another error than one that cannot connect")
+    @Test("a SOCKS proxy that rejects credentials has another error than one that cannot connect")
     func socks() async throws {
         let proxy = try await MockProxy.start(
             .init(kind: .socks5, credentials: .init(user: "user", password: "right")))
@@ -91,7 +91,7 @@ struct ProxyFaultTests {
     }
 
     @Test(
-        "a proxy that hangs is ended by the connect timeout, which names it", arguments: ["http", "socks5h", "https"])
+        "a proxy that hangs ends in a connect timeout that names it", arguments: ["http", "socks5h", "https"])
     func hanging(_ scheme: String) async throws {
         let proxy = try await RawServer.start { try await $0.closed }
         let timeout = try await error("\(scheme)://127.0.0.1:\(proxy.port)", connect: .milliseconds(300))
@@ -127,7 +127,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("an endless head of a proxy comes to an end", arguments: [true, false])
+    @Test("an endless head of a proxy is refused", arguments: [true, false])
     func hugeHead(inOneLine: Bool) async throws {
         let proxy = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -169,7 +169,7 @@ struct ProxyFaultTests {
                 + "or its SOCKS reply has fewer than the ten bytes that libcurl reads")
     }
 
-    @Test("a proxy that answers 407 for ever is given up", arguments: ["", ", stale=true"])
+    @Test("a proxy that answers 407 forever ends in an error", arguments: ["", ", stale=true"])
     func endlessChallenges(_ stale: String) async throws {
         let proxy = try await RawServer.start { connection in
             for round in 0... {
@@ -184,7 +184,7 @@ struct ProxyFaultTests {
         let session = try session(digest, connect: .milliseconds(500))
         let tunnel = await curlewError { _ = try await session.fetch("https://origin.test/") }
         #expect([ErrorCode.proxyAuthenticationRequired, .connectTimeout].contains(tunnel?.code))
-        // In absolute form the answer that libcurl does not answer any more is the response.
+        // In absolute form a challenge that libcurl does not answer any more is the response.
         do {
             #expect(try await session.get("http://origin.test/").status == .proxyAuthenticationRequired)
         } catch let error as CurlewError {
@@ -192,7 +192,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("a failure behind a tunnel has the error of the origin, not of the proxy")
+    @Test("a failure behind a tunnel has the error of the origin")
     func origin() async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await MockServer.start(.init(tls: ServerTLS([certificate]))) { _ in MockResponse() }

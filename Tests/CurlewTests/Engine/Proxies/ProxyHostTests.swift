@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// libcurl keeps with a connection whether its first host was an IPv6 address, and writes the Host field accordingly.
+/// libcurl stores with a connection whether its first host was an IPv6 address, and writes the Host field accordingly.
 @Suite("The Host field through a proxy", .noLeaks, .timeLimit(.minutes(1)))
 struct ProxyHostTests {
     private static let urls = [
@@ -14,7 +14,7 @@ struct ProxyHostTests {
     ]
 
     @Test(
-        "the Host field over a kept connection to a proxy is that of the request",
+        "the Host field over a pooled proxy connection is that of the request",
         arguments: [urls, urls.reversed()])
     func host(_ urls: [String]) async throws {
         let heads = Mutex<[String]>([])
@@ -35,7 +35,7 @@ struct ProxyHostTests {
         #expect(fields == (try urls.map { ["Host: \(try CurlewURI($0).authority)"] }))
     }
 
-    @Test("a caller's own Host field goes to the proxy, once")
+    @Test("a caller's own Host field is sent to the proxy, once")
     func ownHost() async throws {
         let heads = Mutex<[String]>([])
         let proxy = try await RawServer.start { connection in

@@ -28,7 +28,7 @@ struct ProxyTests {
         try Proxy(url).authenticated(user: credentials.user, password: credentials.password)
     }
 
-    @Test("an http URI goes to the proxy in absolute form, and credentials to the proxy alone")
+    @Test("a request with an http URI is sent in absolute form, and the credentials reach only the proxy")
     func absoluteForm() async throws {
         let server = try await origin()
         let proxy = try await MockProxy.start(.init(credentials: credentials))
@@ -44,7 +44,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "credentials reach a proxy as they are, percent signs included",
+        "credentials are sent to a proxy unchanged, percent signs included",
         arguments: ["100%25", "p%00q", "%0d%0aX-Injected%3A yes", "%", "%4"], [false, true])
     func percentSigns(_ text: String, _ usesTunnel: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
@@ -58,7 +58,7 @@ struct ProxyTests {
         #expect(!asked.head.contains("X-Injected"))
     }
 
-    @Test("credentials in the environment's URL are decoded once")
+    @Test("credentials in the environment's URL are percent-decoded once")
     func percentSignsOfEnvironment() async throws {
         let server = try await origin()
         let proxy = try await MockProxy.start()
@@ -75,9 +75,9 @@ struct ProxyTests {
         #expect(try proxy == Proxy("http://proxy.test:3128").authenticated(user: "user", password: "\u{301}pw"))
     }
 
-    // libcurl before 8.8.0 decodes what it is given, and for these it has to be given them.
+    // libcurl before 8.8.0 percent-decodes its credentials, and these characters require the affected option.
     @Test(
-        "credentials that libcurl would decode are refused before they leave",
+        "credentials that libcurl would decode are refused before they are sent",
         .enabled(if: Engine.versionNumber < 0x080800, "this libcurl leaves them alone"),
         arguments: ["http", "socks5"])
     func decodedCredentials(_ scheme: String) async throws {
@@ -89,7 +89,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("an https URI goes through a tunnel, with HTTP/2 in it, and the origin sees nothing of the proxy")
+    @Test("an https URI uses a tunnel, with HTTP/2 in it, and the origin receives no proxy fields")
     func tunnel() async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await origin(certificate)
@@ -106,7 +106,7 @@ struct ProxyTests {
         #expect(proxy.connectionCounts.accepted == 1)
     }
 
-    @Test("a proxy may be reached over TLS, with authorities of its own", arguments: [false, true])
+    @Test("a proxy can be reached over TLS, with its own trust anchors", arguments: [false, true])
     func overTLS(isSecure: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await origin(isSecure ? certificate : nil)
@@ -125,7 +125,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "SOCKS carries http and https, and the scheme decides whether the proxy resolves the name",
+        "SOCKS carries http and https, and the scheme determines whether the proxy resolves the name",
         arguments: [false, true])
     func socks(isSecure: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
@@ -147,7 +147,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("the caller's Proxy-Authorization goes to the proxy and never to the origin")
+    @Test("the caller's Proxy-Authorization is sent to the proxy and never to the origin")
     func callersField() async throws {
         let certificate = try HeldCertificate.localhost()
         let secure = try await origin(certificate)
@@ -198,7 +198,7 @@ struct ProxyTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("a tunnel that one user was let through is not used for another, nor for one without a proxy")
+    @Test("an authenticated tunnel is not reused for another user, or for a request without a proxy")
     func users() async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await origin(certificate)
@@ -216,7 +216,7 @@ struct ProxyTests {
         #expect(server.connectionCounts.accepted == 3)
     }
 
-    @Test("cleartext HTTP/2 goes through SOCKS, and not through an HTTP proxy")
+    @Test("HTTP/2 without TLS works through SOCKS, but not through an HTTP proxy")
     func priorKnowledge() async throws {
         let server = try await origin()
         var options = RequestOptions()
@@ -228,7 +228,7 @@ struct ProxyTests {
             await curlewError { _ = try await http.get(.raw(server.url()), options: options) }?.code == .unsupported)
     }
 
-    @Test("a redirection of the route goes through a tunnel")
+    @Test("a redirection of the route uses a tunnel")
     func redirected() async throws {
         let server = try await origin()
         let proxy = try await MockProxy.start()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Content codings are read from their field")
+@Suite("The list of content codings")
 struct ContentCodingListTests {
     private func fields(_ values: String...) -> HTTPFields {
         var fields = HTTPFields()
@@ -12,7 +12,7 @@ struct ContentCodingListTests {
     }
 
     @Test(
-        "names are in lower case, in their order, without identity and empty members",
+        "names are in lower case and in order, without identity and empty members",
         arguments: [
             ([], []), ([""], []), ([" , ,"], []), (["identity"], []), (["GZip"], ["gzip"]),
             (["deflate, br"], ["deflate", "br"]), (["gzip", "\t zstd \t"], ["gzip", "zstd"]),
@@ -24,7 +24,7 @@ struct ContentCodingListTests {
         #expect(ContentCodingList(fields).names == expected)
     }
 
-    @Test("a coding that is not known stays in the list, and makes it one that cannot be undone")
+    @Test("an unknown coding stays in the list, and makes it undecodable")
     func unknown() {
         #expect(ContentCodingList(fields("gzip, curlew")).names == ["gzip", "curlew"])
         #expect(ContentDecoderKind.all(of: ContentCodingList(fields("gzip, curlew"))) == nil)

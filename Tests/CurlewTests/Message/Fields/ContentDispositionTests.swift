@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Names of parts that are read")
+@Suite("The names of parts")
 struct ContentDispositionTests {
     @Test(
         "the name of a part is found, quoted or not",
@@ -16,7 +16,7 @@ struct ContentDispositionTests {
     func name(_ text: String, _ name: String?) { #expect(ContentDisposition(text).name == name) }
 
     @Test(
-        "an extended file name comes before a plain one, if it can be read",
+        "a valid extended file name precedes a plain one",
         arguments: [
             ("x; filename=a; filename*=UTF-8''%C3%A9%20a", "é a"), ("x; filename*=utf-8'en'a", "a"),
             ("x; filename*=UTF-8''", nil), ("x; filename=a; filename*=ISO-8859-1'en'%E9", "é"),
@@ -29,7 +29,7 @@ struct ContentDispositionTests {
         ] as [(String, String?)])
     func fileName(_ text: String, _ name: String?) { #expect(ContentDisposition(text).fileName == name) }
 
-    @Test("raw bytes are UTF-8 where they can be, else ISO-8859-1")
+    @Test("raw bytes are UTF-8 if valid, else ISO-8859-1")
     func rawBytes() {
         let start = Array("x; filename=\"".utf8)
         #expect(ContentDisposition(start + [0xC3, 0xA9, 0x22]).fileName == "é")

@@ -3,12 +3,13 @@ import Testing
 
 @testable import Curlew
 
-/// RFC 6266 §4.1 over RFC 2616's implied white space, RFC 8187 §3.2: one field in all the forms that the grammars allow.
-@Suite("Content-Disposition in every spelling")
+/// RFC 6266 §4.1 with the implied white space of RFC 2616, and RFC 8187 §3.2: one field in all notations of the
+/// grammars.
+@Suite("Content-Disposition in every notation")
 struct ContentDispositionVariationTests {
     private static let spaces = ["", " ", "\t", " \t "]
 
-    @Test("white space, case, quotes and order change nothing")
+    @Test("white space, letter case, quotes and order have no effect")
     func spellings() {
         for before in Self.spaces {
             for after in Self.spaces {
@@ -28,7 +29,7 @@ struct ContentDispositionVariationTests {
         }
     }
 
-    @Test("an extended name goes before a plain one in every order and spelling")
+    @Test("an extended name precedes a plain one in every order and notation")
     func extended() {
         for space in Self.spaces {
             for value in ["UTF-8''%E2%82%AC.txt", "utf-8'en-GB'%e2%82%ac.txt", "Utf-8'de'%E2%82%AC%2Etxt"] {
@@ -42,7 +43,7 @@ struct ContentDispositionVariationTests {
     }
 
     @Test(
-        "an extended name that is empty or cannot be read leaves the plain one",
+        "an extended name that is empty or invalid leaves the plain one",
         arguments: [
             "UTF-8''", "''", "UTF-8'x", "''%41", "UTF-8''%E2%82", "UTF-8''%", "UTF-8''%4", "UTF-8''%00", "utf-7''a",
             "ISO-8859-1''%0A", "", "\"\"", "UTF-8''%C0%AF",
@@ -54,7 +55,7 @@ struct ContentDispositionVariationTests {
     }
 
     @Test(
-        "the first of several names counts, and an empty one is none",
+        "the first of several names applies, and an empty one is ignored",
         arguments: [
             ("x; filename=a; filename=b", "a"), ("x; filename = ; filename = b", "b"), ("x; filename; filename=b", "b"),
             ("x; filename *=UTF-8''a; filename=b", "b"), ("x; file name=a", nil), ("x; filename=\"\"", ""),
@@ -62,7 +63,7 @@ struct ContentDispositionVariationTests {
         ] as [(String, String?)])
     func several(_ text: String, _ name: String?) { #expect(ContentDisposition(text).fileName == name) }
 
-    @Test("the names of files are those of the field, whatever white space it has")
+    @Test("file names are read correctly, whatever white space the field contains")
     func suggested() throws {
         for text in [
             "attachment; filename= \"x.pdf\"", "attachment; filename =\"x.pdf\"", "attachment; filename = x.pdf",

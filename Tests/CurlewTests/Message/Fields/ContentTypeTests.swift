@@ -4,9 +4,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A media type")
+@Suite("Media types")
 struct MediaTypeTests {
-    @Test("type, subtype and parameters are read, quoted ones too")
+    @Test("type, subtype and parameters are parsed, quoted ones included")
     func reading() throws {
         let type = try #require(
             ContentType("  Application/Problem+JSON ;Charset=\"utf\\-8\" ; ; profile=a/b;q=0.5;charset=second "))
@@ -19,14 +19,14 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "junk is no media type",
+        "an invalid text is not a media type",
         arguments: [
             "", "text", "text/", "/plain", "text plain", "text /plain", "te xt/plain", "text/plain extra", ";", "/",
         ])
     func junk(_ text: String) { #expect(ContentType(text) == nil) }
 
     @Test(
-        "a broken parameter is passed over, the type counts",
+        "an invalid parameter is skipped, and the type is kept",
         arguments: [
             ("text/html;charset", nil), ("text/html;charset=", nil), ("text/html;=utf-8", nil),
             ("text/html;charset =utf-8", nil), ("text/html;charset=\"utf-8", "utf-8"), ("text/html;;;charset=a", "a"),
@@ -39,7 +39,7 @@ struct MediaTypeTests {
         #expect(type["charset"] == charset)
     }
 
-    @Test("a media type that was written can be read again, whatever its parameters")
+    @Test("a media type can be parsed again from its text, with any parameters")
     func writing() {
         for value in ["plain", "", "two words", "a\"b\\c", "a;b,c"] {
             let type = ContentType("text", "plain", parameters: [.init("X", value)])
@@ -48,7 +48,7 @@ struct MediaTypeTests {
         #expect(ContentType("TEXT/PLAIN;a=b")?.description == "text/plain; a=b")
     }
 
-    @Test("a parser of media types can be given any bytes")
+    @Test("a parser of media types accepts any bytes without a trap")
     func anyBytes() {
         var generator = SeededNumbers(seed: 1)
         let alphabet = Array("ab/;=\"\\ ,+*\t\u{0}\u{7F}é".utf8)
@@ -67,7 +67,7 @@ struct MediaTypeTests {
         #expect(ContentType(text)?.parameters.count == ContentType.parameterLimit)
     }
 
-    @Test("of several Content-Types the last one that can be read counts")
+    @Test("the last valid Content-Type applies")
     func several() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .contentType, value: "text/html"))

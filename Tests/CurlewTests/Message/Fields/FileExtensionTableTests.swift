@@ -11,7 +11,7 @@ struct FileExtensionTableTests {
         }
     }
 
-    @Test("the table has more than a thousand entries in order, and every one is found")
+    @Test("the table has more than a thousand entries in order, and each is found")
     func everyEntry() throws {
         let names = entries.map(\.name)
         #expect(names.count > 1000)

@@ -5,7 +5,7 @@ import Testing
 @Suite("Networks and address policies")
 struct AddressPolicyTests {
     @Test(
-        "only the public Internet is public",
+        "the policy publicOnly allows only the public Internet",
         arguments: [
             "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254",
             "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1",
@@ -32,7 +32,7 @@ struct AddressPolicyTests {
         ])
     func isPublic(_ address: String) { #expect(AddressPolicy.publicOnly.permits(address)) }
 
-    @Test("an exception lets its network through, a denial overrules it")
+    @Test("an exception permits its network, and a denial overrules it")
     func lists() throws {
         let office = try IPNetwork("10.20.0.0/16")
         let policy = AddressPolicy.publicOnly.allowing([office]).denying([
@@ -53,7 +53,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "an IPv4 network that is denied cannot be reached through IPv6",
+        "a denied IPv4 network cannot be reached through IPv6",
         arguments: [
             "10.0.0.1", "::ffff:10.0.0.1", "::10.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b:1::10.0.0.1",
             "64:ff9b:1:a00:0:100::", "2002:a00:1::1", "2001:0:a00:1::1", "2001:0:808:808:0:0:f5ff:fffe",
@@ -65,7 +65,7 @@ struct AddressPolicyTests {
         #expect(policy.permits("2a00::1"))
     }
 
-    @Test("a Unix socket has to be allowed, unless everything may be connected to")
+    @Test("a Unix socket must be allowed explicitly, unless the policy allows everything")
     func unixSockets() throws {
         #expect(AddressPolicy.any.permitsUnixSockets)
         #expect(!AddressPolicy.publicOnly.permitsUnixSockets)
@@ -73,7 +73,7 @@ struct AddressPolicyTests {
         #expect(AddressPolicy.publicOnly.allowingUnixSockets().permitsUnixSockets)
     }
 
-    @Test("a policy for certain ports and https judges URLs, and leaves addresses and sockets as they were")
+    @Test("a policy for ports and https checks URLs, and does not change the rules for addresses and sockets")
     func urls() throws {
         let policy = AddressPolicy.publicOnly.ports(443, 8443).httpsOnly()
         #expect(policy.allowedPorts == [443, 8443] && policy.requiresHTTPS)
@@ -86,7 +86,7 @@ struct AddressPolicyTests {
         #expect(policy != AddressPolicy.publicOnly && policy.ports(1).allowedPorts == [1])
     }
 
-    @Test("a network is read strictly")
+    @Test("a network is parsed strictly")
     func networks() throws {
         #expect(try IPNetwork("10.0.0.0/8").description == "10.0.0.0/8")
         #expect(try IPNetwork("10.1.2.3").description == "10.1.2.3/32")
@@ -105,7 +105,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "a host is known for an address in whatever spelling",
+        "a host is recognized as an address in every notation",
         arguments: [
             ("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("0x7f.1", "127.0.0.1"), ("0177.0.0.01", "127.0.0.1"),
             ("2130706433", "127.0.0.1"), ("0x7F000001", "127.0.0.1"), ("127.0.0.1.", "127.0.0.1"), ("0", "0.0.0.0"),
@@ -114,18 +114,18 @@ struct AddressPolicyTests {
     func spellings(_ host: String, _ address: String) { #expect(IPAddress(host: host)?.description == address) }
 
     @Test(
-        "a name is no address",
+        "a name is not an address",
         arguments: ["", ".", "localhost", "1.2.3.4.5", "256.1.1.1", "1.2.3.256", "4294967296", "08", "0xg", "a.1"])
     func names(_ host: String) { #expect(IPAddress(host: host) == nil) }
 
-    @Test("addresses are written as RFC 5952 has it")
+    @Test("addresses are written in the format of RFC 5952")
     func written() {
         for text in ["::", "::1", "1::", "1:0:2::3", "2001:db8:0:1:1:1:1:1", "1:2:3:4:5:6:7:8", "fe80::1:0:0:1"] {
             #expect(IPAddress(text)?.description == text)
         }
     }
 
-    @Test("a policy survives being stored")
+    @Test("a policy survives encoding and decoding")
     func stored() throws {
         let policy = AddressPolicy.publicOnly.allowing([try IPNetwork("10.0.0.0/8")]).allowingUnixSockets()
         #expect(try decoded(policy) == policy)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Which proxy is used")
+@Suite("The choice of a proxy")
 struct ProxyConfigurationTests {
     private func chosen(_ configuration: Proxy.Configuration, _ url: String) throws -> String? {
         try configuration.proxy(for: CurlewURI(url))?.description
     }
 
-    @Test("the environment is read as curl reads it")
+    @Test("environment variables are read as in curl")
     func environment() throws {
         let separate = Proxy.Configuration.environment([
             "http_proxy": "http://a:1", "https_proxy": "http://b:2", "all_proxy": "http://c:3",
@@ -27,7 +27,7 @@ struct ProxyConfigurationTests {
         #expect(try chosen(.environment([:]), "http://x.test/") == nil)
     }
 
-    @Test("a proxy that was encoded is the same when it is decoded")
+    @Test("a proxy survives encoding and decoding")
     func coding() throws {
         var proxies = [try Proxy("socks5h://user:pa%3Ass@[::1]:1080"), try Proxy("https://proxy.example.com")]
         proxies.append(try proxies[1].authenticated(user: "user", password: "", by: .digest))
@@ -38,7 +38,7 @@ struct ProxyConfigurationTests {
     }
 
     @Test(
-        "a proxy that could not be made is not decoded either",
+        "an invalid proxy is refused by the decoder too",
         arguments: [
             #""host": "user@proxy.test""#, #""host": "a b""#, #""host": "a\r\nX: y""#, #""host": "a/b""#,
             #""host": """#,
@@ -53,7 +53,7 @@ struct ProxyConfigurationTests {
         #expect(throws: CurlewError.self) { try JSONDecoder().decode(Proxy.self, from: Data(text.utf8)) }
     }
 
-    @Test("a variable that cannot be used is an error of the requests that need it, without its secrets")
+    @Test("an invalid variable is an error of the requests that need it, without its secrets")
     func brokenVariable() throws {
         let broken = Proxy.Configuration.environment(["https_proxy": "ftp://user:hidden@b:2"])
         #expect(try chosen(broken, "http://x.test/") == nil)
@@ -104,7 +104,7 @@ struct ProxyConfigurationTests {
         #expect(try chosen(rules, "https://example.com/") == nil)
     }
 
-    @Test("a proxy is read from a URL")
+    @Test("a proxy is created from a URL")
     func urls() throws {
         let proxy = try Proxy("http://us%65r:p%40%3A%2f@proxy.test:3128/")
         #expect(proxy.description == "http://proxy.test:3128")
@@ -119,7 +119,7 @@ struct ProxyConfigurationTests {
     }
 
     @Test(
-        "a text that is no proxy URL is refused, and the error does not quote its secrets",
+        "a text that is not a proxy URL is refused, and the error does not quote its secrets",
         arguments: [
             "", "http://", "ftp://user:hidden@p", "socks://p:1", "http://user:hidden@", "http://user:hidden@p:99999",
             "http://user:hidden@p:1/path", "http://p:1?q", "http://user:hidden@p q:1", "http://user:hid%2den%0d@p:1",
@@ -130,7 +130,7 @@ struct ProxyConfigurationTests {
         #expect(error?.description.contains("hid") == false)
     }
 
-    @Test("credentials that a proxy cannot take are refused")
+    @Test("credentials that a proxy cannot use are refused")
     func credentials() throws {
         let http = try Proxy("http://p:1")
         let socks = try Proxy("socks5h://p:1")
@@ -143,7 +143,7 @@ struct ProxyConfigurationTests {
         #expect(try socks.authenticated(user: "a:b", password: "").user == "a:b")
     }
 
-    @Test("credentials are stored, but never described")
+    @Test("credentials are encoded, but not part of descriptions")
     func described() throws {
         let proxy = try Proxy("http://user:hidden@p:1")
         var configuration = SessionConfiguration()

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A closure that decides about challenges", .endsServers, .timeLimit(.minutes(1)))
+@Suite("A closure that decides on challenges", .endsServers, .timeLimit(.minutes(1)))
 struct AuthenticationDecisionTests {
     struct Declined: Error, Equatable {}
 
@@ -19,7 +19,7 @@ struct AuthenticationDecisionTests {
         try HTTPSession(configuration: SessionConfiguration(), chain: .bare) { ChallengeAuthentication(decide: decide) }
     }
 
-    @Test("a decision sees the scheme, the realm and the number of failures, and may try again")
+    @Test("a decision receives the scheme, the realm and the number of failures, and may try again")
     func failures() async throws {
         let server = try await server(accepting: "third")
         let (attempts, report) = AsyncStream.makeStream(of: ChallengeAuthentication.Attempt.self)
@@ -43,7 +43,7 @@ struct AuthenticationDecisionTests {
     }
 
     @Test(
-        "a refused challenge makes the 401 the response, and a failed one throws an error with the decision's beneath")
+        "a refused challenge returns the 401, and a failed one throws the error of the decision")
     func refuse() async throws {
         let server = try await server(accepting: "x")
         #expect(try await session { _ in .refuse }.get(.raw(server.url())).status == .unauthorized)
@@ -53,7 +53,7 @@ struct AuthenticationDecisionTests {
         #expect(server.requestCount == 3)
     }
 
-    @Test("the usual decision uses the link's own credential, once")
+    @Test("the default decision uses the link's own credential, once")
     func usual() async throws {
         let server = try await server(accepting: "own")
         for (token, status, requests) in [("own", HTTPResponse.Status.ok, 2), ("wrong", .unauthorized, 4)] {
@@ -75,7 +75,7 @@ struct AuthenticationDecisionTests {
         #expect(server.requestCount == 1 + ChallengeAuthentication.attemptLimit)
     }
 
-    @Test("a decision is asked about a 401 without a challenge, and a password is not sent on a guess")
+    @Test("a decision is called for a 401 without a challenge, and a password is not sent without one")
     func noChallenge() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .unauthorized) }
         let session = try session { attempt in
@@ -87,7 +87,7 @@ struct AuthenticationDecisionTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("a request that is cancelled while the closure decides ends")
+    @Test("a request can be cancelled while the closure decides")
     func cancelled() async throws {
         let server = try await server(accepting: "x")
         let (asked, report) = AsyncStream.makeStream(of: Void.self)

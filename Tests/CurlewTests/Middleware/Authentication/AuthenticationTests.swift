@@ -9,7 +9,7 @@ struct AuthenticationTests {
     private static let basic = "Basic dXNlcjpwYXNz"
     private let password = Credential.password(user: "user", password: "pass")
 
-    /// Lets in who sends one of the values, and challenges everybody else with these fields.
+    /// A server that accepts the given values, and answers other requests with a challenge in these fields.
     private func server(
         _ challenges: [String] = ["Basic realm=\"birds\""], accepting values: [String] = [basic]
     ) async throws -> MockServer {
@@ -36,7 +36,7 @@ struct AuthenticationTests {
         return values
     }
 
-    @Test("a challenge is answered, and later requests to the same folder carry the credential unasked")
+    @Test("a challenge is answered, and later requests to the same folder carry the credential without a challenge")
     func basic() async throws {
         let server = try await server()
         let session = try session(
@@ -52,7 +52,7 @@ struct AuthenticationTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("a preemptive credential goes with the first request")
+    @Test("a preemptive credential is sent with the first request")
     func preemptive() async throws {
         let server = try await server(accepting: [Self.basic, "Bearer t0ken"])
         for credential in [password, .bearer("t0ken")] {
@@ -79,7 +79,7 @@ struct AuthenticationTests {
         #expect(await seen(target, 1) == [nil])
     }
 
-    @Test("a server that a link behind the authentication turns to gets no credential")
+    @Test("a server to which a later link redirects the request gets no credential")
     func hops() async throws {
         struct Detour: CurlewMiddleware {
             let url: String
@@ -101,7 +101,7 @@ struct AuthenticationTests {
         #expect(await seen(other, 1) == [nil])
     }
 
-    @Test("a realm that the credential is not for gets no credential")
+    @Test("a realm without a matching credential gets none")
     func otherRealm() async throws {
         let server = try await server()
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), realm: "fish", password)))
@@ -109,7 +109,7 @@ struct AuthenticationTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("a 401 without a challenge, or with a broken one, is the response", arguments: [[], ["=\"", "realm=\"x\""]])
+    @Test("a 401 without a valid challenge is the response", arguments: [[], ["=\"", "realm=\"x\""]])
     func unreadable(_ challenges: [String]) async throws {
         let server = try await server(challenges)
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
@@ -119,7 +119,7 @@ struct AuthenticationTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("broken quoting in a challenge does not keep it from being answered")
+    @Test("a challenge with broken quoting is answered")
     func brokenQuoting() async throws {
         let server = try await server(["Negotiate, Basic realm=\"birds, charset=\"UTF-8"])
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
@@ -151,7 +151,7 @@ struct AuthenticationTests {
         #expect(try await session.get(.raw(server.url())).status == .ok)
     }
 
-    @Test("the caller's own field is left alone")
+    @Test("the caller's own field is sent unchanged")
     func callersField() async throws {
         let server = try await server()
         let session = try session(
@@ -161,7 +161,7 @@ struct AuthenticationTests {
         #expect(await seen(server, 1) == ["Other"])
     }
 
-    @Test("a body that can be read once is a clear error, which has the response")
+    @Test("a single-use body is a clear error, which contains the response")
     func oneShot() async throws {
         let server = try await server()
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
@@ -176,7 +176,7 @@ struct AuthenticationTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("credentials that cannot be sent are an error, and secrets are not described")
+    @Test("invalid credentials are an error, and descriptions contain no secrets")
     func unsendable() async throws {
         let server = try await server(["Basic realm=x", "Bearer"])
         for credential in [
@@ -193,7 +193,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("a proxy's 407 in absolute form is answered, and the origin sees none of it")
+    @Test("a proxy's 407 in absolute form is answered, and the origin receives no proxy credential")
     func proxy() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let proxy = try await MockProxy.start(.init(credentials: .init(user: "user", password: "pass")))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Challenges")
+@Suite("Authentication challenges")
 struct ChallengeTests {
     private func read(_ values: String...) -> [String] {
         var head = HTTPResponse(status: .unauthorized)
@@ -15,7 +15,7 @@ struct ChallengeTests {
         }
     }
 
-    @Test("several challenges are read from one field and from several")
+    @Test("several challenges are parsed from one field and from several")
     func several() {
         let digest = "Digest realm=\"a, b\", qop=\"auth, auth-int\", nonce=\"n\\\"\\\\\", algorithm=SHA-256"
         let expected = ["digest|algorithm=SHA-256|nonce=n\"\\|qop=auth, auth-int|realm=a, b", "basic|realm=c"]
@@ -26,7 +26,7 @@ struct ChallengeTests {
                 == ["newauth|realm=apps|title=Login to \"apps\"|type=1", "basic|realm=simple"])
     }
 
-    @Test("schemes alone and with a token68 are read")
+    @Test("schemes without parameters and with a token68 are parsed")
     func tokens() {
         #expect(read("Negotiate, NTLM") == ["negotiate", "ntlm"])
         #expect(read("Negotiate YII-._~+/x==, Basic realm=a") == ["negotiate|YII-._~+/x==", "basic|realm=a"])
@@ -50,7 +50,7 @@ struct ChallengeTests {
         ] as [(String, [String])])
     func broken(_ value: String, _ expected: [String]) { #expect(read(value) == expected) }
 
-    @Test("challenges and parameters are bounded, and a long value takes no long time")
+    @Test("challenges and parameters are limited, and a long value is parsed fast")
     func bounds() {
         #expect(read(String(repeating: "Basic realm=a, ", count: 100)).count == ChallengeAuthentication.Challenge.limit)
         let many = "Digest " + (0..<100).map { "p\($0)=v" }.joined(separator: ", ")

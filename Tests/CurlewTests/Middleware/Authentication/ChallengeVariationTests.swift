@@ -3,8 +3,8 @@ import Testing
 
 @testable import Curlew
 
-/// RFC 9110 §11.2 and §11.6.1, RFC 7616 §3.3: one challenge in all the forms that the grammar allows.
-@Suite("Challenges in every spelling")
+/// RFC 9110 §11.2 and §11.6.1, RFC 7616 §3.3: one challenge in all notations of the grammar.
+@Suite("Challenges in every notation")
 struct ChallengeVariationTests {
     private static let parameters = [
         ("realm", "a b", true), ("nonce", "n/1+=", true), ("qop", "auth,auth-int", true),
@@ -16,7 +16,7 @@ struct ChallengeVariationTests {
         ChallengeAuthentication.Challenge.all(in: text).first.flatMap(DigestChallenge.init)
     }
 
-    @Test("white space, case, quotes, order and unknown parameters change nothing")
+    @Test("white space, letter case, quotes, order and unknown parameters have no effect")
     func spellings() throws {
         let equals = ["=", " =", "= ", "\t= \t"]
         let commas = [",", ", ", " ,", " , ", ",,", ", ,\t"]
@@ -42,7 +42,7 @@ struct ChallengeVariationTests {
     }
 
     @Test(
-        "a qop without a known value is as good as none",
+        "a qop without a known value counts as absent",
         arguments: [
             ("qop=\"\"", []), ("qop=", []), ("qop=\" \"", []), ("qop=\",\"", []), ("qop=\"auth-conf\"", []),
             ("qop=auth-conf", []), ("qop=\"auth-conf, x\"", []), ("", []), ("qop=auth", [.auth]),
@@ -54,13 +54,13 @@ struct ChallengeVariationTests {
         for text in ["Digest realm=r, nonce=n, \(member)", "Digest \(member), realm=r, nonce=n"] {
             #expect(try #require(digest(text)).qualities == expected, "\(text)")
         }
-        // Without a nonce of ours there is no hash for a session.
+        // A session hash requires the client's nonce.
         #expect((digest("Digest nonce=n, algorithm=MD5-sess, \(member)") == nil) == expected.isEmpty)
     }
 
-    @Test("a challenge without a known qop is answered as RFC 2069 has it")
+    @Test("a challenge without a known qop is answered as in RFC 2069")
     func answer() async throws {
-        // RFC 2069 §2.4, with the response that its errata give.
+        // The example is from RFC 2069 §2.4, with the response of its errata.
         let challenge = try #require(
             digest(
                 "Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", qop=\"\", opaque=\"o\""

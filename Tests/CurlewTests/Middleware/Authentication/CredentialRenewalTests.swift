@@ -4,13 +4,13 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A credential that is renewed", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Renewal of a credential", .endsServers, .timeLimit(.minutes(2)))
 struct AuthenticatorTests {
     struct Refused: Error, Equatable {
         var number = 0
     }
 
-    /// Holds who comes until it is opened.
+    /// A gate that suspends tasks until it is opened.
     actor Gate {
         private var isOpen: Bool
         private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -28,12 +28,12 @@ struct AuthenticatorTests {
         }
     }
 
-    /// Counts renewals, and holds them until they may end.
+    /// A counter of renewals, which suspends them until they may end.
     actor Issuer {
         private(set) var count = 0
         private let gate: Gate
         private let failing: Set<Int>
-        /// An element for each renewal that begins.
+        /// An element for each started renewal.
         let renewals: AsyncStream<Void>
         private let begun: AsyncStream<Void>.Continuation
 
@@ -55,6 +55,18 @@ struct AuthenticatorTests {
         func open() async { await gate.open() }
     }
 
+    @Test("a bearer token is sent in the field Authorization, and renewed")
+    func bearer() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.unauthorized), .response(.ok))
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            try CredentialRenewal(
+                for: "http://a.test", initial: "old", bearer: { (token: String) in token }, renew: { _ in "new" })
+        }
+        #expect(try await session.get("http://a.test/").status == .ok)
+        #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer new"])
+    }
+
     private static func fields(_ token: String, _ request: inout CurlewRequest) {
         request.fields[.authorization] = "Bearer \(token)"
     }
@@ -71,7 +83,7 @@ struct AuthenticatorTests {
         return try HTTPSession(configuration: configuration, chain: .bare) { link }
     }
 
-    /// Takes one token; says 401 to others.
+    /// A server that accepts one token, and answers others with 401.
     private func server(accepting token: String, gate: Gate = Gate(isOpen: true)) async throws -> MockServer {
         try await MockServer.start { request in
             let isRight = request.fields[.authorization] == "Bearer \(token)"
@@ -80,9 +92,9 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("a hundred calls that meet a 401 cause one renewal, and all succeed")
+    @Test("a hundred calls with a 401 cause one renewal, and all succeed")
     func singleFlight() async throws {
-        // No 401 comes before all hundred were sent: a call that begins later waits, and is not sent with the old one.
+        // All hundred requests are sent before the first 401: a later call waits, and is not sent with the old token.
         let refusals = Gate(isOpen: false)
         let server = try await server(accepting: "token-1", gate: refusals)
         let issuer = Issuer(isOpen: false)
@@ -92,7 +104,7 @@ struct AuthenticatorTests {
             try await server.waitForRequests(100)
             await refusals.open()
             for await _ in issuer.renewals { break }
-            // Sent meanwhile: they wait, and are not sent with the old one.
+            // These requests start during the renewal: they wait, and are not sent with the old token.
             for index in 100..<110 { group.addTask { try await session.get(.raw(server.url("/\(index)"))).status } }
             await issuer.open()
             for try await status in group { #expect(status == .ok) }
@@ -103,7 +115,7 @@ struct AuthenticatorTests {
 
     @Test("a failed renewal fails all waiting calls once, and the next call renews again")
     func failure() async throws {
-        // As in the test before: all twenty are sent before the first 401 comes.
+        // All twenty requests are sent before the first 401, as in the test above.
         let refusals = Gate(isOpen: false)
         let server = try await server(accepting: "token-2", gate: refusals)
         let issuer = Issuer(isOpen: false, failing: [1])
@@ -143,7 +155,7 @@ struct AuthenticatorTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("a missing credential is fetched before the first request, and one near its end is renewed before use")
+    @Test("a missing credential is fetched before the first request, and one near its expiry is renewed before use")
     func window() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let issuer = Issuer()
@@ -175,7 +187,7 @@ struct AuthenticatorTests {
         #expect(await issuer.count == 1)
     }
 
-    @Test("a renewal that nobody waits for any more is cancelled, and the next call has its own")
+    @Test("a renewal without waiting calls is cancelled, and the next call starts a new one")
     func abandoned() async throws {
         let server = try await server(accepting: "token")
         let (started, report) = AsyncStream.makeStream(of: Void.self)
@@ -239,7 +251,7 @@ struct AuthenticatorTests {
         try await server.waitForRequests(2)
     }
 
-    @Test("a status that the link is told of renews as a 401 does")
+    @Test("a configured status triggers a renewal like a 401")
     func otherStatus() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.forbidden), .response(.ok))
@@ -252,7 +264,7 @@ struct AuthenticatorTests {
         #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer token-1"])
     }
 
-    @Test("a credential that is forgotten is not sent again, nor handed to the renewal")
+    @Test("a forgotten credential is neither sent again nor passed to the renewal")
     func forgotten() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         let issuer = Issuer()
@@ -274,7 +286,7 @@ struct AuthenticatorTests {
         #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer token-1"])
     }
 
-    @Test("a request of before a credential was forgotten is not sent again with the next one")
+    @Test("a request from before a credential was forgotten is not repeated with the next one")
     func forgottenUnderWay() async throws {
         let refusals = Gate(isOpen: false)
         let server = try await server(accepting: "token-1", gate: refusals)

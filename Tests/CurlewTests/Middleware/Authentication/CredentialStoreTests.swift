@@ -3,13 +3,13 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A credential that several requests share", .timeLimit(.minutes(1)))
+@Suite("A shared credential", .timeLimit(.minutes(1)))
 struct CredentialStoreTests {
     private struct Failed: Error, Equatable {
         var number: Int
     }
 
-    /// Renews to the number of the renewal; each waits for its result.
+    /// A source of credentials: the number of the renewal, available when the test releases it.
     private actor Renewer {
         private typealias Outcome = Result<Void, Failed>
 
@@ -17,7 +17,7 @@ struct CredentialStoreTests {
         private var early: [Outcome] = []
         private var waiting: AsyncStream<Outcome>.Continuation?
         private let started: AsyncStream<Void>.Continuation
-        /// An element for each renewal that has begun.
+        /// An element for each started renewal.
         let starts: AsyncStream<Void>
 
         init() { (starts, started) = AsyncStream.makeStream() }
@@ -35,7 +35,7 @@ struct CredentialStoreTests {
             throw CancellationError()
         }
 
-        /// Lets the newest renewal end, or the next one if none is under way.
+        /// Ends the newest renewal, or the next one if none is running.
         func finishOne(failing number: Int? = nil) {
             let outcome: Outcome = number.map { .failure(Failed(number: $0)) } ?? .success(())
             guard let waiting else { return early.append(outcome) }
@@ -58,7 +58,7 @@ struct CredentialStoreTests {
         for _ in 0..<count { await iterator.next() }
     }
 
-    @Test("a credential that is there is handed out without a renewal, one that is not there is fetched")
+    @Test("an existing credential is returned without a renewal, a missing one is fetched")
     func current() async throws {
         let renewer = Renewer()
         #expect(try await store(renewer, initial: 7).current().value == 7)
@@ -68,7 +68,7 @@ struct CredentialStoreTests {
         #expect(await renewer.previous == [nil])
     }
 
-    @Test("a credential is renewed as soon as its end is nearer than the window, and not before")
+    @Test("a credential is renewed once its expiry is nearer than the window")
     func window() async throws {
         let (renewer, clock) = (Renewer(), TestClock())
         let store = store(renewer, initial: 7, lifetime: .seconds(100), clock: clock)
@@ -82,7 +82,7 @@ struct CredentialStoreTests {
         #expect(try await store.current().value == 1)
     }
 
-    @Test("one renewal serves all waiting callers, and those whose credential was refused before it")
+    @Test("a renewal serves all waiting callers, and those whose credential was refused before it")
     func shared() async throws {
         let renewer = Renewer()
         let store = store(renewer, initial: 7)
@@ -98,7 +98,7 @@ struct CredentialStoreTests {
         #expect(await renewer.previous == [7])
     }
 
-    @Test("a refused credential is not handed out again")
+    @Test("a refused credential is not returned again")
     func refused() async throws {
         let renewer = Renewer()
         let store = store(renewer, initial: 7)
@@ -108,7 +108,7 @@ struct CredentialStoreTests {
         #expect(await renewer.previous == [7])
     }
 
-    @Test("a renewal that fails fails those that wait and those of its time; the next caller renews again")
+    @Test("a failed renewal fails its waiting callers; the next caller renews again")
     func failure() async throws {
         let renewer = Renewer()
         let store = store(renewer, initial: 7)
@@ -122,7 +122,7 @@ struct CredentialStoreTests {
         #expect(try await store.current().value == 2)
     }
 
-    @Test("a waiter that is cancelled ends at once, and the renewal continues for the others")
+    @Test("a cancelled waiter ends at once, and the renewal continues for the others")
     func cancelledWaiter() async throws {
         let renewer = Renewer()
         let store = store(renewer)
@@ -136,7 +136,7 @@ struct CredentialStoreTests {
         #expect(try await stays.value == 1)
     }
 
-    @Test("a renewal is cancelled when nobody waits any more, and what it brings is not kept for the next")
+    @Test("a renewal without waiting callers is cancelled, and its result is not stored")
     func abandoned() async throws {
         let renewer = Renewer()
         let store = store(renewer)

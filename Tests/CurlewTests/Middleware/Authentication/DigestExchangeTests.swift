@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Digest over sockets", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Digest authentication over sockets", .endsServers, .timeLimit(.minutes(2)))
 struct DigestExchangeTests {
     private func session(_ server: MockServer, password: String = "pass word") throws -> HTTPSession {
         let credential = try Credential.Scoped(server.url(), .password(user: "user", password: password))
@@ -18,7 +18,7 @@ struct DigestExchangeTests {
         try await MockServer.start { try await guardian.answer($0) }
     }
 
-    @Test("one challenge serves many requests, each with the next count, on one connection")
+    @Test("a single challenge serves many requests with rising counts on one connection")
     func counting() async throws {
         let guardian = DigestGuard()
         let server = try await server(guardian)
@@ -33,7 +33,7 @@ struct DigestExchangeTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("requests at a time share nonce and counter, and no count is used twice")
+    @Test("concurrent requests share nonce and counter, and no count is used twice")
     func concurrent() async throws {
         let guardian = DigestGuard(algorithm: .md5)
         let server = try await server(guardian)
@@ -46,7 +46,7 @@ struct DigestExchangeTests {
     }
 
     @Test(
-        "a nonce that is out of date is replaced without a failure, said to be stale or not", arguments: [true, false])
+        "an expired nonce is replaced without a failure, with or without the stale flag", arguments: [true, false])
     func stale(isSaid: Bool) async throws {
         let guardian = DigestGuard(isSaid ? .expires(after: 2) : .expiresSilently(after: 2))
         let server = try await server(guardian)
@@ -55,7 +55,7 @@ struct DigestExchangeTests {
         #expect(await guardian.challengesSent == 3)
     }
 
-    @Test("the nonce that an answer names is the next one")
+    @Test("the nextnonce of an answer is used next")
     func nextNonce() async throws {
         let guardian = DigestGuard(.announces)
         let server = try await server(guardian)
@@ -65,7 +65,7 @@ struct DigestExchangeTests {
         #expect(await guardian.seenCounts == Array(repeating: "00000001", count: 4))
     }
 
-    @Test("a server that finds every nonce stale is given up")
+    @Test("a server that declares every nonce stale ends in the 401")
     func neverContent() async throws {
         let guardian = DigestGuard(.isNeverContent)
         let server = try await server(guardian)
@@ -84,7 +84,7 @@ struct DigestExchangeTests {
         #expect(await guardian.challengesSent == 4)
     }
 
-    @Test("integrity covers bodies of every kind that can be read twice")
+    @Test("integrity protection covers bodies of every kind that can be read twice")
     func integrity() async throws {
         let guardian = DigestGuard(quality: "auth-int")
         let server = try await server(guardian)
@@ -107,18 +107,18 @@ struct DigestExchangeTests {
         #expect(error?.code == .bodyNotReplayable)
     }
 
-    @Test("user and password of the URI answer a digest, too")
+    @Test("user and password of the URI answer a Digest challenge too")
     func userInformation() async throws {
         let guardian = DigestGuard()
         let server = try await server(guardian)
         let session = try HTTPSession(configuration: SessionConfiguration(), chain: .bare) { ChallengeAuthentication() }
         #expect(try await session.get("http://user:pass%20word@127.0.0.1:\(raw: "\(server.port)")/x").status == .ok)
-        // For that request alone: neither somebody else nor nobody gets in with it.
+        // The credential of the URI applies only to its request: other users, and requests without one, are refused.
         #expect(try await session.get("http://127.0.0.1:\(raw: "\(server.port)")/x").status == .unauthorized)
         #expect(try await session.get("http://other:pass@127.0.0.1:\(raw: "\(server.port)")/x").status == .unauthorized)
     }
 
-    @Test("a password of the URI that begins with a combining mark is a password")
+    @Test("a password in the URI may begin with a combining mark")
     func combiningPassword() async throws {
         let stub = StubTransport { request in
             guard request.request.fields[.authorization] == nil else { return .response(.ok) }

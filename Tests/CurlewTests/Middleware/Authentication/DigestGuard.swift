@@ -3,17 +3,17 @@ import HTTPTypes
 
 @testable import Curlew
 
-/// A server's side of Digest: it makes nonces, checks answers, and takes each count of a nonce once.
+/// The server's side of Digest: it creates nonces, checks answers, and accepts each count of a nonce once.
 actor DigestGuard {
-    /// How it changes nonces.
+    /// The server's policy for new nonces.
     enum Habit: Sendable {
-        /// One for ever.
+        /// A single nonce without an end.
         case keeps
-        /// A nonce serves so many requests; then it is stale.
+        /// A nonce serves this number of requests; then it is stale.
         case expires(after: Int)
-        /// The same, but it does not say `stale`.
+        /// A nonce serves this number of requests, and expires without the flag `stale`.
         case expiresSilently(after: Int)
-        /// Each answer names the next nonce, which alone is good then.
+        /// Each answer announces the next nonce, which is then the only valid one.
         case announces
         /// Every answer is stale.
         case isNeverContent

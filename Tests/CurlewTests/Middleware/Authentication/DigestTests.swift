@@ -4,7 +4,7 @@ import Testing
 @testable import Curlew
 
 /// The examples of RFC 7616 §3.9 and RFC 2617 §3.5.
-@Suite("Digests")
+@Suite("Digest answers")
 struct DigestTests {
     private func response(
         _ challenge: String, user: String, password: String, clientNonce: String, count: UInt32 = 1, body: String = ""
@@ -21,7 +21,7 @@ struct DigestTests {
 
     private let nonces = "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", qop=\"auth\""
 
-    @Test("the examples of RFC 7616 come out as they are printed")
+    @Test("the examples of RFC 7616 are reproduced")
     func examples() async throws {
         for (algorithm, expected) in [
             ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
@@ -74,13 +74,13 @@ struct DigestTests {
         #expect(session["qop"] == "auth-int")
     }
 
-    @Test("a realm with quotes is quoted again, and control characters do not go out")
+    @Test("quotes in a realm are escaped, and control characters are not sent")
     func quoting() async throws {
         let parameters = try await response(
             "Digest realm=\"a\\\"b\\\\c\", nonce=n, qop=auth", user: "q\"u", password: "p", clientNonce: "c")
         #expect(parameters["realm"] == "a\"b\\c")
         #expect(parameters["username"] == "q\"u")
-        // A mark that combines with what stands before it hides neither.
+        // A combining mark does not hide the character before it.
         let combining = try await response(
             "Digest realm=\"a\\\"\u{313}b\\\\\u{313}\", nonce=n, qop=auth", user: "q\"\u{313}u", password: "p",
             clientNonce: "c")
@@ -91,7 +91,7 @@ struct DigestTests {
         }
     }
 
-    @Test("SHA-512/256 is the one of FIPS 180-4")
+    @Test("SHA-512/256 follows FIPS 180-4")
     func truncated() throws {
         #expect(
             try MessageDigest.hash("abc", by: .sha512Truncated)

@@ -4,14 +4,14 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-/// What libcurl carries out by itself. NTLM's steps are played by a server that does not check them; Negotiate has no
-/// Kerberos here, and so only its failure can be seen.
+/// Authentication that libcurl performs itself. A server simulates the steps of NTLM without checking them; Negotiate
+/// has no Kerberos here, so only its failure is tested.
 @Suite("NTLM and Negotiate", .endsServers, .timeLimit(.minutes(1)))
 struct EngineAuthenticationTests {
     /// A Type 2 message: signature, type, an empty target name, flags (NTLM and Unicode), a challenge of eight bytes.
     private static let challenge = "TlRMTVNTUAACAAAAAAAAADgAAAABAgAAASNFZ4mrze8AAAAAAAAAAAAAAAA4AAAA"
 
-    /// Asks for NTLM, and lets in what comes with its third message on the connection of the first.
+    /// A server that requires NTLM, and accepts the third message on the connection of the first.
     private func server(accepting isAccepting: Bool = true) async throws -> RawServer {
         try await RawServer.start { connection in
             while true {
@@ -42,7 +42,7 @@ struct EngineAuthenticationTests {
         return try HTTPSession(configuration: configuration, chain: .bare) { made }
     }
 
-    @Test("the steps of NTLM are not seen by the caller, and a body is sent with the last of them")
+    @Test("the steps of NTLM are invisible to the caller, and a body is sent with the last step")
     func ntlm() async throws {
         let server = try await server()
         let session = try session(server, .password(user: "user", password: "pass"))
@@ -82,7 +82,7 @@ struct EngineAuthenticationTests {
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("a user whom NTLM refuses gets the 401")
+    @Test("a user rejected by NTLM gets the 401")
     func refused() async throws {
         let server = try await server(accepting: false)
         let response = try await session(server, .password(user: "user", password: "pass")).get(.raw(server.url()))

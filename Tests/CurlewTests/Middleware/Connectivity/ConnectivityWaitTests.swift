@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A request waits for the network after it could not connect", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Waiting for the network after a failed connection", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ConnectivityWaitTests {
     private let network = ReachabilityStatus.Path(interface: "eth0", kind: .wired)
 
@@ -20,7 +20,7 @@ struct ConnectivityWaitTests {
         }
     }
 
-    /// A session over a stub that fails so often, and what tells of the network.
+    /// A session over a stub that fails a given number of times, and a source of network updates.
     private struct Stage {
         let stub: StubTransport
         let clock = TestClock()
@@ -28,7 +28,7 @@ struct ConnectivityWaitTests {
         let tell: AsyncStream<ReachabilityStatus>.Continuation
         let waits: AsyncStream<ErrorCode>
         let session: HTTPSession
-        /// How much time the attempts had in all.
+        /// The total timeouts of the attempts.
         let totals = Guarded<[Duration?]>([])
 
         init(_ failures: StubAnswer..., limit: Duration = .seconds(60)) throws {
@@ -46,6 +46,7 @@ struct ConnectivityWaitTests {
         }
 
         /// Returns once a request waits.
+        /// - Returns: The error code that the wait reports.
         func waitForWait() async throws -> ErrorCode? {
             let code = await waits.first { _ in true }
             try await clock.waitForSleepers()
@@ -58,7 +59,7 @@ struct ConnectivityWaitTests {
     }
 
     @Test(
-        "a request that failed for lack of a network is sent again once there is one, whatever its method",
+        "a request that failed without a network is sent again once there is one, whatever its method",
         arguments: [ErrorCode.hostNotFound, .connectionFailed, .connectTimeout, .proxyNotFound, .proxyFailed])
     func sentAgain(code: ErrorCode) async throws {
         let stage = try Stage(.failure(code))
@@ -71,14 +72,14 @@ struct ConnectivityWaitTests {
         #expect(stage.stub.received.count == 2)
     }
 
-    @Test("a request is sent without asking about the network, which matters only after a failure")
+    @Test("a request is sent without checking the network, which matters only after a failure")
     func neverAGate() async throws {
         let stage = try Stage()
         stage.tell.yield(.notReachable)
         #expect(try await stage.get().value.status == .ok)
     }
 
-    @Test("a request that failed although there is a network, or its state is unknown, fails at once")
+    @Test("a request that failed although the network is there, or its state is unknown, fails at once")
     func explainedOtherwise() async throws {
         for status in [ReachabilityStatus.reachable(network), .unknown] {
             let stage = try Stage(.failure(.connectionFailed))
@@ -88,7 +89,7 @@ struct ConnectivityWaitTests {
         }
     }
 
-    @Test("a request that fails again for lack of a network waits for what is left of its time")
+    @Test("a request that fails again without a network waits for the rest of its limit")
     func twice() async throws {
         let stage = try Stage(.failure(.hostNotFound), .failure(.connectionFailed))
         stage.tell.yield(.notReachable)
@@ -103,7 +104,7 @@ struct ConnectivityWaitTests {
         #expect(stage.stub.received.count == 2)
     }
 
-    @Test("a wait for the network that reaches its limit ends with the error that began it")
+    @Test("a wait for the network that reaches its limit throws the first error")
     func limit() async throws {
         let stage = try Stage(.failure(.hostNotFound), limit: .seconds(5))
         stage.tell.yield(.notReachable)
@@ -113,7 +114,7 @@ struct ConnectivityWaitTests {
         #expect(await curlewError { _ = try await call.value }?.code == .hostNotFound)
     }
 
-    @Test("the caller's total time goes before the limit, and the next attempt has what is left of it")
+    @Test("the caller's total timeout precedes the limit, and the next attempt has the remaining time")
     func totalTime() async throws {
         let stage = try Stage(.failure(.hostNotFound), .failure(.connectionFailed))
         var options = RequestOptions()
@@ -130,7 +131,7 @@ struct ConnectivityWaitTests {
         #expect(await curlewError { _ = try await call.value }?.code == .connectionFailed)
     }
 
-    @Test("a request may set its own limit for the wait, and zero turns the wait off")
+    @Test("a request may set its own wait limit, and zero disables the wait")
     func options() async throws {
         let stage = try Stage(.failure(.hostNotFound), .failure(.hostNotFound), limit: .zero)
         stage.tell.yield(.notReachable)
@@ -143,7 +144,7 @@ struct ConnectivityWaitTests {
         #expect(try await call.value.status == .ok)
     }
 
-    @Test("a request that had a connection, was refused, or has a one-shot body that was read does not wait")
+    @Test("a request that had a connection, was refused, or has a used single-use body does not wait")
     func notWaitedFor() async throws {
         let answers: [StubAnswer] = [
             .failure(.connectionLost, stage: .exchanging), .failure(.connectionRefused),
@@ -173,7 +174,7 @@ struct ConnectivityWaitTests {
         #expect(stage.clock.sleeperCount == 0)
     }
 
-    @Test("updates that end are no reason to wait")
+    @Test("the end of the updates ends the wait with the first error")
     func ended() async throws {
         let stage = try Stage(.failure(.hostNotFound))
         stage.tell.yield(.notReachable)
@@ -181,7 +182,7 @@ struct ConnectivityWaitTests {
         #expect(await curlewError { _ = try await stage.get().value }?.code == .hostNotFound)
     }
 
-    @Test("nothing beneath a link that waits for the network waits for it as well")
+    @Test("inner links do not wait for the network a second time")
     func noSecondWait() async throws {
         let limits = Guarded<[Duration?]>([])
         let link = ConnectivityWait(updates: AsyncStream { $0.finish() }, limit: .seconds(60))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A change of the network shortens the wait before a retry", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Network changes during the wait before a retry", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct WakingRetryTests {
     private let wired = ReachabilityStatus.reachable(ReachabilityStatus.Path(interface: "eth0", kind: .wired))
     private let wireless = ReachabilityStatus.reachable(ReachabilityStatus.Path(interface: "wlan0", kind: .wifi))
@@ -20,7 +20,7 @@ struct WakingRetryTests {
         return try HTTPSession(transport: stub, chain: .bare) { [link] in link }
     }
 
-    @Test("a network that comes back, or changes to another one, starts the next attempt at once")
+    @Test("a network that returns, or changes to another, starts the next attempt at once")
     func wakes() async throws {
         for (before, after) in [(ReachabilityStatus.notReachable, wired), (wired, wireless)] {
             let clock = TestClock()
@@ -36,7 +36,7 @@ struct WakingRetryTests {
         }
     }
 
-    @Test("a network that stays as it is, or goes away, does not shorten the wait before a retry")
+    @Test("a network that is unchanged, or disappears, does not shorten the wait before a retry")
     func sleeps() async throws {
         let clock = TestClock()
         let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
@@ -50,7 +50,7 @@ struct WakingRetryTests {
         #expect(try await call.value.attempts == 2)
     }
 
-    @Test("a change of network does not shorten the wait after a response, with or without Retry-After")
+    @Test("a network change does not shorten the wait after a response, with or without Retry-After")
     func answers() async throws {
         let clock = TestClock()
         let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
@@ -65,7 +65,7 @@ struct WakingRetryTests {
         #expect(try await call.value.attempts == 2)
     }
 
-    @Test("a wait that the caller decided on is kept to")
+    @Test("a wait that the caller has set is not shortened")
     func decided() async throws {
         let clock = TestClock()
         let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
@@ -78,7 +78,7 @@ struct WakingRetryTests {
         #expect(try await call.value.attempts == 2)
     }
 
-    @Test("a wait ends at its own time when the updates of the network end")
+    @Test("a wait ends at its own time if the network updates end")
     func ended() async throws {
         let clock = TestClock()
         let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A circuit breaker stops what fails", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Circuit breakers", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CircuitBreakerTests {
     private let policy = CircuitBreaker.Policy(minimumCalls: 3, firstWait: .seconds(5), probes: 1)
 
-    @Test("a server that fails is left alone, and asked again after the wait, and every listener gets the changes")
+    @Test("a failing server gets no requests until the wait is over, and every listener receives the changes")
     func circuit() async throws {
         let isWell = Atomic(false)
         let server = try await MockServer.start { _ in
@@ -42,7 +42,7 @@ struct CircuitBreakerTests {
         await server.shutdown()
     }
 
-    @Test("each origin has a circuit of its own")
+    @Test("each origin has its own circuit")
     func origins() async throws {
         let stub = StubTransport { request in
             request.uri.host == "bad.test" ? .failure(.connectionRefused) : .response(.ok)
@@ -56,7 +56,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "an error says what it says about the server",
+        "an error code determines whether it counts as a failure of the server",
         arguments: [
             (ErrorCode.connectionRefused, true), (.connectionLost, true), (.headTimeout, true), (.totalTimeout, true),
             (.invalidResponse, true), (.cancelled, false), (.invalidRequest, false), (.addressForbidden, false),
@@ -69,7 +69,7 @@ struct CircuitBreakerTests {
         #expect(breaker.states.values.first == (isFailure ? .open : .closed))
     }
 
-    @Test("statuses of the caller's mistakes, and 501, are no failures; a closure decides otherwise")
+    @Test("client error statuses and 501 are not failures; a closure may decide otherwise")
     func statuses() async throws {
         for code in [400, 401, 404, 429, 501, 505] {
             let breaker = CircuitBreaker(policy)
@@ -86,7 +86,7 @@ struct CircuitBreakerTests {
         #expect(breaker.states.values.first == .open)
     }
 
-    @Test("an open circuit is not tried again by Retry")
+    @Test("an open circuit's error is not retried")
     func retry() async throws {
         let stub = StubTransport { _ in .failure(.connectionLost) }
         let breaker = CircuitBreaker(policy)
@@ -98,7 +98,7 @@ struct CircuitBreakerTests {
         #expect(error?.code == .circuitOpen && error?.attempts == 4 && stub.received.count == 3)
     }
 
-    @Test("a probe without a head keeps others from the server for 30 seconds at most, and the circuit opens again")
+    @Test("a probe without a head blocks other calls for at most 30 seconds, then the circuit opens again")
     func silentProbe() async throws {
         let clock = TestClock()
         let breaker = CircuitBreaker(policy, clock: clock)
@@ -127,7 +127,7 @@ struct CircuitBreakerTests {
         _ = await curlewError { _ = try await probe.value }
     }
 
-    @Test("a probe that is cancelled leaves its place to another")
+    @Test("a cancelled probe makes room for another")
     func cancelledProbe() async throws {
         let clock = TestClock()
         let breaker = CircuitBreaker(policy, clock: clock)
@@ -150,7 +150,7 @@ struct CircuitBreakerTests {
         #expect(breaker.states.values.first == .closed)
     }
 
-    @Test("a breaker publishes once in each session that lives, and keeps none alive")
+    @Test("a breaker publishes once in each living session, and keeps none alive")
     func publishers() async throws {
         let breaker = CircuitBreaker(policy)
         weak var gone: SessionActor?
@@ -164,7 +164,7 @@ struct CircuitBreakerTests {
         let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
         let session = try makeSession { breaker }
         let actor = try #require(session.session)
-        // Others over the same connections, such as one for each tenant.
+        // The other sessions use the same connections, such as one session per tenant.
         let others = try (0..<5).map { _ in try HTTPSession(transport: actor, chain: .bare) { breaker } }
         #expect(breaker.core.publisherCount == 1)
         var events = actor.events.makeAsyncIterator()
@@ -179,7 +179,7 @@ struct CircuitBreakerTests {
         await server.shutdown()
     }
 
-    @Test("hosts that fail leave as many circuits as are allowed, and a circuit with a call under way stays")
+    @Test("failing hosts leave only the allowed number of circuits, and a circuit with a running call stays")
     func groups() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(minimumCalls: 1))
         let stub = StubTransport { request in
@@ -197,7 +197,7 @@ struct CircuitBreakerTests {
         _ = await stalled.result
     }
 
-    @Test("a wait in a queue of ours is neither a failure of the server nor slow")
+    @Test("a wait in a local queue counts neither as a failure of the server nor as slow")
     func ownWaits() async throws {
         let clock = TestClock()
         let breaker = CircuitBreaker(

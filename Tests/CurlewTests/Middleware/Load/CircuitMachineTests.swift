@@ -2,14 +2,14 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The machine of a circuit breaker")
+@Suite("The state machine of a circuit breaker")
 struct CircuitMachineTests {
     private let second: Int64 = 1_000_000_000
     private let policy = CircuitBreaker.Policy(
         failureRate: 0.5, minimumCalls: 4, window: .seconds(10), firstWait: .seconds(5), longestWait: .seconds(15),
         probes: 2)
 
-    /// Sends a call, if it may, and takes what came of it.
+    /// Sends a call if permitted, and records its result.
     @discardableResult
     private func call(
         _ machine: inout CircuitMachine, _ result: CircuitMachine.Result, at now: Int64, duration: Int64 = 0
@@ -24,7 +24,7 @@ struct CircuitMachineTests {
         return machine
     }
 
-    @Test("a circuit opens when the rate of failures is reached, and not before the least number of calls")
+    @Test("a circuit opens at the failure rate, but not before the minimum number of calls")
     func opening() {
         var machine = CircuitMachine(policy)
         #expect(call(&machine, .failure, at: 0) == nil)
@@ -36,7 +36,7 @@ struct CircuitMachineTests {
         #expect(machine.ask(at: second).permit == nil && machine.wait(at: second) == 4 * second)
     }
 
-    @Test("failures that are older than the window do not count")
+    @Test("failures older than the window do not count")
     func window() {
         var machine = CircuitMachine(policy)
         for _ in 0..<3 { call(&machine, .failure, at: 0) }
@@ -45,7 +45,7 @@ struct CircuitMachineTests {
         #expect(call(&machine, .failure, at: 19 * second)?.to == .open)
     }
 
-    @Test("what says nothing counts neither way")
+    @Test("a neutral result is not counted")
     func nothing() {
         var machine = CircuitMachine(policy)
         for _ in 0..<100 { #expect(call(&machine, .none, at: 0) == nil) }
@@ -53,7 +53,7 @@ struct CircuitMachineTests {
         #expect(machine.current == .closed)
     }
 
-    @Test("after the wait a few probes go, and close the circuit if all are well")
+    @Test("after the wait a few probes are sent, and close the circuit if all succeed")
     func halfOpen() throws {
         var machine = opened()
         let (first, change) = machine.ask(at: 5 * second)
@@ -64,11 +64,11 @@ struct CircuitMachineTests {
         let two = try #require(second)
         #expect(machine.take(.success, one, duration: 0, at: 6 * self.second) == nil)
         #expect(machine.take(.success, two, duration: 0, at: 6 * self.second)?.to == .closed)
-        // It begins anew: what opened it does not count any more.
+        // A reopened circuit starts empty: earlier failures do not count any more.
         for _ in 0..<3 { #expect(call(&machine, .failure, at: 6 * self.second) == nil) }
     }
 
-    @Test("a probe that fails opens the circuit for twice as long, up to the longest wait")
+    @Test("a failed probe opens the circuit for twice as long, up to the longest wait")
     func reopening() {
         var machine = opened()
         #expect(call(&machine, .failure, at: 5 * second)?.wait == 10 * second)
@@ -76,7 +76,7 @@ struct CircuitMachineTests {
         #expect(call(&machine, .failure, at: 30 * second)?.wait == 15 * second)
     }
 
-    @Test("a probe that says nothing leaves its place to another")
+    @Test("a probe with a neutral result makes room for another")
     func cancelledProbe() {
         var machine = opened()
         for _ in 0..<10 { #expect(call(&machine, .none, at: 5 * second) == nil) }
@@ -85,7 +85,7 @@ struct CircuitMachineTests {
         #expect(call(&machine, .success, at: 5 * second)?.to == .closed)
     }
 
-    @Test("probes without a head open the circuit again after 30 seconds, and what they bring later says nothing")
+    @Test("probes without a head reopen the circuit after 30 seconds, and their late results are ignored")
     func silentProbes() throws {
         var machine = opened()
         let probes = [machine.ask(at: 5 * second).permit, machine.ask(at: 6 * second).permit].compactMap(\.self)
@@ -100,7 +100,7 @@ struct CircuitMachineTests {
         #expect(machine.current == .closed)
     }
 
-    @Test("a probe has as long as a slow call, and as the first wait, where that is longer than 30 seconds")
+    @Test("a probe may last as long as a slow call or the first wait, if that is longer than 30 seconds")
     func patience() {
         for policy in [
             CircuitBreaker.Policy(minimumCalls: 1, firstWait: .seconds(40), probes: 1),
@@ -114,7 +114,7 @@ struct CircuitMachineTests {
         }
     }
 
-    @Test("a call of an earlier state changes nothing when it comes back")
+    @Test("a call from an earlier state has no effect when it ends")
     func lateResults() throws {
         var machine = CircuitMachine(policy)
         let early = try #require(machine.ask(at: 0).permit)
@@ -126,7 +126,7 @@ struct CircuitMachineTests {
         #expect(machine.take(.failure, probe, duration: 0, at: 5 * second)?.to == .open)
     }
 
-    @Test("slow calls open a circuit where they are known")
+    @Test("slow calls open a circuit if the policy defines slow calls")
     func slow() {
         var machine = CircuitMachine(
             CircuitBreaker.Policy(slowAfter: .seconds(1), slowRate: 0.75, minimumCalls: 4))
@@ -136,7 +136,7 @@ struct CircuitMachineTests {
         #expect(change?.to == .open && change?.counts.slow == 4 && change?.counts.failures == 0)
     }
 
-    @Test("a clock that goes back keeps a circuit open no longer than it was to be, and one far ahead traps nothing")
+    @Test("a clock that is set back does not prolong an open circuit, and extreme times do not trap")
     func clockJumps() {
         var machine = opened(at: 100 * second)
         #expect(machine.ask(at: 0).permit == nil)
@@ -149,7 +149,7 @@ struct CircuitMachineTests {
         for moment in [Int64.min, .max, 0, .min] { call(&machine, .failure, at: moment) }
     }
 
-    @Test("a circuit is in use while a call is under way, and has nothing to remember once its failures are old")
+    @Test("a circuit is in use during a call, and is empty once its failures are old")
     func idle() throws {
         var machine = CircuitMachine(policy)
         let permit = try #require(machine.ask(at: 0).permit)
@@ -163,7 +163,7 @@ struct CircuitMachineTests {
         #expect(open.isIdle(at: 20 * second) == true)
     }
 
-    @Test("policies without sense become ones with sense")
+    @Test("invalid policies are corrected")
     func nonsense() {
         let policy = CircuitBreaker.Policy(
             failureRate: -1, slowAfter: .zero, slowRate: 7, minimumCalls: -3, window: .seconds(-1),
@@ -171,7 +171,7 @@ struct CircuitMachineTests {
         let inBounds = policy.inBounds
         #expect(inBounds.failureRate == 0 && inBounds.slowRate == 1)
         #expect(inBounds.minimumCalls == 1 && inBounds.probes == 1 && inBounds.window == .milliseconds(1))
-        // Also where they are set later: with no probe it would never close.
+        // A later invalid setting is corrected too: without a probe the circuit would never close.
         var changed = CircuitBreaker.Policy(minimumCalls: 1, firstWait: .seconds(1))
         changed.probes = 0
         var probed = CircuitMachine(changed)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests under way are limited", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("The limit of concurrent requests", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ConcurrencyLimiterTests {
     private func figures(_ limiter: ConcurrencyLimiter) -> ConcurrencyLimiter.Figures? { limiter.figures.values.first }
 
@@ -13,7 +13,7 @@ struct ConcurrencyLimiterTests {
         try await eventually("\(count) wait") { figures(limiter)?.waiting == count }
     }
 
-    @Test("a request waits until the body of another was read, and goes then")
+    @Test("a request waits until the body of another was read")
     func waiting() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) }
         let limiter = ConcurrencyLimiter(.fixed(1))
@@ -29,7 +29,7 @@ struct ConcurrencyLimiterTests {
         await server.shutdown()
     }
 
-    @Test("the place becomes free when a response is dropped unread, fails, or is cancelled")
+    @Test("the slot is released when a response is dropped unread, fails, or is cancelled")
     func places() async throws {
         let server = try await MockServer.start { request in
             if request.path == "/stall" { try await untilCancelled() }
@@ -50,7 +50,7 @@ struct ConcurrencyLimiterTests {
         await server.shutdown()
     }
 
-    @Test("over a transport that is no session the place is free at the head")
+    @Test("over a transport that is not a session the slot is released at the head")
     func stub() async throws {
         let limiter = ConcurrencyLimiter(.fixed(1), queue: .none)
         let stub = StubTransport { _ in .response(body: .string("x")) }
@@ -61,7 +61,7 @@ struct ConcurrencyLimiterTests {
         withExtendedLifetime(response) {}
     }
 
-    @Test("a thousand waiters that are cancelled at once leave nothing behind, and the next request goes")
+    @Test("a thousand waiters that are cancelled at once leave no state behind, and the next request is sent")
     func cancelledWaiters() async throws {
         let server = try await MockServer.start { request in
             if request.path == "/stall" { try await untilCancelled() }
@@ -86,7 +86,7 @@ struct ConcurrencyLimiterTests {
         await server.shutdown()
     }
 
-    @Test("a wait that takes longer than the queue's time is an error of load, and nothing was sent")
+    @Test("a wait beyond the queue's time limit is an overload error, and the request is not sent")
     func queueTimeout() async throws {
         let clock = TestClock()
         let limiter = ConcurrencyLimiter(.fixed(1), queue: LoadQueue(timeout: .seconds(5)), clock: clock)
@@ -105,7 +105,7 @@ struct ConcurrencyLimiterTests {
         #expect(stub.received.count == 1)
     }
 
-    @Test("a wait takes its time off the call's limit, and ends with it")
+    @Test("a wait reduces the call's time limit, and ends with it")
     func totalTimeout() async throws {
         let clock = TestClock()
         let limiter = ConcurrencyLimiter(.fixed(1), clock: clock)
@@ -138,7 +138,7 @@ struct ConcurrencyLimiterTests {
         #expect(try await patient.value.status == .ok)
     }
 
-    @Test("the oldest of the queue makes room for a newcomer where that is chosen")
+    @Test("the oldest of the queue is dropped for a newcomer if configured")
     func dropsOldest() async throws {
         let limiter = ConcurrencyLimiter(.fixed(1), queue: LoadQueue(capacity: 1, dropsOldest: true))
         let stub = StubTransport { request in request.index == 0 ? .stall : .response(.ok) }
@@ -153,7 +153,7 @@ struct ConcurrencyLimiterTests {
         #expect(try await newest.value.status == .ok)
     }
 
-    @Test("a queue of none refuses at once, and Retry does not repeat it")
+    @Test("an empty queue refuses at once, and Retry does not repeat the call")
     func refusal() async throws {
         let limiter = ConcurrencyLimiter(.fixed(1), queue: .none)
         let stub = StubTransport { _ in .stall }
@@ -170,7 +170,7 @@ struct ConcurrencyLimiterTests {
         _ = await first.result
     }
 
-    @Test("a bulkhead keeps the places of one tag from another, and no scope is no limit")
+    @Test("a bulkhead separates the slots of its tags, and requests without a scope are unlimited")
     func scopes() async throws {
         let stub = StubTransport { request in request.path == "/stall" ? .stall : .response(.ok) }
         let bulkhead = ConcurrencyLimiter(.fixed(1), per: .tag, queue: .none)
@@ -196,7 +196,7 @@ struct ConcurrencyLimiterTests {
         _ = await stalled.result
     }
 
-    @Test("a call whose time cannot suffice is refused before it is sent")
+    @Test("a call with too little time for an answer is refused before it is sent")
     func shedding() async throws {
         let clock = TestClock()
         let limiter = ConcurrencyLimiter(.fixed(4), clock: clock)
@@ -214,7 +214,7 @@ struct ConcurrencyLimiterTests {
             try await session.get("http://a.test/", options: RequestOptions(totalTimeout: .seconds(3))).status == .ok)
     }
 
-    @Test("a limit that adapts shrinks where the server refuses, and grows again where it does not")
+    @Test("an adaptive limit shrinks if the server refuses, and grows again if it does not")
     func adaptive() async throws {
         let clock = TestClock()
         let limiter = ConcurrencyLimiter(.additive(from: 2, within: 1...4), clock: clock)
@@ -229,7 +229,7 @@ struct ConcurrencyLimiterTests {
         #expect((figures(limiter)?.limit ?? 0) > 1)
     }
 
-    @Test("as many groups are remembered as the limit says, and those with requests under way always")
+    @Test("the number of idle groups is limited, and groups with running requests always stay")
     func groups() async throws {
         let limiter = ConcurrencyLimiter(.fixed(1))
         let stub = StubTransport { request in request.path == "/stall" ? .stall : .response(.ok) }
@@ -243,7 +243,7 @@ struct ConcurrencyLimiterTests {
         _ = await stalled.result
     }
 
-    @Test("a closure that names groups may ask the link itself")
+    @Test("a closure that names groups may query the link itself")
     func closure() async throws {
         let seen = Guarded(0)
         let box = Guarded<ConcurrencyLimiter?>(nil)
@@ -262,7 +262,7 @@ struct ConcurrencyLimiterTests {
         box.withLock { $0 = nil }
     }
 
-    @Test("around Retry, a place is held to the end of the body of the last attempt")
+    @Test("around Retry, a slot is held to the end of the body of the last attempt")
     func aroundRetry() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) }
         server.enqueue(MockResponse(status: .serviceUnavailable))
@@ -279,7 +279,7 @@ struct ConcurrencyLimiterTests {
         await server.shutdown()
     }
 
-    @Test("a wait in another limit says nothing about the server")
+    @Test("a wait in another limiter does not count towards the server's latency")
     func innerWait() async throws {
         let clock = TestClock()
         let outer = ConcurrencyLimiter(.additive(from: 8), clock: clock)

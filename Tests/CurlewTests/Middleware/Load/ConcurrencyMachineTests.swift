@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The machine of a limit on requests under way")
+@Suite("The state machine of a concurrency limit")
 struct ConcurrencyMachineTests {
     private let second: Int64 = 1_000_000_000
 
@@ -10,7 +10,7 @@ struct ConcurrencyMachineTests {
         ConcurrencyMachine(.fixed(limit), queue)
     }
 
-    @Test("as many go as the limit says, and the others have the places that become free")
+    @Test("requests up to the limit start at once, and the others take released slots")
     func places() {
         var machine = machine(2)
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes)
@@ -21,7 +21,7 @@ struct ConcurrencyMachineTests {
         #expect(machine.next() == 1 && machine.inFlight == 2 && machine.waiting == 0)
     }
 
-    @Test("a newcomer does not overtake who waits, though a place is free")
+    @Test("a newcomer does not overtake a waiting request, even if a slot is free")
     func noOvertaking() {
         var machine = machine(1)
         _ = machine.arrive(.normal, remaining: nil, now: 0)
@@ -31,7 +31,7 @@ struct ConcurrencyMachineTests {
         #expect(machine.next() == 1)
     }
 
-    @Test("a full queue refuses the newcomer, or drops the oldest where it is to")
+    @Test("a full queue refuses the newcomer, or drops the oldest if configured")
     func fullQueue() {
         var refusing = machine(1, LoadQueue(capacity: 1))
         var dropping = machine(1, LoadQueue(capacity: 1, dropsOldest: true))
@@ -44,7 +44,7 @@ struct ConcurrencyMachineTests {
         #expect(dropping.arrive(.normal, remaining: nil, now: 0) == .waits(2, dropping: 1))
     }
 
-    @Test("a call is hopeless whose time is less than the quickest answer and those who are ahead take")
+    @Test("a call is hopeless if its time is shorter than the fastest answer plus the queue before it")
     func hopeless() {
         var machine = machine(1)
         for _ in 0..<10 {
@@ -54,12 +54,12 @@ struct ConcurrencyMachineTests {
         }
         #expect(machine.arrive(.normal, remaining: second / 2, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: second, now: 0) == .goes)
-        // Behind the one under way: two seconds for that, and one for the own answer.
+        // The time is two seconds for the running request before it, and one for its own answer.
         #expect(machine.arrive(.normal, remaining: 3 * second - 1, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: 3 * second, now: 0) == .waits(1, dropping: nil))
     }
 
-    @Test("what was quick long ago is forgotten, so that calls are sent again that were hopeless")
+    @Test("an old latency sample expires, so that hopeless calls are sent again")
     func forgetting() {
         var machine = machine(1)
         for _ in 0..<10 {
@@ -71,7 +71,7 @@ struct ConcurrencyMachineTests {
         #expect(machine.arrive(.normal, remaining: 1, now: 21 * second) == .goes)
     }
 
-    @Test("a limit that adds grows by one after as many answers, and shrinks once for one overload")
+    @Test("an additive limit grows by one after as many answers, and shrinks once per overload")
     func additive() {
         var limit = AdaptiveLimit(.additive(from: 10, within: 2...12))
         for _ in 0..<11 { limit.take(.init(latency: 1, isOverload: false), inFlight: 10, now: 0) }
@@ -80,7 +80,7 @@ struct ConcurrencyMachineTests {
         #expect(limit.current == 12)
         for _ in 0..<50 { limit.take(.init(latency: 1, isOverload: true), inFlight: 12, now: second) }
         #expect(limit.current == 10)
-        // Sent together, and refused one after the other: one overload.
+        // Requests sent together that are refused one after another count as one overload.
         for step in 1...40 {
             let now = second + Int64(step) * second / 20
             limit.take(.init(latency: now - second / 2, isOverload: true), inFlight: 12, now: now)
@@ -92,7 +92,7 @@ struct ConcurrencyMachineTests {
         #expect(limit.current == 2)
     }
 
-    @Test("a limit that is not made use of does not grow")
+    @Test("an unused limit does not grow")
     func unused() {
         var limits = [AdaptiveLimit(.additive(from: 10)), AdaptiveLimit(.gradient(from: 10))]
         for index in limits.indices {
@@ -101,7 +101,7 @@ struct ConcurrencyMachineTests {
         }
     }
 
-    @Test("a limit by gradient grows while answers take alike, and shrinks as they take longer")
+    @Test("a gradient limit grows while latencies are equal, and shrinks while they rise")
     func gradient() {
         var limit = AdaptiveLimit(.gradient(from: 10, within: 1...50))
         for _ in 0..<200 { limit.take(.init(latency: 100, isOverload: false), inFlight: 50, now: 0) }
@@ -112,7 +112,7 @@ struct ConcurrencyMachineTests {
         #expect(limit.current == 50)
     }
 
-    @Test("samples from a clock that jumps trap nothing")
+    @Test("samples from a jumping clock do not trap")
     func clockJumps() {
         var limits = [AdaptiveLimit(.additive(from: 10)), AdaptiveLimit(.gradient(from: 10))]
         var machine = machine(1)
@@ -131,7 +131,7 @@ struct ConcurrencyMachineTests {
         }
     }
 
-    @Test("bounds and starts without sense become ones with sense")
+    @Test("invalid bounds and start values are corrected")
     func bounds() {
         #expect(AdaptiveLimit(.fixed(-5)).current == 1)
         #expect(AdaptiveLimit(.fixed(.max)).current == ConcurrencyLimiter.Limit.largest)

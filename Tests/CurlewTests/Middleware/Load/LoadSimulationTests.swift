@@ -5,31 +5,31 @@ import Testing
 
 @Suite("The simulation of load and failure", .timeLimit(.minutes(1)))
 struct LoadSimulationTests {
-    @Test("with limits callers get what the server can do while it is degraded, and all again once it is well")
+    @Test("limits let callers get the capacity of a degraded server, and the full service once it recovers")
     func limits() throws {
         let runs = StandardRuns()
         let without = Summary.parts(of: runs.without, runs.plan).map(\.1)
         let with = Summary.parts(of: runs.with, runs.plan).map(\.1)
-        // Both have all calls, and as long as all is well the limits cost nobody anything.
+        // Both runs have all calls, and the limits cost nothing while the server is healthy.
         for parts in [without, with] {
             #expect(parts.reduce(0) { $0 + $1.successes + $1.failures } == runs.plan.calls)
             #expect(parts[0].failures == 0)
         }
-        // Two places, a tenth of a second each: 600 requests in half a minute at most.
+        // Two places with a tenth of a second per request allow at most 600 requests in half a minute.
         #expect(with[1].successes > 500 && without[1].successes < 100)
         #expect(with[1].sent < without[1].sent / 10)
-        // A server that works for callers who have gone does not recover by itself.
+        // A server that works for callers who have given up does not recover by itself.
         #expect(without[2].successes == 0)
         #expect(with[2].failures < 20 && with[2].meanTime < 0.2)
     }
 
-    @Test("the picture of the article is that of the simulation")
+    @Test("the picture of the article matches the simulation")
     func picture() throws {
         let drawn = try Repository.text(of: "DocC/Curlew.docc/Resources/load-and-failure.svg")
         #expect(drawn == StandardRuns().picture, "`make simulate` draws it anew")
     }
 
-    @Test("a limit by gradient, and one without a breaker, protect as well")
+    @Test("a gradient limit, and limits without a breaker, protect as well")
     func others() {
         var gradient = Simulation.Limits()
         gradient.concurrency = .gradient(from: 20, within: 2...100)

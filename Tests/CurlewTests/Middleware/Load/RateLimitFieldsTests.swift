@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Fields about rates of requests")
+@Suite("Rate limit fields")
 struct RateLimitFieldsTests {
     private func quota(_ fields: [(String, String)]) -> ServerQuota? {
         var made = HTTPFields()
@@ -11,7 +11,7 @@ struct RateLimitFieldsTests {
         return ServerQuota(made, now: HTTPDate(secondsSince1970: 1_800_000_000))
     }
 
-    @Test("a list of policies says what is left of the tightest")
+    @Test("a list of policies gives the remainder of the strictest one")
     func policies() {
         #expect(quota([("RateLimit", #""default";r=50;t=30"#)]) == ServerQuota(remaining: 50, reset: .seconds(30)))
         #expect(
@@ -25,7 +25,7 @@ struct RateLimitFieldsTests {
                 == ServerQuota(remaining: 7, reset: .seconds(60)))
     }
 
-    @Test("one dictionary, and two fields with and without X, are read as well")
+    @Test("a single dictionary, and two fields with and without X-, are parsed too")
     func olderForms() {
         #expect(
             quota([("RateLimit", "limit=100, remaining=50, reset=30")])
@@ -42,7 +42,7 @@ struct RateLimitFieldsTests {
         #expect(quota([("X-RateLimit-Remaining", "3")]) == ServerQuota(remaining: 3, reset: nil))
     }
 
-    @Test("numbers as large as can be are bounded")
+    @Test("extreme numbers are limited")
     func large() {
         #expect(
             quota([("RateLimit-Remaining", "9223372036854775807"), ("RateLimit-Reset", "999999999")])
@@ -53,7 +53,7 @@ struct RateLimitFieldsTests {
     }
 
     @Test(
-        "nonsense says nothing",
+        "an invalid field is ignored",
         arguments: [
             [("RateLimit", "")], [("RateLimit", "x")], [("RateLimit", #""a";r=-1;t=5"#)],
             [("RateLimit", #""a";r=1;t=-5"#)],

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The machine of a rate of requests")
+@Suite("The state machine of a request rate")
 struct RateMachineTests {
     private let second: Int64 = 1_000_000_000
 
@@ -15,7 +15,7 @@ struct RateMachineTests {
         if case .waits(let number, _) = arrival { number } else { nil }
     }
 
-    @Test("a burst goes at once, and then one after the other by the rate")
+    @Test("a burst is sent at once, and further requests follow at the rate")
     func bucket() {
         var machine = machine(.perSecond(10, burst: 3))
         for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
@@ -24,12 +24,12 @@ struct RateMachineTests {
         #expect(machine.wait(at: 0) == second / 10)
         #expect(machine.next(at: second / 10 - 1)?.number == nil)
         #expect(machine.next(at: second / 10)?.number == waiting)
-        // A long pause brings the burst back, and no more.
+        // A long pause restores the burst, and no more.
         for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 100 * second) == .goes(0)) }
         #expect(number(machine.arrive(.normal, remaining: nil, now: 100 * second)) != nil)
     }
 
-    @Test("who would wait for too long is refused at once, and whose call would be over before")
+    @Test("a request with too long a wait, or with too little time, is refused at once")
     func tooLate() {
         var machine = machine(.perSecond(1, burst: 1), timeout: .seconds(2))
         _ = machine.arrive(.normal, remaining: nil, now: 0)
@@ -37,11 +37,11 @@ struct RateMachineTests {
         #expect(number(machine.arrive(.normal, remaining: 2 * second, now: 0)) != nil)
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) != nil)
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .isTooLate(wait: 3 * second))
-        // Nobody is ahead of what is critical.
+        // A critical request has no other before it.
         #expect(number(machine.arrive(.critical, remaining: nil, now: 0)) != nil)
     }
 
-    @Test("a 429 stops all for as long as it says, and one goes first after that")
+    @Test("a 429 stops all requests for its Retry-After, and a single one is sent first after that")
     func retryAfter() {
         var machine = machine(nil)
         for _ in 0..<5 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
@@ -59,7 +59,7 @@ struct RateMachineTests {
         #expect(machine.next(at: 8 * second)?.number == nil)
     }
 
-    @Test("requests that have no answer yet hold up nobody after a refusal of another")
+    @Test("unanswered requests do not delay others after a refusal")
     func longPolls() {
         var machine = machine(nil)
         for _ in 0..<20 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
@@ -77,7 +77,7 @@ struct RateMachineTests {
         #expect(machine.wait(at: 0) == second)
     }
 
-    @Test("answers to requests that were sent before a refusal do not end the care after it")
+    @Test("answers to requests sent before a refusal do not end the cautious phase after it")
     func earlierAnswers() {
         var machine = machine(nil)
         for _ in 0..<50 { _ = machine.arrive(.normal, remaining: nil, now: 0) }
@@ -90,7 +90,7 @@ struct RateMachineTests {
         #expect(machine.wait(at: second) == 2 * second)
     }
 
-    @Test("who would wait for too long is refused at once, also while the first one after a refusal is under way")
+    @Test("a request with too long a wait is refused at once, also during the first request after a refusal")
     func tooLateDuringCare() {
         var machine = machine(nil, timeout: .seconds(30))
         _ = machine.arrive(.normal, remaining: nil, now: 0)
@@ -102,7 +102,7 @@ struct RateMachineTests {
         #expect(machine.arrive(.normal, remaining: nil, now: second) == .isTooLate(wait: 600 * second))
     }
 
-    @Test("a server that answers 429 for ever is asked ever more seldom, once a minute in the end")
+    @Test("a server that always answers 429 gets ever fewer requests, in the end one a minute")
     func refusalForEver() {
         var machine = machine(nil)
         var now: Int64 = 0
@@ -120,7 +120,7 @@ struct RateMachineTests {
         #expect(machine.wait(at: now) == 0)
     }
 
-    @Test("a time of zero does not let a server that refuses be asked without a pause")
+    @Test("repeated refusals with a Retry-After of zero enforce a pause")
     func zero() {
         var machine = machine(nil)
         var now: Int64 = 0
@@ -132,7 +132,7 @@ struct RateMachineTests {
         }
     }
 
-    @Test("a time as long as a number can say is an hour")
+    @Test("the longest possible Retry-After is limited to an hour")
     func longBlock() {
         var machine = machine(nil)
         _ = machine.arrive(.normal, remaining: nil, now: 0)
@@ -141,7 +141,7 @@ struct RateMachineTests {
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .isTooLate(wait: 3600 * second))
     }
 
-    @Test("a 503 without a time is no word about the rate")
+    @Test("a 503 without Retry-After does not affect the rate")
     func plain503() {
         var machine = machine(nil)
         _ = machine.arrive(.normal, remaining: nil, now: 0)
@@ -149,12 +149,12 @@ struct RateMachineTests {
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
     }
 
-    @Test("nothing goes once the server's quota is used up, those under way included, until its reset")
+    @Test("a used-up server quota stops all requests until its reset, and counts running requests")
     func quota() {
         var machine = machine(nil)
         for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
         machine.take(.init(status: 200, quota: ServerQuota(remaining: 3, reset: .seconds(10))), of: 0, now: 0)
-        // Two of the three are under way.
+        // Two of the three are running.
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) == 1)
         #expect(machine.wait(at: 0) == 10 * second)
@@ -162,7 +162,7 @@ struct RateMachineTests {
         #expect(machine.next(at: 10 * second)?.number == 1)
     }
 
-    @Test("a 429 halves a rate of our own, and it comes back")
+    @Test("a 429 halves the local rate, which recovers")
     func halving() {
         var machine = machine(.perSecond(10, burst: 1))
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
@@ -175,7 +175,7 @@ struct RateMachineTests {
         #expect(machine.wait(at: 10 * second) == second / 10)
     }
 
-    @Test("a clock that goes back holds up nobody for longer than was to be, and one far ahead traps nothing")
+    @Test("a clock that is set back does not prolong a wait, and extreme times do not trap")
     func clockJumps() {
         var machine = machine(.perSecond(10, burst: 1))
         #expect(machine.arrive(.normal, remaining: nil, now: 100 * second) == .goes(0))
@@ -193,7 +193,7 @@ struct RateMachineTests {
     }
 
     @Test(
-        "the words of one server stop its own requests, and no others of the group",
+        "a server's answer only stops requests to this server, not to others of the group",
         arguments: [
             RateMachine.Answer(status: 429, retryAfter: .seconds(900)), RateMachine.Answer(status: 429),
             RateMachine.Answer(status: 503, retryAfter: .seconds(900)),
@@ -206,7 +206,7 @@ struct RateMachineTests {
         let stopped = number(machine.arrive(.normal, at: "hostile", remaining: nil, now: 0))
         #expect(stopped != nil)
         for _ in 0..<4 { #expect(machine.arrive(.normal, at: "good", remaining: nil, now: 0) == .goes(0)) }
-        // The rate of our own is one for all, and not slowed down.
+        // The local rate is common to all servers, and not reduced.
         let limited = number(machine.arrive(.normal, at: "good", remaining: nil, now: 0))
         #expect(machine.wait(at: 0) == second / 10)
         #expect(machine.next(at: second / 10)?.number == limited)
@@ -214,7 +214,7 @@ struct RateMachineTests {
         #expect(machine.next(at: 900 * second)?.number == stopped)
     }
 
-    @Test("requests for several servers have their turns by priority and by age")
+    @Test("requests for several servers are sent by priority and age")
     func turnsOfServers() {
         var machine = machine(.perSecond(1, burst: 1))
         #expect(machine.arrive(.normal, at: "a", remaining: nil, now: 0) == .goes(0))
@@ -225,7 +225,7 @@ struct RateMachineTests {
         #expect(machine.waiting == 0)
     }
 
-    @Test("requests for a server that has stopped them leave a full queue to those for another")
+    @Test("requests to a stopped server leave a full queue for those to another server")
     func fullQueue() {
         var machine = RateMachine(
             .perSecond(10, burst: 1), LoadQueue(capacity: 2, timeout: .seconds(1000)), now: 0)
@@ -240,7 +240,7 @@ struct RateMachineTests {
     }
 
     @Test(
-        "a server that does not answer the first request after its refusal holds up the others for 30 seconds at most")
+        "a silent server delays the requests after its refusal by at most 30 seconds")
     func silence() {
         var machine = machine(nil)
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
@@ -253,7 +253,7 @@ struct RateMachineTests {
         #expect(machine.next(at: 61 * second)?.number == numbers[1])
     }
 
-    @Test("the servers of a group are remembered up to a bound, and those in use for as long")
+    @Test("the number of remembered servers per group is limited, and servers in use are kept")
     func bound() {
         var machine = machine(nil)
         #expect(machine.arrive(.normal, at: "used", remaining: nil, now: 0) == .goes(0))
@@ -267,7 +267,7 @@ struct RateMachineTests {
         #expect(number(machine.arrive(.normal, at: "4999", remaining: nil, now: 0)) != nil)
     }
 
-    @Test("a group is in use while a request is under way or waits")
+    @Test("a group is in use while a request runs or waits")
     func use() {
         var machine = machine(nil)
         _ = machine.arrive(.normal, remaining: nil, now: 0)
@@ -278,7 +278,7 @@ struct RateMachineTests {
         #expect(machine.isIdle(at: second) == true)
     }
 
-    @Test("rates without sense become ones with sense")
+    @Test("invalid rates are corrected")
     func nonsense() {
         #expect(RequestRateLimiter.Rate(-1, per: .seconds(1)) == RequestRateLimiter.Rate(1, per: .seconds(1)))
         #expect(RequestRateLimiter.Rate(.nan, per: .seconds(-1)).interval == 1000)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The rate of requests is limited", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The rate limit of requests", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RequestRateLimiterTests {
-    @Test("requests beyond the burst wait for their time")
+    @Test("requests beyond the burst wait")
     func rate() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let clock = TestClock()
@@ -18,7 +18,7 @@ struct RequestRateLimiterTests {
         let calls = (0..<2).map { _ in Task { try await session.fetch(server.url()) } }
         for count in 1...2 {
             try await eventually("\(3 - count) wait") { limiter.waiting == 3 - count }
-            // Waits without a limit do not sleep on the clock: what sleeps there waits for the next turn.
+            // Waits without a limit do not sleep on the clock: the sleeper is the wait for the next turn.
             try await clock.waitForSleepers()
             clock.advance(by: .seconds(1))
             try await server.waitForRequests(2 + count)
@@ -28,7 +28,7 @@ struct RequestRateLimiterTests {
         await server.shutdown()
     }
 
-    @Test("what one call learns from a 429, all calls of the session heed")
+    @Test("a 429 to one call slows down all calls of the session")
     func shared() async throws {
         let server = try await MockServer.start { request in
             request.path == "/first"
@@ -45,7 +45,7 @@ struct RequestRateLimiterTests {
         let calls = (0..<50).map { _ in Task { try await session.fetch(server.url()) } }
         try await eventually("all wait") { limiter.waiting == 50 }
         #expect(server.requestCount == 1)
-        // A waiter has the time that the queue allows; only the time that the server asked for is let pass.
+        // The waiters sleep for the queue's time limit, and the clock only advances by the server's wait.
         for _ in 0..<20 {
             try await clock.waitForSleepers(51)
             clock.advance(by: .seconds(1))
@@ -56,7 +56,7 @@ struct RequestRateLimiterTests {
         await server.shutdown()
     }
 
-    @Test("a server that asks for more than the queue allows is not waited for")
+    @Test("a Retry-After beyond the queue's limit fails later calls at once")
     func tooLong() async throws {
         let stub = StubTransport { _ in .response(.tooManyRequests, fields: [.retryAfter: "9223372036854775808"]) }
         let limiter = RequestRateLimiter(clock: TestClock())
@@ -72,7 +72,7 @@ struct RequestRateLimiterTests {
         #expect(try await session.get("http://b.test/").status == .tooManyRequests)
     }
 
-    @Test("a server that asks for an hour stops its own requests, and none to other servers of a shared rate")
+    @Test("a quota reset in an hour stops requests to its server, but not to others with the same rate")
     func hostileServer() async throws {
         let stub = StubTransport { request in
             request.request.uri.host == "hostile.test"
@@ -88,7 +88,7 @@ struct RequestRateLimiterTests {
         #expect(stub.received.count == 21)
     }
 
-    @Test("a quota that is used up lets requests wait for the reset")
+    @Test("requests wait for the reset of a used-up quota")
     func quota() async throws {
         let stub = StubTransport { request in
             .response(.ok, fields: [.init("RateLimit")!: #""q";r=\#(request.index == 0 ? 1 : 0);t=10"#])
@@ -107,7 +107,7 @@ struct RequestRateLimiterTests {
         #expect(try await call.value.status == .ok)
     }
 
-    @Test("a thousand waiters that are cancelled at once leave nothing behind")
+    @Test("a thousand waiters that are cancelled at once leave no state behind")
     func cancelledWaiters() async throws {
         let clock = TestClock()
         let limiter = RequestRateLimiter(
@@ -121,12 +121,12 @@ struct RequestRateLimiterTests {
         for waiter in waiters { #expect(await curlewError { _ = try await waiter.value }?.code == .cancelled) }
         #expect(limiter.waiting == 0)
         try await eventually("nothing sleeps") { clock.sleeperCount == 0 }
-        // Those who left took no turn.
+        // Cancelled waiters have taken no turn.
         clock.advance(by: .seconds(10))
         #expect(try await session.get("http://a.test/").status == .ok)
     }
 
-    @Test("the higher priority goes first")
+    @Test("a request of higher priority is sent first")
     func priority() async throws {
         let clock = TestClock()
         let limiter = RequestRateLimiter(
@@ -143,7 +143,7 @@ struct RequestRateLimiterTests {
             try await session.get("http://a.test/high", options: RequestOptions().setting(\.priority, to: .high))
         }
         try await eventually("two wait") { limiter.waiting == 2 }
-        // Each turn is seen at the server before the next is given: two calls let go at once race there.
+        // Each request arrives at the server before the next turn: two calls that are released at once would race.
         for received in [2, 3] {
             try await clock.waitForSleepers()
             clock.advance(by: .seconds(1))

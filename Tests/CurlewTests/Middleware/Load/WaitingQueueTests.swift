@@ -3,9 +3,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A queue of requests that wait")
+@Suite("A queue of waiting requests")
 struct WaitingQueueTests {
-    @Test("the higher priority has its turn first, and among equals who came first")
+    @Test("a request of higher priority is first, and equal ones keep their order")
     func order() {
         var queue = WaitingQueue()
         let low = queue.join(.low)
@@ -16,7 +16,7 @@ struct WaitingQueueTests {
         #expect(queue.next() == nil && queue.isEmpty)
     }
 
-    @Test("of eight turns one is of who has waited longest, whatever its priority")
+    @Test("every eighth turn belongs to the oldest request, whatever its priority")
     func fairness() {
         var queue = WaitingQueue()
         let patient = queue.join(.background)
@@ -28,7 +28,7 @@ struct WaitingQueueTests {
         #expect(turns.last == patient && turns.filter { $0 == patient }.count == 1)
     }
 
-    @Test("who has left has no turn, and cannot leave twice")
+    @Test("a removed request gets no turn, and cannot be removed twice")
     func leaving() {
         var queue = WaitingQueue()
         let first = queue.join(.normal)
@@ -39,7 +39,7 @@ struct WaitingQueueTests {
         #expect(queue.leave(second) == false)
     }
 
-    @Test("the oldest of the least priority is dropped, and none for a newcomer of less priority")
+    @Test("the oldest request of the lowest priority is dropped, but never for a newcomer of lower priority")
     func dropping() {
         var queue = WaitingQueue()
         let high = queue.join(.high)
@@ -51,7 +51,7 @@ struct WaitingQueueTests {
         #expect(queue.next() == high)
     }
 
-    @Test("a queue answers as a plain list does, over ten thousand steps")
+    @Test("a queue behaves like a simple list over ten thousand steps")
     func model() {
         var random = SeededNumbers(seed: 21)
         var queue = WaitingQueue()
@@ -78,7 +78,7 @@ struct WaitingQueueTests {
         }
     }
 
-    @Test("a hundred thousand who come and leave behind one who stays take no time that grows")
+    @Test("a hundred thousand arrivals and departures behind a waiting request take linear time")
     func churn() {
         var queue = WaitingQueue()
         let first = queue.join(.normal)

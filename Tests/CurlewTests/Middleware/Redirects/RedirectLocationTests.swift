@@ -6,9 +6,9 @@ import ThreadWork
 
 @testable import Curlew
 
-@Suite("Where a Location leads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The target of a Location", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectLocationTests {
-    /// The URI that a redirect from `start` leads to.
+    /// The target URI of a redirect from `start`.
     private func target(of location: String, from start: String) async throws -> String {
         let stub = StubTransport()
         stub.enqueue(.response(.found, fields: [.location: location]), .response(.ok))
@@ -39,7 +39,7 @@ struct RedirectLocationTests {
     }
 
     @Test(
-        "a Location that cannot be followed is an error, and nothing is sent",
+        "an invalid Location is an error, and no request is sent",
         arguments: [
             "file:///etc/passwd", "ftp://a.test/", "javascript:alert(1)", "data:text/plain,x",
             "gopher://127.0.0.1:6379/_x",
@@ -60,7 +60,7 @@ struct RedirectLocationTests {
     }
 
     @Test(
-        "neither query nor fragment of a Location that cannot be followed is in the error",
+        "the error for an invalid Location contains neither query nor fragment",
         arguments: [
             "https:/cb?code=SECRET-CODE&state=1", "https:/cb#access_token=SECRET-CODE",
             "ftp://a.test/?code=SECRET-CODE",
@@ -76,7 +76,7 @@ struct RedirectLocationTests {
         #expect("\(error as Any)".contains("SECRET") == false, "\(error as Any)")
     }
 
-    @Test("Location fields are equal only if their bytes are, which takes time in proportion to their length")
+    @Test("Location fields are compared by bytes, in linear time")
     func longComparison() throws {
         let marks = (0..<200_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
         let fields = HTTPFields([
@@ -91,7 +91,7 @@ struct RedirectLocationTests {
         #expect(throws: CurlewError.self) { try RedirectTarget.read(composed, relativeTo: base) }
     }
 
-    @Test("an empty Location leads to the same URI, until the redirects are too many")
+    @Test("an empty Location is the same URI, up to the limit of redirects")
     func empty() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -115,7 +115,7 @@ struct RedirectLocationTests {
         }
     }
 
-    @Test("several Locations must agree", arguments: ["/b", "/c"])
+    @Test("several Locations must be equal", arguments: ["/b", "/c"])
     func several(_ other: String) async throws {
         let server = try await MockServer.start { request in
             guard request.path == "/a" else { return MockResponse() }
@@ -131,7 +131,7 @@ struct RedirectLocationTests {
         }
     }
 
-    @Test("a Location that is not UTF-8 goes back byte by byte")
+    @Test("a Location that is not UTF-8 is sent byte by byte")
     func bytes() async throws {
         let (heads, report) = AsyncStream.makeStream(of: String.self)
         let server = try await RawServer.start { connection in
@@ -150,7 +150,7 @@ struct RedirectLocationTests {
         #expect(targets == ["/", "/gr%FC%DFe"])
     }
 
-    @Test("a control character in a Location goes nowhere")
+    @Test("a Location with a control character is refused")
     func control() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("What a redirect makes of method and body", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Method and body after a redirect", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectMethodTests {
     private func server(_ status: Int) async throws -> MockServer {
         try await MockServer.start { request in
@@ -13,7 +13,8 @@ struct RedirectMethodTests {
         }
     }
 
-    /// Sends a request to a server that redirects it once, and returns what came the second time.
+    /// Sends a request to a server that redirects it once.
+    /// - Returns: The second request.
     private func second(
         _ status: Int, _ request: (String) throws -> CurlewRequest, _ link: Redirects = Redirects()
     ) async throws -> RecordedRequest {
@@ -30,7 +31,7 @@ struct RedirectMethodTests {
     }
 
     @Test(
-        "methods change as RFC 9110 has it, and the body with them",
+        "method and body change as in RFC 9110",
         arguments: [
             (301, "POST", "GET", false), (302, "POST", "GET", false), (303, "POST", "GET", false),
             (307, "POST", "POST", true), (308, "POST", "POST", true),
@@ -53,13 +54,13 @@ struct RedirectMethodTests {
         #expect(second.fields[.accept] == "text/*")
     }
 
-    @Test("methods without a body stay what they are", arguments: [301, 302, 303, 307, 308], ["GET", "HEAD"])
+    @Test("methods without a body are not changed", arguments: [301, 302, 303, 307, 308], ["GET", "HEAD"])
     func bodiless(_ status: Int, _ method: String) async throws {
         let second = try await second(status) { try CurlewRequest(HTTPRequest.Method(method)!, $0) }
         #expect(second.method.rawValue == method)
     }
 
-    @Test("a 303 leaves a GET or HEAD its fields, and a GET its body, as the method stays")
+    @Test("a 303 keeps the fields of a GET or HEAD, and the body of a GET")
     func seeOtherAfterRetrieval() async throws {
         for method in [HTTPRequest.Method.get, .head] {
             let text = method == .get ? "curlew" : ""
@@ -74,7 +75,7 @@ struct RedirectMethodTests {
         }
     }
 
-    @Test("a 301 or 302 keeps a POST if the link says so; a 303 never does", arguments: [301, 302, 303])
+    @Test("a 301 or 302 keeps a POST if the link is configured so; a 303 never does", arguments: [301, 302, 303])
     func keepsPost(_ status: Int) async throws {
         var link = Redirects()
         link.changesPostToGet = false
@@ -83,7 +84,7 @@ struct RedirectMethodTests {
         #expect(second.text == (status == 303 ? "" : "x"))
     }
 
-    @Test("a streamed body and its trailers are sent again whole")
+    @Test("a streamed body and its trailers are sent again completely")
     func stream() async throws {
         let body = CurlewRequest.Body.stream {
             AsyncStream<[UInt8]> { chunks in
@@ -97,7 +98,7 @@ struct RedirectMethodTests {
         #expect(second.trailers[.mark] == "end")
     }
 
-    @Test("a redirect that drops the body drops its trailers, Trailer and Expect too")
+    @Test("a redirect that drops the body also drops trailers, Trailer and Expect")
     func trailers() async throws {
         let second = try await second(303) {
             try CurlewRequest(
@@ -108,7 +109,7 @@ struct RedirectMethodTests {
         #expect(second.fields[.expect] == nil)
     }
 
-    @Test("a one-shot body is not sent again after a 307 or a 308", arguments: [307, 308])
+    @Test("a single-use body is not sent again after a 307 or a 308", arguments: [307, 308])
     func oneShotBody(_ status: Int) async throws {
         let server = try await server(status)
         let session = try makeSession { Redirects() }
@@ -121,7 +122,7 @@ struct RedirectMethodTests {
         try await session.expectUsable()
     }
 
-    @Test("a one-shot body does not hinder a redirect that drops the body")
+    @Test("a single-use body does not prevent a redirect that drops the body")
     func oneShotDropped() async throws {
         let second = try await second(303) { try CurlewRequest(.post, $0, body: oneShot("once")) }
         #expect(second.method == .get)

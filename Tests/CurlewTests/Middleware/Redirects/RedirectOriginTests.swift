@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Secrets that redirects keep from other origins", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Secrets and redirects to other origins", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectOriginTests {
     private static let own = HTTPField.Name("X-Own-Secret")!
 
@@ -27,7 +27,7 @@ struct RedirectOriginTests {
         return try CurlewRequest(.get, url, fields: fields, options: options)
     }
 
-    @Test("secrets, the known and the marked, stay with their origin", arguments: [301, 302, 303, 307, 308])
+    @Test("known and marked secrets are sent only to their origin", arguments: [301, 302, 303, 307, 308])
     func otherPort(_ status: Int) async throws {
         let other = try await MockServer.start { _ in MockResponse() }
         let first = try await MockServer.start { _ in redirect(status, to: other.url("/there")) }
@@ -38,7 +38,7 @@ struct RedirectOriginTests {
         #expect(told.fields[.host] == "public.example")
         let seen = try #require(await other.takeRequest())
         for secret in secrets {
-            // What is for a proxy goes to no server at all.
+            // A field for a proxy is sent to no server.
             #expect(told.fields[secret.name] == (secret.name == .proxyAuthorization ? nil : secret.value))
             #expect(seen.fields[secret.name] == nil)
         }
@@ -46,7 +46,7 @@ struct RedirectOriginTests {
         #expect(seen.fields[.accept] == "text/plain")
     }
 
-    @Test("fields stay with their origin whose names say that they are secret, and others go along")
+    @Test("fields with secret-looking names are sent only to their origin, and other fields are kept")
     func names() async throws {
         let secret = [
             "Private-Token", "Job-Token", "X-Goog-Api-Key", "Api-Key", "DPoP", "Ocp-Apim-Subscription-Key",
@@ -72,7 +72,7 @@ struct RedirectOriginTests {
         for name in plain { #expect(seen.fields[try #require(HTTPField.Name(name))] == "v", "\(name)") }
     }
 
-    @Test("secrets that were dropped are not sent again when a later redirect leads back to their origin")
+    @Test("dropped secrets are not sent again when a later redirect leads back to their origin")
     func thereAndBack() async throws {
         let (home, tellHome) = AsyncStream.makeStream(of: String.self)
         let other = try await MockServer.start { _ in
@@ -90,7 +90,7 @@ struct RedirectOriginTests {
         for secret in secrets { #expect(seen.fields[secret.name] == nil) }
     }
 
-    @Test("secrets are kept within an origin, however the origin is written")
+    @Test("secrets are kept within an origin, in any notation of the origin")
     func sameOrigin() async throws {
         let server = try await MockServer.start { request in
             request.path == "/" ? redirect(302, to: "http://LOCALHOST:\(request.fields[.mark]!)/there") : MockResponse()
@@ -107,7 +107,7 @@ struct RedirectOriginTests {
         }
     }
 
-    @Test("another host is another origin, though the port is the same")
+    @Test("another host is another origin, even with the same port")
     func otherHost() async throws {
         let server = try await MockServer.start { request in
             guard request.path == "/" else { return MockResponse() }
@@ -120,7 +120,7 @@ struct RedirectOriginTests {
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("user information is sent to targets in the same origin, and to no other", arguments: [true, false])
+    @Test("user information is sent only to targets in the same origin", arguments: [true, false])
     func userInformation(stays: Bool) async throws {
         let other = try await MockServer.start { _ in MockResponse() }
         let server = try await MockServer.start { request in
@@ -172,7 +172,7 @@ struct RedirectOriginTests {
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("prior knowledge of HTTP/2 holds for its origin, and not for the next one")
+    @Test("prior knowledge of HTTP/2 applies only to its origin")
     func priorKnowledge() async throws {
         let stub = StubTransport()
         stub.enqueue(

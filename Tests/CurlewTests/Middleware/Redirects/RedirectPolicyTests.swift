@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("The policy decides on redirects", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Redirect policies", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectPolicyTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in
@@ -15,7 +15,7 @@ struct RedirectPolicyTests {
 
     private func session(_ policy: Redirects.Policy) throws -> HTTPSession { try makeSession { Redirects(policy) } }
 
-    @Test("a redirect that is not taken is an error, whatever it would ask for")
+    @Test("a refused redirect is an error, whatever its status and target")
     func refuse() async throws {
         let server = try await server()
         let session = try session(.refuse)
@@ -28,7 +28,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "the manual policy makes the redirect the answer, with its body, for a session or one request",
+        "the manual policy returns the redirect with its body, for a session or one request",
         arguments: [true, false])
     func manual(ofRequest: Bool) async throws {
         let server = try await server()
@@ -40,7 +40,7 @@ struct RedirectPolicyTests {
         #expect(try await response.body.collect(upTo: 100) == Array("it is elsewhere".utf8))
     }
 
-    @Test("a decision sees the redirect and the next request, and may change it")
+    @Test("a decision receives the redirect and the next request, and may change it")
     func change() async throws {
         let server = try await server()
         let (seen, report) = AsyncStream.makeStream(of: Redirects.Proposal.self)
@@ -67,7 +67,7 @@ struct RedirectPolicyTests {
         #expect(request?.method == .post && request?.text == "x")
     }
 
-    @Test("a decision that returns nil makes the redirect the answer")
+    @Test("a decision that returns nil returns the redirect as the response")
     func nothing() async throws {
         let server = try await server()
         let response = try await session(.decide { _ in nil }).get(.raw(server.url()))
@@ -86,7 +86,7 @@ struct RedirectPolicyTests {
         try await session.expectUsable()
     }
 
-    @Test("fields that a decision sets are sent to another origin, the original secrets are not")
+    @Test("fields set by a decision are sent to another origin, and the original secrets are not")
     func secrets() async throws {
         let other = try await MockServer.start { _ in MockResponse() }
         let server = try await server()
@@ -103,7 +103,7 @@ struct RedirectPolicyTests {
         #expect(seen.fields[.cookie] == "new=1")
     }
 
-    @Test("decisions lead no further than redirects do, in circles or not", arguments: [true, false])
+    @Test("decisions do not exceed the limit of redirects, in circles or not", arguments: [true, false])
     func bounds(inCircles: Bool) async throws {
         let server = try await MockServer.start { request in
             redirect(302, to: inCircles ? "/" : "\((Int(request.path.dropFirst()) ?? 0) + 1)")

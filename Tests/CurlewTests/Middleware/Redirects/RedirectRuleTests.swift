@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The request that a redirect asks for")
+@Suite("The next request of a redirect")
 struct RedirectRuleTests {
     private func rule(
         changesPostToGet: Bool = true, allowsDowngrade: Bool = false, secrets: Set<HTTPField.Name> = []
@@ -31,7 +31,7 @@ struct RedirectRuleTests {
     }
 
     @Test(
-        "the status decides on method and body",
+        "the status determines method and body",
         arguments: [
             (301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"),
             (301, "PUT", "PUT"), (307, "POST", "POST"), (308, "POST", "POST"),
@@ -49,7 +49,7 @@ struct RedirectRuleTests {
         #expect(next.trailers.isEmpty != keepsBody)
     }
 
-    @Test("a POST stays one after a 301 where the link says so, and its body has to be there again")
+    @Test("a POST stays a POST after a 301 if configured, and needs a repeatable body")
     func keptPost() throws {
         let strict = rule(changesPostToGet: false)
         let next = try strict.request(after: redirect(301, "/new"), to: request(.post, body: .string("x")))
@@ -64,7 +64,7 @@ struct RedirectRuleTests {
         #expect(try rule().request(after: redirect(303, "/new"), to: request(.post, body: once))?.method == .get)
     }
 
-    @Test("a redirect without a Location is the answer; one with a bad Location, or two that differ, is an error")
+    @Test("a redirect without a Location is the response; one with an invalid or ambiguous Location is an error")
     func locations() throws {
         #expect(try rule().request(after: redirect(302), to: request()) == nil)
         #expect(try rule().request(after: redirect(302, "/a", "/a"), to: request())?.uri.path == "/a")
@@ -85,7 +85,7 @@ struct RedirectRuleTests {
     }
 
     @Test(
-        "secrets stay with their origin, which is scheme, host and port",
+        "secrets are sent only to their origin of scheme, host and port",
         arguments: [
             ("/new", true), ("https://ONE.test:443/new", true), ("https://one.test:8443/", false),
             ("https://two.test/", false), ("http://one.test/", false),
@@ -103,7 +103,7 @@ struct RedirectRuleTests {
         #expect(next.fields[.accept] == "*/*")
     }
 
-    @Test("user information goes along within its origin alone")
+    @Test("user information is kept only within its origin")
     func userInformation() throws {
         let original = try request(.get, "https://curlew:secret@one.test/")
         let near = try rule().request(after: redirect(302, "/new"), to: original)
@@ -140,13 +140,13 @@ struct RedirectRuleTests {
     }
 }
 
-@Suite("The redirects of one call")
+@Suite("The redirects of a call")
 struct RedirectTrailTests {
     private func response(_ uri: CurlewURI, _ fields: HTTPFields = [:]) -> CurlewResponse {
         CurlewResponse(.found, fields: fields, uri: uri)
     }
 
-    @Test("a URL that comes again is a redirect like another, and counts")
+    @Test("a repeated URL counts like any other redirect")
     func circle() throws {
         let (a, b) = (try CurlewURI("https://one.test/a"), try CurlewURI("https://one.test/b"))
         var trail = RedirectTrail()
@@ -159,7 +159,7 @@ struct RedirectTrailTests {
         #expect(error?.code == .tooManyRedirects && error?.message.contains("again") == true)
     }
 
-    @Test("one redirect more than the policy allows is an error")
+    @Test("a redirect beyond the policy's limit is an error")
     func limit() throws {
         let (a, b) = (try CurlewURI("https://one.test/a"), try CurlewURI("https://one.test/b"))
         var trail = RedirectTrail()

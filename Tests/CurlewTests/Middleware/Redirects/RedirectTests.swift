@@ -4,9 +4,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Redirects are followed, within bounds", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Following redirects within limits", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectTests {
-    /// Counts down: `/3` leads to `/2`, and `/0` is there.
+    /// A server that counts down: `/3` redirects to `/2`, and `/0` exists.
     private func countdown() async throws -> MockServer {
         try await MockServer.start { request in
             guard let number = Int(request.path.dropFirst()), number > 0 else { return MockResponse(body: "there") }
@@ -14,7 +14,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("the response has the history of its redirects, all of which used one connection")
+    @Test("the response has the history of its redirects, which used one connection")
     func history() async throws {
         let server = try await countdown()
         let session = try makeSession { Redirects() }
@@ -46,7 +46,7 @@ struct RedirectTests {
         try await session.expectUsable()
     }
 
-    @Test("redirects in a circle are followed as often as the policy allows", arguments: ["/self", "/a"])
+    @Test("circular redirects are followed up to the limit", arguments: ["/self", "/a"])
     func circles(_ start: String) async throws {
         let ways = ["/self": "/self", "/a": "/b", "/b": "/c#f", "/c": "/a"]
         let server = try await MockServer.start { redirect(302, to: ways[$0.path]) }
@@ -56,7 +56,7 @@ struct RedirectTests {
         #expect(server.requestCount == 6)
     }
 
-    @Test("a URL that comes again is asked again, as its answer may be another one")
+    @Test("a repeated URL is requested again, because its response may have changed")
     func comesAgain() async throws {
         let server = try await MockServer.start()
         let session = try makeSession { Redirects() }
@@ -81,7 +81,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a 3xx without a Location, or with a status that is not followed, is the answer",
+        "a 3xx without a Location, or with an unsupported status, is the response",
         arguments: [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
     func notFollowed(_ status: Int) async throws {
         let isRedirect = [301, 302, 303, 307, 308].contains(status)
@@ -94,7 +94,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a redirect with a long body, or one that does not come to its end, does not hold the call up",
+        "a redirect with a long or endless body does not delay the call",
         arguments: [true, false])
     func unwantedBodies(isLong: Bool) async throws {
         let server = try await MockServer.start { request in
@@ -132,7 +132,7 @@ struct RedirectTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("the caller's total timeout is one for all hops")
+    @Test("the caller's total timeout covers all hops")
     func deadline() async throws {
         let server = try await MockServer.start { request in
             guard let number = Int(request.path.dropFirst()) else { return .notFound }
@@ -150,7 +150,7 @@ struct RedirectTests {
         try await session.expectUsable()
     }
 
-    @Test("each hop gets what is left of the total timeout")
+    @Test("each hop has the rest of the total timeout")
     func remaining() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.found, fields: [.location: "/b"]), .response(.ok))
@@ -163,7 +163,7 @@ struct RedirectTests {
         #expect(limits[0] == .seconds(100) && limits[1] < .seconds(100) && limits[1] > .zero)
     }
 
-    @Test("cancelling the call ends the hop under way")
+    @Test("cancelling the call ends the running hop")
     func cancellation() async throws {
         let server = try await MockServer.start { request in
             if request.path == "/" { return redirect(302, to: "/stall") }
@@ -182,7 +182,7 @@ struct RedirectTests {
         try await session.expectUsable()
     }
 
-    @Test("a failure after redirects has their history")
+    @Test("an error after redirects contains their history")
     func failure() async throws {
         let refused = try RefusedPort.unused()
         let server = try await MockServer.start { _ in redirect(302, to: refused.url("/gone")) }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A slow answer is asked for a second time", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Hedged requests", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct HedgingTests {
     private func link(_ clock: TestClock, maximum: Int = 2, budget: Retry.Budget? = nil) -> Hedging {
         Hedging(after: .seconds(1), maximum: maximum, budget: budget, clock: clock)
     }
 
-    @Test("the second answer wins if the first does not come, and the first is cancelled")
+    @Test("the second response wins if the first is late, and the first attempt is cancelled")
     func secondWins() async throws {
         let server = try await MockServer.start { request in
             if request.connectionIndex == 0 { try await untilCancelled() }
@@ -33,7 +33,7 @@ struct HedgingTests {
         try await session.expectUsable()
     }
 
-    @Test("a quick answer is asked for once, and its body can be read afterwards")
+    @Test("a fast response is requested once, and its body can be read afterwards")
     func quick() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 20)) }
         let session = try makeSession { link(TestClock()) }
@@ -43,7 +43,7 @@ struct HedgingTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("a link starts as many hedges as are allowed, each after its delay")
+    @Test("a link starts the allowed number of hedges, each after its delay")
     func maximum() async throws {
         let clock = TestClock()
         let stub = StubTransport { request in request.index == 3 ? .response(.ok) : .stall }
@@ -57,7 +57,7 @@ struct HedgingTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test("an error does not win while another attempt is under way")
+    @Test("an error does not win while another attempt runs")
     func errors() async throws {
         let clock = TestClock()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -75,7 +75,7 @@ struct HedgingTests {
         #expect(response.status == .ok && response.attempts == 2)
     }
 
-    @Test("a failure before the delay is the caller's error, and so is the last one when all attempts fail")
+    @Test("a failure before the delay is thrown, and so is the last one when all attempts fail")
     func allFail() async throws {
         let clock = TestClock()
         let stub = StubTransport { _ in .failure(.connectionRefused) }
@@ -85,7 +85,7 @@ struct HedgingTests {
         #expect(stub.received.count == 1)
     }
 
-    @Test("a POST or a one-shot body is not hedged")
+    @Test("a POST or a single-use body is not hedged")
     func notTwice() async throws {
         let clock = TestClock()
         let stub = StubTransport { _ in .response(.ok) }
@@ -114,11 +114,11 @@ struct HedgingTests {
         #expect(attempts == 2 && body == Array("SELECT 1".utf8))
     }
 
-    /// What a server does to a connection instead of answering.
+    /// The action of a server instead of an answer.
     enum Fault: CaseIterable { case close, halfHead, reset }
 
     @Test(
-        "a hedge wins while the other attempt meets a fault, and every response is that of its own request",
+        "a hedge wins while the other attempt fails, and every response belongs to its request",
         arguments: Fault.allCases)
     func faults(_ fault: Fault) async throws {
         let server = try await RawServer.start { connection in

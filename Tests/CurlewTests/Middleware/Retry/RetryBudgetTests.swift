@@ -5,11 +5,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Sending again has a budget", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The budget of retries", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryBudgetTests {
     private func uri(_ host: String) throws -> CurlewURI { try CurlewURI("http://\(host)/") }
 
-    @Test("a fifth of a token comes in with each call, and a whole one goes out with each repetition")
+    @Test("each call adds a fifth of a token, and each retry takes one")
     func tokens() throws {
         let budget = Retry.Budget(reserve: 2, clock: TestClock())
         let uri = try uri("a.test")
@@ -22,7 +22,7 @@ struct RetryBudgetTests {
         #expect(!budget.withdraw(for: uri))
     }
 
-    @Test("the load of a server that fails for everybody grows by a fifth and the reserve")
+    @Test("the load on a failing server grows by a fifth and the reserve")
     func load() async throws {
         let stub = StubTransport { _ in .response(.serviceUnavailable) }
         var link = Retry(attempts: 3, budget: Retry.Budget(clock: TestClock()))
@@ -33,7 +33,7 @@ struct RetryBudgetTests {
         #expect(stub.received.count == 200 + repetitions)
     }
 
-    @Test("a host has a bucket of its own, a port too")
+    @Test("each host and port has its own bucket")
     func hosts() throws {
         let budget = Retry.Budget(reserve: 1, clock: TestClock())
         for host in ["a.test", "b.test", "a.test:8080"] {
@@ -42,7 +42,7 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test("the reserve fills up again with time, and no further")
+    @Test("the reserve refills with time, up to its limit")
     func refill() throws {
         let clock = TestClock()
         let budget = Retry.Budget(extraLoad: 0, reserve: 10, clock: clock)
@@ -56,7 +56,7 @@ struct RetryBudgetTests {
         #expect(!budget.withdraw(for: uri))
     }
 
-    @Test("the tokens that a budget saves up are bounded")
+    @Test("the number of saved tokens is limited")
     func capacity() throws {
         let budget = Retry.Budget(reserve: 0, capacity: 5, clock: TestClock())
         let uri = try uri("a.test")
@@ -64,7 +64,7 @@ struct RetryBudgetTests {
         #expect((0..<10).filter { _ in budget.withdraw(for: uri) }.count == 5)
     }
 
-    @Test("hosts are remembered up to a bound, those used last")
+    @Test("the most recently used hosts are remembered, up to a limit")
     func manyHosts() throws {
         let clock = TestClock()
         let budget = Retry.Budget(extraLoad: 0, reserve: 1, hosts: 100, clock: clock)
@@ -76,7 +76,7 @@ struct RetryBudgetTests {
         #expect(try !budget.withdraw(for: uri("h4999.test")))
     }
 
-    @Test("a failure is the caller's once the budget of its host is used up, which copies of a link share")
+    @Test("a used-up budget of a host makes the failure final, and copies of a link share the budget")
     func exhaustion() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
         let other = try await MockServer.start { _ in MockResponse(status: .badGateway) }

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A decision of the caller's goes before the rules", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Decisions of the caller on retries", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryDecisionTests {
     private func session(
         _ stub: StubTransport, attempts: Int = 3,
@@ -15,7 +15,7 @@ struct RetryDecisionTests {
         return try HTTPSession(transport: stub, chain: .bare) { link }
     }
 
-    @Test("a decision sees each failed attempt, and none that succeeded")
+    @Test("a decision receives each failed attempt, and no successful one")
     func sees() async throws {
         let stub = StubTransport()
         stub.enqueue(
@@ -40,7 +40,7 @@ struct RetryDecisionTests {
         #expect(attempts.allSatisfy { $0.request.uri.host == "a.test" })
     }
 
-    @Test("a decision may stop a retry that the rules allow, and retry what they would not")
+    @Test("a decision may prevent a retry that the rules allow, and retry other failures")
     func decides() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.serviceUnavailable))
@@ -53,7 +53,7 @@ struct RetryDecisionTests {
         try stub.verify()
     }
 
-    @Test("a decision cannot exceed the limits of attempts, one-shot bodies and budget")
+    @Test("a decision cannot exceed the limits of attempts, single-use bodies and budget")
     func bounds() async throws {
         let stub = StubTransport { _ in .response(.badRequest) }
         #expect(try await session(stub, attempts: 4) { _ in .again }.get("http://a.test/").attempts == 4)

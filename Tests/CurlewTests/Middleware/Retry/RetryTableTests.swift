@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The table of failures that are tried again")
+@Suite("The table of retried failures")
 struct RetryTableTests {
     private func codes() throws -> [String: ErrorCode] {
         var codes: [String: ErrorCode] = [:]
@@ -16,7 +16,7 @@ struct RetryTableTests {
         return codes
     }
 
-    @Test("every error code is in the article, tried again or not as the code has it, with a reason")
+    @Test("the article lists every error code with its retry rule and a reason")
     func article() throws {
         let codes = try codes()
         var documented: [String: String] = [:]
@@ -32,7 +32,7 @@ struct RetryTableTests {
         }
     }
 
-    @Test("failures are retried as the table says: by idempotence, or for any method without a connection")
+    @Test("failures are retried as in the table: if idempotent, or any method without a connection")
     func behaviour() async throws {
         var link = Retry(attempts: 2, budget: nil)
         link.policy.backoff = Retry.Backoff(base: .zero)

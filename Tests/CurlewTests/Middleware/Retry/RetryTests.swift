@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("What failed for a while is sent again", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Retries", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryTests {
     private func server(_ statuses: Int...) async throws -> MockServer {
         let server = try await MockServer.start { request in
@@ -16,7 +16,7 @@ struct RetryTests {
     }
 
     @Test(
-        "statuses that may pass are tried again, and the connection serves again",
+        "temporary statuses are retried, over the same connection",
         arguments: [408, 429, 500, 502, 503, 504])
     func statuses(_ status: Int) async throws {
         let server = try await server(status, status)
@@ -28,7 +28,7 @@ struct RetryTests {
     }
 
     @Test(
-        "a status that is not transient is the answer",
+        "a permanent status is the response",
         arguments: [200, 204, 304, 400, 401, 403, 404, 409, 410, 412, 418, 501, 505, 511])
     func otherStatuses(_ status: Int) async throws {
         let server = try await server(status)
@@ -37,7 +37,7 @@ struct RetryTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("the last answer is the caller's when all attempts fail, with its body")
+    @Test("the last response with its body is returned when all attempts fail")
     func lastAnswer() async throws {
         let server = try await server(503, 502, 500)
         let response = try await makeSession { quickRetry() }.get(.raw(server.url()))
@@ -45,7 +45,7 @@ struct RetryTests {
         #expect(try await response.body.collect(upTo: 10) == Array("not now".utf8))
     }
 
-    @Test("a request may set how often it is sent", arguments: [0, 1, 2, 5])
+    @Test("a request may set its number of attempts", arguments: [0, 1, 2, 5])
     func maximumAttempts(_ maximum: Int) async throws {
         let server = try await server(503, 503, 503, 503)
         var options = RequestOptions()
@@ -56,7 +56,7 @@ struct RetryTests {
     }
 
     @Test(
-        "only a request that is idempotent, or marked so, is sent again",
+        "only an idempotent or marked request is sent again",
         arguments: [
             ("GET", nil, 2), ("HEAD", nil, 2), ("PUT", nil, 2), ("DELETE", nil, 2), ("OPTIONS", nil, 2),
             ("QUERY", nil, 2), ("QUERY", false, 1),
@@ -76,7 +76,7 @@ struct RetryTests {
     }
 
     @Test(
-        "a request with any method is retried after a 429 or 503 that says when to come again",
+        "any method is retried after a 429 or 503 with Retry-After",
         arguments: [429, 503], [HTTPRequest.Method.post, .patch])
     func refusedUnprocessed(_ status: Int, _ method: HTTPRequest.Method) async throws {
         let server = try await server()
@@ -87,7 +87,7 @@ struct RetryTests {
     }
 
     @Test(
-        "a POST is not retried without Retry-After, with one that cannot be read, after another status, or if it is marked",
+        "a POST is not retried without a valid Retry-After, after another status, or if marked as not idempotent",
         arguments: [
             (503, nil, nil), (429, nil, nil), (503, "soon", nil), (500, "0", nil), (408, "0", nil), (502, "0", nil),
             (503, "0", false),
@@ -102,7 +102,7 @@ struct RetryTests {
         #expect(response.status.code == status && response.attempts == 1)
     }
 
-    @Test("a one-shot body is not sent again after a 503 with Retry-After")
+    @Test("a single-use body is not sent again after a 503 with Retry-After")
     func oneShotWithRetryAfter() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.serviceUnavailable, fields: [.retryAfter: "0"]))
@@ -110,7 +110,7 @@ struct RetryTests {
         #expect(try await session.post("http://a.test/", .body(oneShot("x"))).attempts == 1)
     }
 
-    @Test("a one-shot body is not sent again, and a body that can be made again is sent whole")
+    @Test("a single-use body is not sent again, and a repeatable body is sent again completely")
     func bodies() async throws {
         let server = try await server(503)
         let session = try makeSession { quickRetry() }
@@ -128,7 +128,7 @@ struct RetryTests {
         for _ in 0..<2 { #expect(await server.takeRequest()?.text == "anew") }
     }
 
-    @Test("a connection reset before the head, or inside it, is retried", arguments: [true, false])
+    @Test("a connection reset before or within the head is retried", arguments: [true, false])
     func resets(beforeHead: Bool) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -143,7 +143,7 @@ struct RetryTests {
         #expect(response.attempts == 2)
     }
 
-    @Test("a POST that met a reset is not sent again, unless it is marked", arguments: [true, false])
+    @Test("a POST is not sent again after a reset, unless it is marked", arguments: [true, false])
     func resetPost(isMarked: Bool) async throws {
         let server = try await server()
         try server.inject(Fault(.atResponseStart, .reset))
@@ -164,7 +164,7 @@ struct RetryTests {
         try await session.expectUsable()
     }
 
-    @Test("a request with any method is retried after its connection was refused", arguments: ["GET", "POST", "PATCH"])
+    @Test("any method is retried after a refused connection", arguments: ["GET", "POST", "PATCH"])
     func refused(_ method: String) async throws {
         let refused = try RefusedPort.unused()
         let server = try await server()
@@ -200,7 +200,7 @@ struct RetryTests {
         #expect(invalid?.code == .invalidRequest && invalid?.attempts == 1)
     }
 
-    @Test("an error that is not Curlew's is not retried")
+    @Test("an error of another type than Curlew's is not retried")
     func foreignError() async throws {
         struct Foreign: Error {}
         let stub = StubTransport()
@@ -211,7 +211,7 @@ struct RetryTests {
     }
 
     @Test(
-        "an answer with a long body, or one that does not end, does not hold the next attempt up",
+        "a response with a long or endless body does not delay the next attempt",
         arguments: [true, false])
     func unwantedBodies(isLong: Bool) async throws {
         let server = try await server()
@@ -230,7 +230,7 @@ struct RetryTests {
         try await server.waitForConnections(open: 1)
     }
 
-    @Test("inside of redirects each hop is tried again by itself, by its own method")
+    @Test("a retrying link inside redirects retries each hop by its own method")
     func hops() async throws {
         let server = try await server()
         server.enqueue(

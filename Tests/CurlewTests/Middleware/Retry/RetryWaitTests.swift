@@ -5,9 +5,10 @@ import Testing
 
 @testable import Curlew
 
-@Suite("How long is waited before a request is sent again", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The wait before a retry", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryWaitTests {
-    /// Sends a GET over a stub that answers so, and returns the waits and the response.
+    /// Sends a GET over a stub with these answers.
+    /// - Returns: The waits and the response.
     private func waits(
         _ answers: [StubAnswer], options: RequestOptions = RequestOptions(), adjust: (inout Retry) -> Void = { _ in }
     ) async throws -> ([Duration], CurlewResponse) {
@@ -55,7 +56,7 @@ struct RetryWaitTests {
         }
     }
 
-    @Test("odd settings of the backoff are taken as best they can be")
+    @Test("invalid settings of the backoff are corrected")
     func oddBackoffs() {
         #expect(Retry.Backoff(base: .seconds(-1)).wait(after: 3) == .zero)
         #expect(Retry.Backoff(base: .seconds(5), maximum: .seconds(2)).bound(after: 1) == .seconds(2))
@@ -66,7 +67,7 @@ struct RetryWaitTests {
         #expect(Retry.Backoff(random: { 7 }).wait(after: 1) == .milliseconds(100))
     }
 
-    @Test("Retry-After in seconds is waited for, and the backoff on top")
+    @Test("Retry-After in seconds is waited for, with the backoff added")
     func seconds() async throws {
         let (waits, response) = try await waits([unavailable([.retryAfter: "30"]), unavailable([.retryAfter: "0"])])
         #expect(waits == [.milliseconds(30_100), .milliseconds(200)])
@@ -74,7 +75,7 @@ struct RetryWaitTests {
     }
 
     @Test(
-        "Retry-After as a date is taken by the server's clock",
+        "Retry-After as a date is evaluated with the server's clock",
         arguments: [
             "Sun, 06 Nov 1994 08:50:07 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", "Sun Nov  6 08:50:07 1994",
         ])
@@ -85,7 +86,7 @@ struct RetryWaitTests {
         #expect(response.status == .ok)
     }
 
-    @Test("a date that has passed is no wait, by the server's clock or ours")
+    @Test("a past date causes no wait, by the server's clock or the local one")
     func pastDates() async throws {
         let past = "Sun, 06 Nov 1994 08:49:37 GMT"
         let (waits, _) = try await waits([
@@ -95,7 +96,7 @@ struct RetryWaitTests {
     }
 
     @Test(
-        "a Retry-After beyond the limit makes the response the caller's at once",
+        "a Retry-After beyond the limit returns the response at once",
         arguments: [
             "61", "3600", "3153600000", "99999999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT",
             "Thu, 31 Dec 2099 23:59:59 GMT",
@@ -119,7 +120,7 @@ struct RetryWaitTests {
         #expect(response.status == .ok)
     }
 
-    @Test("the longest of several Retry-After fields counts, and invalid ones are ignored")
+    @Test("the longest of several Retry-After fields applies, and invalid ones are ignored")
     func several() {
         var fields = HTTPFields()
         for value in ["5", "soon", "20", "7"] { fields.append(HTTPField(name: .retryAfter, value: value)) }
@@ -127,7 +128,7 @@ struct RetryWaitTests {
     }
 
     @Test(
-        "a number that is more than digits is rounded up, as a longer wait does no harm",
+        "a number with a fraction, a unit or a list is accepted and rounded up",
         arguments: [
             ("1.5", 2), ("0.1", 1), ("1.0", 1), ("1.", 1), ("0.0", 0), ("1.000000000000000000000001", 2),
             ("59.999", 60),
@@ -138,7 +139,7 @@ struct RetryWaitTests {
         #expect(RetryAfter.wait([.retryAfter: value]) == .seconds(seconds))
     }
 
-    @Test("a wait may be a date in any case")
+    @Test("a wait may be a date in any letter case")
     func lowerCaseDate() {
         let now = HTTPDate(secondsSince1970: 784_111_777)
         let fields: HTTPFields = [.retryAfter: "sun, 06 nov 1994 08:50:07 gmt"]
@@ -147,7 +148,7 @@ struct RetryWaitTests {
     }
 
     @Test(
-        "a wait that no clock could hold is cut",
+        "a wait beyond the range of the clock is limited",
         arguments: ["9999999999999", "99999999999999999999.5", "Fri, 31 Dec 9999 23:59:59 GMT"])
     func longest(_ value: String) {
         #expect(RetryAfter.wait([.retryAfter: value]) == RetryAfter.longest)
@@ -161,7 +162,7 @@ struct RetryWaitTests {
         #expect(waits == [.milliseconds(90_100)])
     }
 
-    @Test("a decision without a wait of its own heeds Retry-After, up to the limit, and one with a wait does not")
+    @Test("a decision without its own wait uses Retry-After up to the limit, and one with a wait ignores it")
     func decisions() async throws {
         let conflict = StubAnswer.response(.conflict, fields: [.retryAfter: "20"])
         let (heeded, _) = try await waits([conflict]) { $0.decide = { _ in .again } }
@@ -182,7 +183,7 @@ struct RetryWaitTests {
         #expect(without == [.milliseconds(100)])
     }
 
-    @Test("a retry that would exceed the link's time limit is not begun")
+    @Test("a retry that would exceed the link's time limit is not started")
     func totalTime() async throws {
         let (waits, response) = try await waits(Array(repeating: unavailable([.retryAfter: "50"]), count: 5)) {
             $0.policy.backoff.random = { 0 }
@@ -191,7 +192,7 @@ struct RetryWaitTests {
         #expect(response.status == .serviceUnavailable && response.attempts == 3)
     }
 
-    @Test("a retry is not begun if the total timeout would end its wait, and each attempt gets what is left of it")
+    @Test("a retry that would exceed the total timeout is not started, and each attempt has the rest of it")
     func totalTimeout() async throws {
         var options = RequestOptions()
         options.totalTimeout = .seconds(25)
@@ -207,7 +208,7 @@ struct RetryWaitTests {
         #expect(stub.received.map(\.request.options.totalTimeout) == [.seconds(25), .seconds(15), .seconds(5)])
     }
 
-    @Test("cancelling the call while it waits ends it at once")
+    @Test("cancelling the call during the wait ends it at once")
     func cancellation() async throws {
         let clock = TestClock()
         let server = try await MockServer.start { _ in MockResponse(status: .serviceUnavailable, body: "not now") }

@@ -5,11 +5,11 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A request as a command for curl", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Requests as curl commands", .endsServers, .timeLimit(.minutes(1)))
 struct CurlCommandTests {
     private static var hasCurl: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/curl") }
 
-    /// Runs a command in a shell, with this for its input.
+    /// Runs a command in a shell, with this input.
     private func run(_ command: String, input: [UInt8] = []) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
@@ -23,7 +23,7 @@ struct CurlCommandTests {
         #expect(process.terminationStatus == 0, "\(command)")
     }
 
-    @Test("the command names method, fields, options and target")
+    @Test("the command contains method, fields, options and target")
     func text() throws {
         var options = RequestOptions()
         options.versionPolicy = .negotiated
@@ -52,7 +52,7 @@ struct CurlCommandTests {
                 == "curl --head --header User-Agent: http://a.test/")
     }
 
-    @Test("secrets are masked unless asked for")
+    @Test("secrets are masked by default")
     func secrets() throws {
         let names = ["Authorization", "proxy-authorization", "Cookie", "X-API-Key"]
         var fields = HTTPFields()
@@ -73,7 +73,7 @@ struct CurlCommandTests {
         #expect(plain.curlCommand(maskingSecrets: false).contains("--user me:hidden4"))
     }
 
-    @Test("a command has no characters that a terminal would act on")
+    @Test("a command contains no terminal control characters")
     func terminal() throws {
         for text in ["\u{1B}[2J", "\u{7}", "a\u{202E}b", "\u{85}", "\u{200B}"] {
             let command = try CurlewRequest(.post, "http://a.test/", body: .string(text)).curlCommand()
@@ -82,7 +82,7 @@ struct CurlCommandTests {
         }
     }
 
-    @Test("curl sends the same", .enabled(if: hasCurl))
+    @Test("curl sends an equal request", .enabled(if: hasCurl))
     func sameRequest() async throws {
         let server = try await MockServer.start { request in
             for try await _ in request.body {}
@@ -112,7 +112,7 @@ struct CurlCommandTests {
         }
     }
 
-    @Test("a stream, or more bytes than fit, is piped into the command", .enabled(if: hasCurl))
+    @Test("a stream, or a body that is too large, is piped into the command", .enabled(if: hasCurl))
     func piped() async throws {
         let server = try await MockServer.start { request in
             for try await _ in request.body {}

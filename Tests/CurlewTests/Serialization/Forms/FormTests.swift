@@ -2,7 +2,7 @@ import Curlew
 import FoundationEssentials
 import Testing
 
-@Suite("Parameters become pairs as AFNetworking wrote them")
+@Suite("Form parameters as in AFNetworking")
 struct FormTests {
     private func form(_ parameters: ParameterValue, _ adjust: (inout RequestParameters.Style) -> Void = { _ in }) throws
         -> String
@@ -50,7 +50,7 @@ struct FormTests {
         #expect(try form(parameters) == expected)
     }
 
-    @Test("every ASCII character but letters, digits and -._~/? is escaped, in names as in values")
+    @Test("every ASCII character except letters, digits and -._~/? is escaped, in names and in values")
     func everyByte() throws {
         let kept = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/?"
         for value in UInt8.min...0x7F {
@@ -61,7 +61,7 @@ struct FormTests {
         }
     }
 
-    @Test("text of every plane of Unicode is escaped as UTF-8")
+    @Test("text of every Unicode plane is escaped as UTF-8")
     func everyPlane() throws {
         for scalar in [
             "\u{80}", "\u{7FF}", "\u{800}", "\u{FFFD}", "\u{FFFF}", "\u{10000}", "\u{1F469}\u{200D}\u{1F680}",
@@ -101,7 +101,7 @@ struct FormTests {
         }
     }
 
-    @Test("booleans, key order, nesting, nulls, spaces and data are written in the chosen style")
+    @Test("Booleans, key order, nesting, nulls, spaces and data are written in the chosen style")
     func others() throws {
         #expect(try form(["t": true, "f": [false]]) { $0.booleans = .literal } == "f%5B%5D=false&t=true")
         #expect(try form(["b": 1, "a": ["z": 1, "y": 2]]) { $0.keyOrder = .insertion } == "b=1&a%5Bz%5D=1&a%5By%5D=2")
@@ -139,7 +139,7 @@ struct FormTests {
     }
 
     @Test(
-        "a date that its style cannot write is an error",
+        "a date that its style cannot represent is an error",
         arguments: [
             Double.nan, .infinity, 253_402_300_800, -62_135_596_801,
         ])
@@ -148,7 +148,7 @@ struct FormTests {
         #expect(throws: CurlewError.self) { try form(["d": date]) }
     }
 
-    @Test("a custom style of dates must return a single value, and its error is kept")
+    @Test("a custom date style must return a single value, and its error is kept")
     func customDates() {
         struct Reason: Error {}
         let date = ParameterValue(Date(timeIntervalSince1970: 0))
@@ -163,7 +163,7 @@ struct FormTests {
     }
 
     @Test(
-        "numbers that are not finite are refused, or written as the style says",
+        "numbers that are not finite are refused, or written as the style defines",
         arguments: [
             (Double.nan, "nan"), (.infinity, "inf"), (-.infinity, "-inf"),
         ])
@@ -177,7 +177,7 @@ struct FormTests {
     }
 
     @Test(
-        "top-level parameters that are no dictionary are an error in a form",
+        "top-level parameters that are not a dictionary are an error in a form",
         arguments: [
             "text", [1, 2], nil, true, 5, .set(["a"]), .data([1]),
         ] as [ParameterValue])
@@ -213,7 +213,7 @@ struct FormTests {
         #expect(try form(.dictionary(dictionary)).hasPrefix("key0=0&key1=1&key10=10&"))
     }
 
-    @Test("pairs have names that are not escaped, and values that keep their kind")
+    @Test("pairs have unescaped names, and values that keep their kind")
     func pairs() throws {
         let parameters: ParameterValue = ["b": [.data([1])], "a": ["x y": nil], "c": .set([2, 1])]
         let pairs = try RequestParameters.Style().pairs(of: parameters)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Parameters are put where they belong", .timeLimit(.minutes(1)))
+@Suite("The placement of parameters", .timeLimit(.minutes(1)))
 struct RequestSerializerTests {
     private var plain: HTTPRequestSerializer { HTTPRequestSerializer(defaultFields: [:]) }
 
@@ -13,7 +13,7 @@ struct RequestSerializerTests {
     }
 
     @Test(
-        "a query goes before the fragment and behind a query that is there",
+        "a query is inserted before the fragment and after an existing query",
         arguments: [
             ("http://a.test", "http://a.test/?k=v"),
             ("http://a.test/p", "http://a.test/p?k=v"),
@@ -29,7 +29,7 @@ struct RequestSerializerTests {
         #expect(try plain.serialize(["k": "v"] as ParameterValue, into: CurlewRequest(.get, url)).uri == again)
     }
 
-    @Test("empty parameters and none leave the URI as it is")
+    @Test("empty parameters, and none, leave the URI unchanged")
     func empty() throws {
         for parameters: ParameterValue? in [[:], ["a": []], nil] {
             #expect(try uri("http://a.test/p", parameters) == "http://a.test/p")
@@ -37,7 +37,7 @@ struct RequestSerializerTests {
         }
     }
 
-    @Test("user information in the URI is kept for the request when parameters go into the query")
+    @Test("user information in the URI is kept when parameters become the query")
     func userInformation() throws {
         let request = try plain.serialize(
             ["k": "v"] as ParameterValue, into: CurlewRequest(.get, "http://me:secret@a.test/#f"))
@@ -45,7 +45,7 @@ struct RequestSerializerTests {
         #expect(request.curlCommand(maskingSecrets: false).contains("me:secret"))
     }
 
-    @Test("the method decides where parameters go, whatever its case, unless the call says otherwise")
+    @Test("the method determines where parameters are placed, in any letter case, unless the call overrides it")
     func methods() throws {
         let parameters: ParameterValue = ["k": "v"]
         for method in ["GET", "HEAD", "DELETE", "get", "Delete"] {
@@ -94,7 +94,7 @@ struct RequestSerializerTests {
         #expect(try plain.serialize(Search?.none, into: post).body.length == 0)
     }
 
-    @Test("JSON and property lists have their types, and queries where the method has them")
+    @Test("JSON and property lists have their media types, and become queries for methods without a body")
     func types() throws {
         let parameters: ParameterValue = ["k": ["v"]]
         let json = try JSONRequestSerializer(base: plain).serialize(
@@ -136,7 +136,7 @@ struct RequestSerializerTests {
         }
     }
 
-    @Test("default fields give way to a request's own, whatever the case of their names")
+    @Test("default fields do not replace a request's own, in any letter case")
     func defaultFields() throws {
         var serializer = HTTPRequestSerializer(defaultFields: [.userAgent: "default", .accept: "a/b"])
         let name = try #require(HTTPField.Name("uSER-aGENT"))
@@ -165,7 +165,7 @@ struct RequestSerializerTests {
         #expect(serializer.defaultFields.isEmpty)
     }
 
-    @Test("a query of one's own replaces the pairs, in URIs and bodies, if there are parameters")
+    @Test("a custom query encoder replaces the pairs, in URIs and bodies, if there are parameters")
     func queryEncoder() throws {
         var serializer = plain
         serializer.queryEncoder = { request, parameters in "\(request.method)=\(parameters["k"] == nil)é#" }
@@ -184,7 +184,7 @@ struct RequestSerializerTests {
         #expect(try serializer.serialize(parameters, into: CurlewRequest(.get, "http://a.test/")).uri.query == nil)
     }
 
-    @Test("a serializer is a link that fits before others")
+    @Test("a serializer is a link that can precede others")
     func link() async throws {
         struct Twice: CurlewMiddleware {
             func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, Int>) async throws -> Int {
@@ -199,7 +199,7 @@ struct RequestSerializerTests {
 }
 
 extension CurlewRequest {
-    /// The body, of a request that has bytes for one.
+    /// The bytes of the request's body.
     func bytes(sourceLocation: SourceLocation = #_sourceLocation) throws -> [UInt8] {
         guard case .bytes(let bytes) = body.source else {
             Issue.record("the body is not made of bytes", sourceLocation: sourceLocation)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Fields that say who asks and in which languages")
+@Suite("Standard fields of a request")
 struct StandardFieldsTests {
     @Test(
-        "languages come from the environment",
+        "languages are read from the environment",
         arguments: [
             ([:], nil), (["LANG": "C"], nil), (["LANG": "C.UTF-8"], nil), (["LANG": "POSIX"], nil), (["LANG": ""], nil),
             (["LANG": "en_US.UTF-8"], "en-US;q=1"),
@@ -29,7 +29,7 @@ struct StandardFieldsTests {
         #expect(LanguagePreference(environment).acceptLanguage == expected)
     }
 
-    @Test("the standard fields are Accept-Language and no other")
+    @Test("Accept-Language is the only standard field")
     func standard() {
         #expect(HTTPRequestSerializer.standardFields.allSatisfy { $0.name == .acceptLanguage })
     }

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Requests with parameters, byte for byte on the wire", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Requests with parameters, byte for byte", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct WireTests {
     private static let agent = "User-Agent: importer (Linux 6.1.0)\r\n"
     private static let languages = "Accept-Language: en;q=1, fr;q=0.9\r\n"
@@ -15,7 +15,7 @@ struct WireTests {
             defaultFields: [.userAgent: "importer (Linux 6.1.0)", .acceptLanguage: "en;q=1, fr;q=0.9"])
     }
 
-    /// All that `call` sends, with `PORT` in place of the server's port.
+    /// The bytes that `call` sends, with `PORT` in place of the server's port.
     private func wire(_ call: (HTTPSession) async throws -> CurlewResponse) async throws -> String {
         let (requests, report) = AsyncStream.makeStream(of: String.self)
         let server = try await RawServer.start { connection in
@@ -24,7 +24,7 @@ struct WireTests {
             let body = try await connection.readExactly(length)
             report.yield(head + String(decoding: body, as: UTF8.self))
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            // Nothing may follow.
+            // No further bytes may arrive.
             #expect(try await connection.drain() == 0)
         }
         var api = try makeSession(baseURL: server.url("/v1"))
@@ -52,7 +52,7 @@ struct WireTests {
     }
 
     @Test(
-        "a query is sent with escaped pairs in order, before the fragment and behind an existing query"
+        "a query is sent with escaped pairs in order, before the fragment and after an existing query"
     )
     func query() async throws {
         let parameters: ParameterValue = [
@@ -78,7 +78,7 @@ struct WireTests {
         try await expect("GET /v1/x", Self.agent + Self.languages) { try await $0.get("x", parameters: [:]) }
     }
 
-    @Test("a form is sent as the body, an empty one without parameters, and by DELETE on request")
+    @Test("a form is sent as the body, empty without parameters, and by DELETE on request")
     func form() async throws {
         let fields = Self.agent + Self.languages + Self.form
         try await expect("POST /v1/x", fields + "Content-Length: 17\r\n", "page=2&text=a%20b") { api in
@@ -118,7 +118,7 @@ struct WireTests {
         }
     }
 
-    @Test("JSON is sent with its type, and without parameters no body is sent")
+    @Test("JSON is sent with its type, and without parameters there is no body")
     func json() async throws {
         let serializer = JSONRequestSerializer(base: base)
         let text = #"{"b":[1,null,"\/é"],"a":{"k":false}}"#

@@ -12,7 +12,7 @@ struct JSONResponseTests {
         var takenAt: Date
     }
 
-    @Test("the dialect of a serializer is its own")
+    @Test("a serializer has its own dialect")
     func configuration() async throws {
         let serializer = JSONResponseSerializer<Reading>(
             coding: JSONCoding(keys: .snakeCase, dates: .secondsSince1970))
@@ -31,7 +31,7 @@ struct JSONResponseTests {
     }
 
     @Test(
-        "strictness, depth, encoding and duplicates of the text are checked before Foundation sees it",
+        "strictness, depth, encoding and duplicates are checked before Foundation reads the text",
         arguments: [
             #"{"a": 1,}"#, #"{"a": 01}"#, #"{"a": 1} x"#, #"{"a": "\ud800"}"#, #"{"a": 1e400}"#, #"{"a": 1"#, "3",
         ])
@@ -68,7 +68,7 @@ struct JSONResponseTests {
         #expect(try await serializer.serialize(stubResponse(bytes: wide)) == ["a": "é"])
     }
 
-    @Test("the rule for duplicates holds for models as it does for trees")
+    @Test("the rule for duplicates applies to models and trees alike")
     func duplicates() async throws {
         let text = #"{"a": 1, "a": 2}"#
         var serializer = JSONResponseSerializer<[String: Int]>()
@@ -79,7 +79,7 @@ struct JSONResponseTests {
         #expect(await curlewError { _ = try await serializer.serialize(stubResponse(text)) }?.code == .decodingFailed)
     }
 
-    @Test("every digit of a number gets to the decoder, whatever is done with duplicates and nulls")
+    @Test("every digit of a number reaches the decoder, under each rule for duplicates and nulls")
     func exactDigits() async throws {
         var serializer = JSONResponseSerializer<[String: Decimal]>()
         let exact = try #require(Decimal(string: "12345678901234.567"))
@@ -95,11 +95,11 @@ struct JSONResponseTests {
         let value = try JSONValue(parsing: Array("[12345678901234.567, 12345678901234.566]".utf8))
         #expect(try value.decode(as: [Decimal].self)[0] == exact)
         #expect(value.description == "[12345678901234.567,12345678901234.566]")
-        // They are the same double.
+        // Both are the same double.
         #expect(value[0] == value[1] && value[0]?.hashValue == value[1]?.hashValue)
     }
 
-    @Test("nulls are taken out before a model is decoded")
+    @Test("null members are removed before a model is decoded")
     func nulls() async throws {
         var serializer = JSONResponseSerializer<[String: [Int]]>()
         let text = #"{"a": [1, null, 2], "b": null}"#
@@ -109,7 +109,7 @@ struct JSONResponseTests {
     }
 
     @Test(
-        "an empty body, or one of spaces, is nil or NoContent where that is the type, and else an error",
+        "an empty body, or one of spaces, is nil or NoContent for these types, and otherwise an error",
         arguments: ["", " ", "\r\n"])
     func empty(_ text: String) async throws {
         #expect(try await JSONResponseSerializer<[Int]?>().serialize(stubResponse(.noContent, text)) == nil)
@@ -141,7 +141,7 @@ struct JSONResponseTests {
         #expect(try await session.get(.raw(url), as: serializer).count == 6)
     }
 
-    @Test("a serializer asks for its type in Accept unless the call says something else", .noLeaks)
+    @Test("Accept lists the serializer's types unless the call sets it", .noLeaks)
     func accept() async throws {
         let server = try await MockServer.start { request in
             MockResponse(
@@ -158,7 +158,7 @@ struct JSONResponseTests {
         #expect(try await session.delete("", as: .json(NoContent?.self)) == NoContent())
     }
 
-    /// Says on decoding whether it happened on a loop.
+    /// A value that records on decoding if it happened on a loop.
     struct Place: Decodable, Sendable {
         @TaskLocal static var loop: CurlewEventLoop?
 
@@ -169,7 +169,7 @@ struct JSONResponseTests {
         }
     }
 
-    @Test("a large body is not decoded on the loop, even for a caller who runs there", .noLeaks)
+    @Test("a large body is not decoded on the event loop, even for a caller that runs there", .noLeaks)
     func offLoop() async throws {
         let server = try await MockServer.start { request in
             let size = request.path == "/large" ? 100_000 : 10
@@ -199,7 +199,7 @@ struct JSONResponseTests {
         var table = [7: "seven"]
     }
 
-    /// An object that holds itself.
+    /// An object that contains itself.
     private final class Loop: Encodable, Sendable {
         func encode(to encoder: any Encoder) throws {
             var container = encoder.unkeyedContainer()
@@ -207,7 +207,7 @@ struct JSONResponseTests {
         }
     }
 
-    @Test("what json: writes, as: and Foundation's decoder read, and a cycle is an error")
+    @Test("the output of json: is read by as: and by Foundation's decoder, and a cycle is an error")
     func posting() async throws {
         let server = try await MockServer.start { request in
             MockResponse(
@@ -241,7 +241,7 @@ struct JSONResponseTests {
         #expect(server.requestCount == 5)
     }
 
-    @Test("the verbs keep the body of an error and what it says")
+    @Test("the verbs keep the body of an error and its decoded failure")
     func verbs() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(

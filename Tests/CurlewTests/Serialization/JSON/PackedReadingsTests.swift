@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The custom serializer of the documentation")
 struct PackedReadingsTests {
-    @Test("some parameters go compressed into the body, the others into the query")
+    @Test("the readings are sent compressed in the body, and the other parameters in the query")
     func packs() throws {
         let readings = ParameterValue.array((0..<1000).map { ["second": ParameterValue($0), "value": 281.5] })
         let parameters: ParameterValue = ["unit": "K", "readings": readings, "place": "Wadden Sea"]

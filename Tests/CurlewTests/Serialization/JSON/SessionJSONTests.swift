@@ -14,7 +14,7 @@ struct SessionJSONTests {
         var countsByDay = ["dayOne": 1, "day_two": 2]
     }
 
-    @Test("a session's dialect is used by json:, as:, error bodies, responses, events and lines")
+    @Test("a session's dialect applies to json:, as:, error bodies, responses, events and lines")
     func session() async throws {
         struct Problem: Codable, Sendable, Equatable { var errorCode: Int }
         struct Row: Codable, Sendable, Equatable { var rowID: Int }
@@ -42,7 +42,7 @@ struct SessionJSONTests {
         #expect(rows.map(\.rowID) == [1, 2, 1])
     }
 
-    @Test("a request serializer writes at once what it wrote by way of the tree")
+    @Test("a request serializer writes directly the same text as through the tree")
     func requests() throws {
         let request = CurlewRequest(.post, try CurlewURI("https://example.com/"))
         let body = try JSONRequestSerializer().serialize(Sighting(), into: request).body

@@ -4,12 +4,12 @@ extension MultipartFormData {
     /// A form whose boundary is `B`.
     static func test() throws -> MultipartFormData { try MultipartFormData(boundary: "B") }
 
-    /// The whole body as text.
+    /// The complete body as text.
     func text() async throws -> String { String(decoding: try await body.bytes(), as: UTF8.self) }
 }
 
 extension CurlewRequest.Body {
-    /// The whole body.
+    /// The complete body.
     func bytes() async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await chunk in try await stream() { bytes += chunk }
@@ -17,7 +17,7 @@ extension CurlewRequest.Body {
     }
 }
 
-/// A stream of chunks that is there already.
+/// A stream of chunks that are available at once.
 func chunks(_ chunks: [[UInt8]]) -> AsyncStream<[UInt8]> {
     AsyncStream { continuation in
         for chunk in chunks { continuation.yield(chunk) }

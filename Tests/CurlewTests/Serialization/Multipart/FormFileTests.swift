@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Parts of a form that are files", .timeLimit(.minutes(1)))
+@Suite("Form parts from files", .timeLimit(.minutes(1)))
 struct FormFileTests {
     private func code(_ body: () throws -> Void) -> ErrorCode? {
         do {
@@ -19,7 +19,7 @@ struct FormFileTests {
         return form
     }
 
-    @Test("a path that is no readable file is refused when it is appended")
+    @Test("a path that is not a readable file is refused when it is appended")
     func refused() throws {
         let folder = try ScratchFolder()
         let pipe = folder.file("pipe")
@@ -32,18 +32,18 @@ struct FormFileTests {
         #expect(form.isEmpty)
     }
 
-    @Test("a file that may not be read is refused when it is appended")
+    @Test("a file without read permission is refused when it is appended")
     func unreadable() throws {
         let folder = try ScratchFolder()
         var path = try folder.write("secret", [1])
         chmod(path, 0)
-        // The rights of files do not bind root, but for those that the kernel itself gives to nobody.
+        // File permissions do not apply to root, except in files that the kernel itself makes unreadable.
         if geteuid() == 0 { path = "/proc/sys/vm/compact_memory" }
         var form = try MultipartFormData.test()
         #expect(code { try form.append(file: path, name: "f") } == .bodyFailed)
     }
 
-    @Test("a range that the file does not have is refused")
+    @Test("a range outside the file is refused")
     func ranges() throws {
         let folder = try ScratchFolder()
         let path = try folder.write("ten", Array(0..<10))
@@ -77,7 +77,7 @@ struct FormFileTests {
         #expect(try await form.text().hasSuffix("Content-Type: application/octet-stream\r\n\r\n\r\n--B--\r\n"))
     }
 
-    @Test("a file whose size is zero but that has content, as in /proc, is an error")
+    @Test("a file with size zero and content, as in /proc, is an error")
     func madeUp() async throws {
         let form = try form("/proc/self/status")
         let error = await curlewError { _ = try await form.body.bytes() }
@@ -97,7 +97,7 @@ struct FormFileTests {
         case .replaced: rename(try folder.write("other", Array(0..<10)), path)
         case .overwritten:
             let descriptor = open(path, O_WRONLY)
-            // Within the clock's tick the time of modification might be the same.
+            // The modification time might be unchanged within the clock's resolution, so it is set.
             var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
             #expect(pwrite(descriptor, "x", 1, 0) == 1)
             futimens(descriptor, &times)
@@ -127,7 +127,7 @@ struct FormFileTests {
         #expect(code { try form.verifyFiles() } == error?.code)
     }
 
-    @Test("a file that changes after the sending has begun fails before it is opened", arguments: Change.allCases)
+    @Test("a file that changes after the start fails before it is opened", arguments: Change.allCases)
     func changedLater(_ change: Change) async throws {
         let folder = try ScratchFolder()
         var form = try MultipartFormData.test()
@@ -165,7 +165,7 @@ struct FormFileTests {
         #expect(sent <= CurlewRequest.Body.filePart)
     }
 
-    @Test("a file that a range is sent of may grow, but not be replaced or cut short")
+    @Test("a file with a sent range may grow, but not be replaced or truncated")
     func growingRange() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("log", Array("0123456789".utf8))

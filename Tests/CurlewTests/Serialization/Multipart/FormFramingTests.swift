@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The bytes of a form")
 struct FormFramingTests {
-    @Test("a boundary is Boundary+ and two numbers of 32 bits in hexadecimal, filled up with zeros")
+    @Test("a boundary is Boundary+ and two zero-padded 32-bit numbers in hexadecimal")
     func boundary() throws {
         struct Fixed: RandomNumberGenerator {
             var numbers: [UInt64]
@@ -22,7 +22,7 @@ struct FormFramingTests {
         #expect(try MultipartFormData(boundary: "Boundary+0").contentType == "multipart/form-data; boundary=Boundary+0")
     }
 
-    @Test("a boundary of one's own is quoted where it must be, and refused where it cannot be one")
+    @Test("a custom boundary is quoted if necessary, and refused if invalid")
     func ownBoundary() throws {
         #expect(try MultipartFormData(boundary: "a b:c").contentType == "multipart/form-data; boundary=\"a b:c\"")
         #expect(try MultipartFormData(boundary: String(repeating: "b", count: 70)).boundary.count == 70)
@@ -97,7 +97,7 @@ struct FormFramingTests {
         #expect(try await form.text() == expected)
     }
 
-    @Test("a form without parts is its end alone")
+    @Test("a form without parts consists of its final boundary")
     func empty() async throws {
         let form = try MultipartFormData.test()
         #expect(form.isEmpty)
@@ -132,7 +132,7 @@ struct FormFramingTests {
         #expect(form.length == Int64(try await form.text().utf8.count))
     }
 
-    @Test("filename* is added on request, to names that are not ASCII")
+    @Test("filename* is added on request to names outside ASCII")
     func extendedNames() async throws {
         var form = try MultipartFormData.test()
         form.addsExtendedFileNames = true
@@ -145,7 +145,7 @@ struct FormFramingTests {
         #expect(text.contains(#"form-data; name="f"; filename="plain.png""# + "\r\n"))
     }
 
-    @Test("a Content-Type or field with a control character is refused, and no line end gets through")
+    @Test("a Content-Type or field with a control character is refused, line ends included")
     func badFields() async throws {
         var form = try MultipartFormData.test()
         for type in ["a/b\r\nX: y", "a\0", "\n", ""] {
@@ -163,7 +163,7 @@ struct FormFramingTests {
         #expect(try await form.text() == "--B\r\nX: a  Y: b c\r\n\r\n\r\n--B--\r\n")
     }
 
-    @Test("parameters become parts in the order of pairs, with names as they are, data as bytes, null as nothing")
+    @Test("parameters become parts in the order of pairs, with unescaped names, data as bytes, null as an empty part")
     func parameters() async throws {
         var form = try MultipartFormData.test()
         try form.append(parameters: [
@@ -178,7 +178,7 @@ struct FormFramingTests {
         #expect(try await form.body.bytes() == expected)
     }
 
-    @Test("an encodable value's parameters become parts, in a style of one's own too")
+    @Test("an encodable value's parameters become parts, in a custom style too")
     func encodable() async throws {
         struct Bird: Encodable {
             var name = "curlew"
@@ -200,7 +200,7 @@ struct FormFramingTests {
         #expect(form.count == before)
     }
 
-    @Test("a copy of a form is a form of its own")
+    @Test("a copy of a form is independent")
     func value() throws {
         var first = try MultipartFormData.test()
         first.append("1", name: "a")

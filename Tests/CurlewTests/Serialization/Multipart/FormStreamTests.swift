@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Parts of a form that are streams", .timeLimit(.minutes(1)))
+@Suite("Form parts from streams", .timeLimit(.minutes(1)))
 struct FormStreamTests {
     @Test("a form with one part of unknown length has no length")
     func unknownLength() async throws {
@@ -17,7 +17,7 @@ struct FormStreamTests {
         #expect(try await form.text().contains("\r\n\r\nAB\r\n--B\r\n"))
     }
 
-    @Test("a one-shot part makes the form one-shot, and a second sending a clear error")
+    @Test("a single-use part makes the form single-use, and sending it again a clear error")
     func oneShot() async throws {
         var form = try MultipartFormData.test()
         form.append("1", name: "a")
@@ -32,7 +32,7 @@ struct FormStreamTests {
     }
 
     @Test(
-        "a stream that yields more or less than it promised fails, before a byte too many",
+        "a stream that yields more or less than announced fails, before an extra byte is sent",
         arguments: [([[1, 2], [3, 4]], 3), ([[1, 2]], 1), ([[1, 2]], 3), ([], 1), ([[1]], 0)] as [([[UInt8]], Int64)])
     func wrongLength(_ parts: [[UInt8]], _ promised: Int64) async throws {
         var form = try MultipartFormData.test()
@@ -50,7 +50,7 @@ struct FormStreamTests {
         #expect(sent.count <= head.utf8.count + Int(promised))
     }
 
-    @Test("a part that fails half-way fails the body, with its error beneath and its place in the message")
+    @Test("a part that fails fails the body, with its error as the cause and its position in the message")
     func failsHalfway() async throws {
         struct Broken: Error {}
         var form = try MultipartFormData.test()
@@ -69,7 +69,7 @@ struct FormStreamTests {
     }
 
     @Test(
-        "a part with a line that begins with a boundary of one's own is an error, however it is cut",
+        "a part with a line that begins with a custom boundary is an error, in any chunks",
         arguments: ["--B", "--B--\r\n", "--Bee", "x\r\n--B\r\ny", "x\n--B", "\r\n\r\n--B", "--\n--\n--B"])
     func boundaryInside(_ text: String) async throws {
         let bytes = Array(text.utf8)
@@ -100,7 +100,7 @@ struct FormStreamTests {
         }
     }
 
-    @Test("a stream whose bytes only resemble the form's own boundary is sent", arguments: 1...6)
+    @Test("a stream whose bytes resemble the form's generated boundary is sent", arguments: 1...6)
     func boundaryNearby(_ size: Int) async throws {
         let text = "x--B\r\n-\n--\r\n--b\r\n --B\r--B\n-\r\n-"
         var form = try MultipartFormData.test()
@@ -123,7 +123,7 @@ struct FormStreamTests {
         #expect(error?.underlying is Broken)
     }
 
-    @Test("parts before a slow stream are sent at once, and nothing is read ahead of the reader")
+    @Test("parts before a slow stream are sent at once, without reading ahead of the reader")
     func slowStream() async throws {
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
         var form = try MultipartFormData.test()
@@ -141,7 +141,7 @@ struct FormStreamTests {
         #expect(try await iterator.next(isolation: #isolation) == nil)
     }
 
-    @Test("part lengths that are negative, or too large together, are refused")
+    @Test("part lengths that are negative, or too large in total, are refused")
     func impossibleLengths() throws {
         var form = try MultipartFormData.test()
         for length in [-1, Int64.max, Int64.max / 2 + 1] {
@@ -158,7 +158,7 @@ struct FormStreamTests {
         #expect(form.count == 3)
     }
 
-    @Test("a form can be a part of another")
+    @Test("a form can be a part of another form")
     func nested() async throws {
         var inner = try MultipartFormData(boundary: "inner")
         inner.append("1", name: "a")

@@ -19,16 +19,16 @@ struct LargeFormTests {
         }
     }
 
-    /// The most memory that the process has had since the last call, in bytes.
+    /// The peak memory of the process since the last call, in bytes.
     private func peak() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
-        // Sets the mark back to what is in use now.
+        // Resets the peak to the current memory.
         try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
         return try #require(Int(line.split(whereSeparator: \.isWhitespace)[1])) << 10
     }
 
-    @Test("files of a GiB go out in bounded memory, with progress to the end")
+    @Test("files of a GiB are sent in limited memory, with progress to the end")
     func gibibyte() async throws {
         let server = try await counter()
         let api = try makeSession(baseURL: server.url())
@@ -61,7 +61,7 @@ struct LargeFormTests {
         #expect(last?.isFinished == true)
     }
 
-    @Test("10,000 parts go out gathered into large chunks, and are read again")
+    @Test("10,000 parts are sent in large chunks, and parsed again")
     func manyParts() async throws {
         let server = try await MockServer.start { request in
             MockResponse(
@@ -94,7 +94,7 @@ struct LargeFormTests {
         #expect(index == 10_000)
     }
 
-    @Test("bytes in memory are handed on without a copy of the whole")
+    @Test("bytes in memory are sent without a full copy")
     func largeBytes() async throws {
         var form = try MultipartFormData.test()
         let bytes = [UInt8](repeating: 1, count: 64 << 20)

@@ -7,7 +7,7 @@ import Testing
 struct MultipartParserTests {
     typealias Event = MultipartParser.Event
 
-    /// The events of bytes that come in pieces, with pieces of bodies put together.
+    /// The events of bytes that arrive in chunks, with adjacent body pieces joined.
     private func events(
         _ text: String, boundary: String = "B",
         limits: CurlewResponse.MultipartParts.Limits = CurlewResponse.MultipartParts.Limits(),
@@ -47,7 +47,7 @@ struct MultipartParserTests {
 
     private let name = HTTPField.Name("N")!
 
-    @Test("a body is taken apart the same wherever it is cut into chunks")
+    @Test("the result does not depend on the chunks of a body")
     func everyCut() throws {
         let text = """
             preamble --B\r
@@ -91,7 +91,7 @@ struct MultipartParserTests {
         }
     }
 
-    @Test("the parser reads what a form writes")
+    @Test("the parser reads the output of a form")
     func roundTrip() async throws {
         var form = MultipartFormData()
         form.append("1\r\n--\(form.boundary.dropLast())", name: "a")
@@ -113,7 +113,7 @@ struct MultipartParserTests {
         #expect(bodies == [Array("1\r\n--\(form.boundary.dropLast())".utf8), [], Array(0...255)])
     }
 
-    @Test("lines that end with a bare LF are taken, if the first delimiter's does")
+    @Test("lines with a bare LF are accepted if the first delimiter has one")
     func lineFeeds() throws {
         let text = "x\n--B\nN: 1\n\na\r\nb\n--B\n\n--B\n\n\n--B--\n"
         let expected: [Event] = [
@@ -129,7 +129,7 @@ struct MultipartParserTests {
         #expect(try events("--B\r\n\r\nx\n--B\n\r\n--B--")[1] == body("x\n--B\n"))
     }
 
-    @Test("a body without parts is read, and so is one that ends right behind its last boundary")
+    @Test("a body without parts is accepted, and so is one that ends right after its final boundary")
     func ends() throws {
         #expect(try events("--B--") == [.end])
         #expect(try events("x\r\n--B--\r\n") == [.end])
@@ -139,7 +139,7 @@ struct MultipartParserTests {
     }
 
     @Test(
-        "a body that ends before its last boundary is an error, after what was there",
+        "a body that ends before its final boundary is an error, after the complete parts",
         arguments: [
             "", "x", "--", "--B", "--B\r\n", "--B\r\nN: 1", "--B\r\nN: 1\r\n", "--B\r\n\r\n", "--B\r\n\r\nx",
             "--B\r\n\r\nx\r\n", "--B\r\n\r\nx\r\n--B", "--B\r\n\r\nx\r\n--B-", "--B\r\n\r\nx\r\n--B\r\n",
@@ -162,13 +162,13 @@ struct MultipartParserTests {
         #expect(text.hasPrefix("--B\r\n\r\n" + String(decoding: bytes, as: UTF8.self)))
     }
 
-    @Test("folded fields are one line, blanks around values go, other bytes are UTF-8")
+    @Test("folded fields are joined, spaces around values are removed, other bytes are UTF-8")
     func fields() throws {
         let text = "--B\r\nA:  x\t \r\nb:\r\nC: 1\r\n  2\r\n\t3\r\nD: é:\u{0}\r\n\r\n--B--".replacing(
             "\u{0}", with: ";")
         let expected: HTTPFields = [.init("A")!: "x", .init("B")!: "", .init("C")!: "1 2 3", .init("D")!: "é:;"]
         #expect(try events(text).first == .head(expected))
-        // Not all the world is UTF-8: the bytes stay what they are.
+        // The bytes are not UTF-8, and stay unchanged.
         var parser = try MultipartParser(boundary: "B")
         parser.append(Array("--B\r\nA: ".utf8) + [0xE9, 13, 10, 13, 10])
         guard case .head(let fields)? = try parser.next() else { throw CurlewError(.decodingFailed, "no head") }
@@ -176,7 +176,7 @@ struct MultipartParserTests {
     }
 
     @Test(
-        "fields that cannot be read are an error",
+        "invalid fields are an error",
         arguments: [
             "no colon", ": no name", "a b: c", "A : b", " folded: first", "A: \u{0}", "A: \u{7f}", "A: b\rc", "é: x",
         ])
@@ -184,7 +184,7 @@ struct MultipartParserTests {
         #expect(code { _ = try events("--B\r\n\(line)\r\n\r\nx\r\n--B--") } == .decodingFailed)
     }
 
-    @Test("a head has bounds in bytes and fields, which are kept whether its end comes or not")
+    @Test("a head has limits of bytes and fields, even without an end")
     func headLimits() throws {
         var limits = CurlewResponse.MultipartParts.Limits()
         limits.headSize = 20
@@ -206,14 +206,14 @@ struct MultipartParserTests {
         #expect(code == .responseHeadTooLarge)
     }
 
-    @Test("a delimiter may have 256 blanks behind it and no more")
+    @Test("a delimiter may have at most 256 spaces after it")
     func padding() throws {
         let blanks = String(repeating: " ", count: 256)
         #expect(try events("--B\(blanks)\r\n\r\nx\r\n--B--\(blanks)\r\n").count == 4)
         #expect(try events("--B\r\n\r\nx\r\n--B \(blanks)\r\ny\r\n--B--")[1] == body("x\r\n--B \(blanks)\r\ny"))
     }
 
-    @Test("no more than a delimiter waits for the next chunk")
+    @Test("at most the length of a delimiter is held back for the next chunk")
     func nothingIsHeldBack() throws {
         var parser = try MultipartParser(boundary: "Boundary")
         parser.append(Array("--Boundary\r\n\r\nhello\r\n--Bound".utf8))
@@ -232,7 +232,7 @@ struct MultipartParserTests {
         }
     }
 
-    @Test("a preamble of any length costs no memory")
+    @Test("a preamble of any length uses no memory")
     func longPreamble() throws {
         var parser = try MultipartParser(boundary: "B")
         for _ in 0..<1000 {
@@ -245,9 +245,9 @@ struct MultipartParserTests {
         #expect(try parser.next() == .end)
     }
 
-    @Test("no boundary makes the search slow", arguments: ["-", "a"])
+    @Test("the search is fast for every boundary", arguments: ["-", "a"])
     func slowBoundaries(_ end: String) throws {
-        // Every place looks like the boundary but for its end, or its start.
+        // Every position resembles the boundary except for its end, or its start.
         let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 1 << 20)
         for boundary in [String(repeating: "-", count: 200) + end + "-", String(repeating: "-", count: 201)] {
             var parser = try MultipartParser(boundary: boundary)
@@ -260,13 +260,13 @@ struct MultipartParserTests {
     }
 
     @Test(
-        "a text that cannot be a boundary is refused",
+        "a text that is not a valid boundary is refused",
         arguments: ["", "a ", "a\r", "a\0", String(repeating: "b", count: 257)])
     func boundaries(_ boundary: String) {
         #expect(code { _ = try MultipartParser(boundary: boundary) } == .decodingFailed)
     }
 
-    @Test("boundaries of dashes, and such as browsers have, are read")
+    @Test("boundaries of dashes, and those of browsers, are accepted")
     func dashes() throws {
         for boundary in ["-", "--", "----WebKitFormBoundary7MA4YWxkTrZu0gW", "a b", "=_?:()"] {
             let text = "--\(boundary)\r\n\r\n-\r\n-\r\n--\(boundary)\r\n\r\n\r\n--\(boundary)--"
@@ -278,7 +278,7 @@ struct MultipartParserTests {
         }
     }
 
-    @Test("bytes at random never trap, and give the same events whole and in pieces")
+    @Test("random bytes never trap, and give the same events in one chunk and in several")
     func random() throws {
         var generator = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
         let alphabet = Array("--BB\r\n\r\n: a\t-\n".utf8)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests with a form", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Requests with a multipart form", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MultipartRequestTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in
@@ -24,7 +24,7 @@ struct MultipartRequestTests {
         return form
     }
 
-    @Test("parameters come first, in the order of pairs, then the parts of the builder", arguments: [false, true])
+    @Test("parameters precede the parts of the builder, in the order of pairs", arguments: [false, true])
     func order(http2: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
         var configuration = MockServer.Configuration()
@@ -54,7 +54,7 @@ struct MultipartRequestTests {
         #expect(request.target == "/v1/x")
     }
 
-    @Test("any method but GET and HEAD may have a form")
+    @Test("any method except GET and HEAD may have a form")
     func methods() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -75,7 +75,7 @@ struct MultipartRequestTests {
         #expect(server.requestCount == 6)
     }
 
-    @Test("a multipart request without any part is a plain, empty form")
+    @Test("a multipart request without any part is an empty URL-encoded form")
     func noParts() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -89,7 +89,7 @@ struct MultipartRequestTests {
     }
 
     @Test(
-        "no Content-Type of a call loses the boundary",
+        "a call's Content-Type does not remove the boundary",
         arguments: [
             ("application/json", "multipart/form-data; boundary=B"), ("nonsense", "multipart/form-data; boundary=B"),
             ("multipart/form-data", "multipart/form-data; boundary=B"),
@@ -116,7 +116,7 @@ struct MultipartRequestTests {
         await server.shutdown()
     }
 
-    @Test("parameters are written in the style of the session's serializer, whichever it is, or go into the query")
+    @Test("parameters are written in the style of the session's serializer, or become the query")
     func styles() async throws {
         struct Search: Codable, Sendable { var tags = ["x"] }
         let server = try await server()
@@ -145,7 +145,7 @@ struct MultipartRequestTests {
         #expect(request.text == part("p", "1") + "--B--\r\n")
     }
 
-    @Test("the serializer works without a session, and refuses a request that has a body")
+    @Test("the serializer works without a session, and refuses a request with a body")
     func alone() throws {
         let request = try CurlewRequest(.put, "http://localhost/x")
         let serializer = MultipartRequestSerializer(try form("a"))
@@ -158,7 +158,7 @@ struct MultipartRequestTests {
         }
     }
 
-    @Test("a form is sent again, by a link that asks twice, and after an answer that came too early")
+    @Test("a form is sent again by a link that repeats, and after a response that came too early")
     func resent() async throws {
         struct Twice: CurlewMiddleware {
             func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -185,7 +185,7 @@ struct MultipartRequestTests {
         #expect(error?.code == .bodyNotReplayable)
     }
 
-    @Test("a part of unknown length makes the form go out chunked")
+    @Test("a part of unknown length causes chunked coding")
     func chunked() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -198,7 +198,7 @@ struct MultipartRequestTests {
         #expect(request.text.hasSuffix("Content-Type: text/plain\r\n\r\nAB\r\n--B--\r\n"))
     }
 
-    @Test("a part that breaks its promise breaks the request off, and the session stays usable")
+    @Test("a part with a wrong length aborts the request, and the session stays usable")
     func brokenPromise() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -212,7 +212,7 @@ struct MultipartRequestTests {
         try await api.expectUsable()
     }
 
-    @Test("a part that fails half-way never makes a whole request", arguments: [nil, 1 << 20] as [Int64?])
+    @Test("a part that fails never makes a complete request", arguments: [nil, 1 << 20] as [Int64?])
     func failsHalfway(length: Int64?) async throws {
         struct Broken: Error {}
         let (arrived, announce) = AsyncStream.makeStream(of: Void.self)
@@ -237,7 +237,7 @@ struct MultipartRequestTests {
         try await api.expectUsable()
     }
 
-    @Test("every character below U+0100 goes out in names, file names and values as it should")
+    @Test("every character below U+0100 is sent correctly in names, file names and values")
     func everyCharacter() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -258,7 +258,7 @@ struct MultipartRequestTests {
         #expect(await server.takeRequest()?.body == expected)
     }
 
-    @Test("the answer becomes a value, from each way to send a form")
+    @Test("the response becomes a value, for each way to send a form")
     func values() async throws {
         let server = try await MockServer.start { request in
             var count = 0
@@ -277,7 +277,7 @@ struct MultipartRequestTests {
         #expect(await server.takeRequest()?.fields[.accept] == "application/json")
     }
 
-    @Test("a file that changed since it was appended fails the call before anything is sent")
+    @Test("a file that changed since it was appended fails the call before a request is sent")
     func changedFile() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -291,7 +291,7 @@ struct MultipartRequestTests {
         #expect(server.requestCount == 0 && server.connectionCounts.accepted == 0)
     }
 
-    @Test("an error that a builder throws is thrown to the caller, and nothing is sent")
+    @Test("an error thrown by a builder is thrown to the caller, and no request is sent")
     func builderThrows() async throws {
         struct Broken: Error {}
         let api = try makeSession(baseURL: "http://127.0.0.1:1/")

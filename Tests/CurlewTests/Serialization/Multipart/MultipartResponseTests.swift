@@ -18,7 +18,7 @@ struct MultipartResponseTests {
         String(decoding: try await part.body.collect(upTo: 1000), as: UTF8.self)
     }
 
-    @Test("parts come with their fields and names, one after the other")
+    @Test("parts are delivered in order, with their fields and names")
     func parts() async throws {
         let response = try response(
             """
@@ -58,7 +58,7 @@ struct MultipartResponseTests {
         #expect(try await parts.next() == nil)
     }
 
-    @Test("a part can be multipart itself")
+    @Test("a part can itself be multipart")
     func nested() async throws {
         let response = try response(
             """
@@ -90,7 +90,7 @@ struct MultipartResponseTests {
     }
 
     @Test(
-        "a response that is not multipart, or has no boundary, is an error with its head",
+        "a response that is not multipart, or has no boundary, is an error that contains the head",
         arguments: [nil, "text/plain; boundary=B", "multipart/mixed", "multipart/mixed; boundary=\"\"", "multipartx/y"])
     func notMultipart(_ type: String?) throws {
         let response = try response("", type: type)
@@ -100,14 +100,14 @@ struct MultipartResponseTests {
         }
     }
 
-    @Test("a boundary can be given, where Content-Type has none")
+    @Test("the boundary can be set if Content-Type has none")
     func givenBoundary() async throws {
         var count = 0
         for try await _ in try response("--X\r\n\r\n\r\n--X--", type: nil).body.multipart(boundary: "X") { count += 1 }
         #expect(count == 1)
     }
 
-    @Test("a multipart body that ends too early is one error, for the part or the sequence that is read")
+    @Test("a truncated multipart body is one error, of the part or of the sequence that is being read")
     func truncated() async throws {
         var parts = try response("--B\r\n\r\none\r\n--B\r\n\r\ntw").multipart().makeAsyncIterator()
         _ = try await parts.next()
@@ -119,7 +119,7 @@ struct MultipartResponseTests {
         #expect(await curlewError { _ = try await others.next() }?.code == .responseTruncated)
     }
 
-    @Test("two tasks cannot read at once")
+    @Test("two tasks cannot read concurrently")
     func twoReaders() async throws {
         let (stream, feed) = AsyncThrowingStream.makeStream(of: [UInt8].self, throwing: (any Error).self)
         let body = CurlewResponse.Body.stream(stream)
@@ -128,7 +128,7 @@ struct MultipartResponseTests {
         let part = try #require(try await parts.next())
         var chunks = part.body.makeAsyncIterator()
         #expect(try await chunks.next() == [0x78])
-        // Whichever comes first waits for bytes; the other is refused at once.
+        // The first task waits for bytes; the second is refused at once.
         let outcome = await withTaskGroup(of: ErrorCode?.self) { group in
             for _ in 0..<2 {
                 group.addTask {
@@ -147,7 +147,7 @@ struct MultipartResponseTests {
         #expect(outcome == [.responseAlreadyTaken, .some(nil)])
     }
 
-    @Test("parts arrive as they are sent, and the transfer waits for a slow reader")
+    @Test("parts are delivered as they arrive, and a slow reader slows down the transfer")
     func backPressure() async throws {
         let total = 32 << 20
         let (written, announce) = AsyncStream.makeStream(of: Int.self)
@@ -181,12 +181,12 @@ struct MultipartResponseTests {
         #expect(try await parts.next() == nil)
         for await _ in written {}
         if let task = response.task { for await _ in task.progress {} }
-        // The epilogue was read too, so the connection serves again.
+        // The epilogue was read too, so the connection is reusable.
         _ = try await api.get("x").multipart().makeAsyncIterator().reader.nextPart()
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("a reader that goes away in the midst of a part ends the transfer")
+    @Test("a reader that stops within a part ends the transfer")
     func dropped() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(
@@ -208,7 +208,7 @@ struct MultipartResponseTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("an epilogue without end is not read to its end")
+    @Test("an endless epilogue is not read to its end")
     func endlessEpilogue() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(
@@ -225,7 +225,7 @@ struct MultipartResponseTests {
         try await server.waitForConnections(open: 0)
     }
 
-    @Test("a connection that breaks in the midst of a part is that error")
+    @Test("a connection that breaks within a part is a truncated response")
     func broken() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 200 OK\r\nContent-Type: multipart/mixed; boundary=B\r\nContent-Length: 100\r\n\r\n--B\r\n\r\nx")

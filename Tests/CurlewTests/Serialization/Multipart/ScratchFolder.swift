@@ -2,7 +2,7 @@ import Curlew
 import FoundationEssentials
 import Glibc
 
-/// A folder of a test's own, which goes with its owner.
+/// A test's own folder, deleted with this object.
 final class ScratchFolder: Sendable {
     let path: String
 
@@ -13,17 +13,17 @@ final class ScratchFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The path of a file that need not be there.
+    /// The path of a file that may be missing.
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file; one of that name is written anew in its place.
+    /// Writes a file; an existing one is replaced.
     @discardableResult
     func write(_ name: String, _ bytes: [UInt8]) throws -> String {
         try Data(bytes).write(to: URL(filePath: file(name)))
         return file(name)
     }
 
-    /// A file of zeros that takes no space.
+    /// A sparse file of zeros.
     func sparse(_ name: String, size: Int) throws -> String {
         try write(name, [])
         guard truncate(file(name), off_t(size)) == 0 else { throw CurlewError(.bodyFailed, "no such file") }
@@ -34,6 +34,6 @@ final class ScratchFolder: Sendable {
 
     func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: file(name)) }
 
-    /// What lies in the folder.
+    /// The names of the folder's contents.
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A body written into a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Bodies spooled to a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SpoolTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in
@@ -15,7 +15,7 @@ struct SpoolTests {
         }
     }
 
-    @Test("a form goes into a file, and from there as often as needed, with its boundary and a length")
+    @Test("a form is spooled to a file and sent from it repeatedly, with its boundary and a length")
     func form() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -53,7 +53,7 @@ struct SpoolTests {
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
-    @Test("a body of any kind can be written, and a file onto itself")
+    @Test("a body of any kind can be spooled, and a file onto itself")
     func kinds() async throws {
         let folder = try ScratchFolder()
         let path = folder.file("body")
@@ -70,7 +70,7 @@ struct SpoolTests {
         #expect(folder.names == ["body"])
     }
 
-    @Test("the pace is kept when the file is sent, not when it is written")
+    @Test("the throttle applies when the file is sent, not when it is written")
     func throttled() async throws {
         let folder = try ScratchFolder()
         let clock = TestClock()
@@ -85,7 +85,7 @@ struct SpoolTests {
         #expect(body.length == form.length)
     }
 
-    @Test("a body that fails half-way leaves the old file, and nothing beside it")
+    @Test("a body that fails leaves the old file, and no temporary one")
     func failsHalfway() async throws {
         struct Broken: Error {}
         let folder = try ScratchFolder()
@@ -103,7 +103,7 @@ struct SpoolTests {
         }
     }
 
-    @Test("a cancelled writing leaves nothing behind")
+    @Test("a cancelled write leaves no file")
     func cancelled() async throws {
         let folder = try ScratchFolder()
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
@@ -116,7 +116,7 @@ struct SpoolTests {
         #expect(folder.names.isEmpty)
     }
 
-    @Test("a path that cannot be written to is an error, and only regular files are replaced")
+    @Test("an unwritable path is an error, and only regular files are replaced")
     func places() async throws {
         let folder = try ScratchFolder()
         let pipe = folder.file("pipe")
@@ -128,9 +128,9 @@ struct SpoolTests {
         #expect(folder.names == ["pipe"])
     }
 
-    @Test("a full disk is an error, and nothing stays behind")
+    @Test("a full disk is an error, and no file is left")
     func full() async throws {
-        // A file may be no larger than this; SIGXFSZ would end the process.
+        // The limit is the maximum size of a file; SIGXFSZ would end the process.
         let previous = signal(SIGXFSZ, SIG_IGN)
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)

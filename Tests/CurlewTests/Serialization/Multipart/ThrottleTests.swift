@@ -5,18 +5,18 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A throttled body", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Throttled bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ThrottleTests {
     private func throttle(_ size: Int, _ clock: TestClock) -> MultipartFormData.Throttle {
         MultipartFormData.Throttle(packetSize: ByteSize(size), delay: .seconds(3600), clock: clock)
     }
 
-    @Test("packets have at most the set size, and all but the first wait for the clock")
+    @Test("packets have at most the configured size, and all but the first wait for the clock")
     func packets() async throws {
         let clock = TestClock()
         let body = try CurlewRequest.Body.bytes(Array(0..<10)).throttled(throttle(4, clock))
         #expect(body.length == 10 && body.isReplayable)
-        // Twice: the pace is the same for a second sending.
+        // The second transfer is throttled like the first.
         for _ in 0..<2 {
             let reading = Task {
                 var packets: [[UInt8]] = []
@@ -29,7 +29,7 @@ struct ThrottleTests {
         #expect(clock.now.offset == .seconds(4 * 3600))
     }
 
-    @Test("a form's throttle holds on the wire, packet by packet, with its Content-Length, at each sending")
+    @Test("a form's throttle applies on the network, packet by packet, with its Content-Length, each time it is sent")
     func onTheWire() async throws {
         let (sizes, announce) = AsyncStream.makeStream(of: Int.self)
         let server = try await MockServer.start { request in
@@ -49,7 +49,7 @@ struct ThrottleTests {
             async let response = api.post("x", .multipart(paced))
             var left = length
             while left > 0 {
-                // The next packet does not go out before the clock is turned, and this one is whole at the server by then.
+                // The next packet is not sent before the clock advances, and this one has arrived completely by then.
                 var packet = 0
                 while packet < min(400, left) { packet += try #require(await arrivals.next()) }
                 #expect(packet == min(400, left))
@@ -63,7 +63,7 @@ struct ThrottleTests {
         }
     }
 
-    @Test("a cancelled sending does not wait for the clock")
+    @Test("a cancelled transfer does not wait for the clock")
     func cancelled() async throws {
         let server = try await MockServer.start { request in
             for try await _ in request.body {}
@@ -79,7 +79,7 @@ struct ThrottleTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test("a pause of any length is waited for until the task is cancelled")
+    @Test("a pause of any length lasts until the task is cancelled")
     func endlessPause() async throws {
         let throttle = MultipartFormData.Throttle(packetSize: 1, delay: .seconds(Int64.max))
         let body = try CurlewRequest.Body.bytes([1, 2]).throttled(throttle)
@@ -91,7 +91,7 @@ struct ThrottleTests {
         #expect(await curlewError { try await reading.value }?.code == .cancelled)
     }
 
-    @Test("files, streams and no body at all can have a pace too")
+    @Test("files, streams and empty bodies can have a throttle too")
     func kinds() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("ten", Array(0..<10))
@@ -113,7 +113,7 @@ struct ThrottleTests {
 }
 
 extension MultipartFormData {
-    /// The whole body without its pace.
+    /// The complete body without its throttle.
     fileprivate func plainBytes() async throws -> [UInt8] {
         var form = self
         form.throttle = nil

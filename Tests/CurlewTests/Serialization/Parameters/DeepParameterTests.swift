@@ -4,13 +4,13 @@ import Testing
 
 @Suite("Parameters of the greatest depth")
 struct DeepParameterTests {
-    @Test("sets within sets take no longer to sort in a form the deeper they are", .timeLimit(.minutes(1)))
+    @Test("the time to sort nested sets in a form does not grow with their depth", .timeLimit(.minutes(1)))
     func nestedSets() throws {
         var tree: ParameterValue = "leaf"
         for level in 0..<100 { tree = .set([tree, .string("level-\(level)")]) }
         let form = try RequestParameters.Style().form(["k": tree])
         #expect(form.split(separator: "&").count == 101)
-        // Brackets come before letters.
+        // Brackets sort before letters.
         #expect(form.hasPrefix("k=leaf&k=level-0&k=level-1&") && form.hasSuffix("&k=level-99"))
     }
 

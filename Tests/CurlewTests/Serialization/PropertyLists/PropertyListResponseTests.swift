@@ -43,7 +43,7 @@ struct PropertyListResponseTests {
         #expect(try await PropertyListResponseSerializer<Settings>().serialize(response) == settings)
     }
 
-    @Test("a missing body is nil or an error of its own, and another media type is refused")
+    @Test("a missing body is nil or a separate error, and another media type is refused")
     func empty() async throws {
         let none = try stubResponse(.noContent, type: nil, "")
         #expect(try await PropertyListResponseSerializer<Settings?>().serialize(none) == nil)
@@ -56,7 +56,7 @@ struct PropertyListResponseTests {
         #expect(error?.code == .unacceptableContentType)
     }
 
-    @Test("XML may be nested as deep as allowed and no deeper", arguments: ["array", "dict><key>k</key", "plist"])
+    @Test("XML may be nested only up to the limit", arguments: ["array", "dict><key>k</key", "plist"])
     func deepXML(_ element: String) async throws {
         let name = element.prefix { $0 != ">" }
         func nested(_ depth: Int) -> [UInt8] {
@@ -65,12 +65,12 @@ struct PropertyListResponseTests {
         }
         #expect(try await fault(nested(100_000))?.contains("nested") == true)
         #expect(throws: CurlewError.self) { try PropertyListCheck.check(nested(513), options: .init()) }
-        // A key stands one level below its dictionary.
+        // A key is one level below its dictionary.
         try PropertyListCheck.check(nested(element.contains("key") ? 511 : 512), options: .init())
     }
 
     @Test(
-        "tags do not hide behind a quote that never ends, as Foundation would see them and run out of stack",
+        "an unterminated quote hides no tags from the depth check, as Foundation parses them and exhausts the stack",
         arguments: [
             "<plist><array \">", "<plist><array '>", "<plist \">", "<!DOCTYPE plist \"><plist>", "<plist></array \">",
             "<?xml version=\"?><plist>", "<plist><string \">", "<plist><true/ \">",
@@ -81,7 +81,7 @@ struct PropertyListResponseTests {
         #expect(try await fault(Array(text.utf8))?.contains("nested") == true)
     }
 
-    @Test("quotes in text and in a document type hide nothing and harm nothing")
+    @Test("quotes in text and in a document type are harmless")
     func quotes() async throws {
         let text =
             #"<!DOCTYPE plist PUBLIC "-//Apple" "x"><plist version='1.0'><array><string>a " ' &gt;</string></array></plist>"#
@@ -89,7 +89,7 @@ struct PropertyListResponseTests {
         #expect(try await PropertyListResponseSerializer<[String]>().serialize(response) == ["a \" ' >"])
     }
 
-    @Test("declarations, other encodings and other forms are refused")
+    @Test("declarations, other encodings and other formats are refused")
     func otherXML() async throws {
         let laughs = "<!DOCTYPE plist [<!ENTITY a \"lol\"><!ENTITY b \"&a;&a;\">]><plist><string>&b;</string></plist>"
         #expect(try await fault(Array(laughs.utf8))?.contains("declarations") == true)
@@ -120,13 +120,13 @@ struct PropertyListResponseTests {
         [0xA0 | UInt8(references.count)] + references.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
     }
 
-    @Test("a binary list that refers to itself is refused")
+    @Test("a binary list with a reference to itself is refused")
     func loop() async throws {
         #expect(try await fault(binary([array(0)]))?.contains("itself") == true)
         #expect(try await fault(binary([array(1), array(2, 2), array(1)]))?.contains("itself") == true)
     }
 
-    @Test("a binary list that would grow without measure is refused")
+    @Test("a binary list that would expand excessively is refused")
     func growth() async throws {
         let doubling: [[UInt8]] = (1...40).map { array($0, $0) } + [[0x08]]
         #expect(try await fault(binary(doubling))?.contains("larger than") == true)
@@ -140,7 +140,7 @@ struct PropertyListResponseTests {
             try await fault(binary([array(1, 1, 1, 1, 1, 1), [0x08]]), options: options)?.contains("larger") == true)
     }
 
-    @Test("a binary list that declares more objects than could be used is refused before anything is kept of them")
+    @Test("a binary list that declares too many objects is refused before memory is allocated")
     func declared() async throws {
         var options = PropertyListReadingOptions()
         options.expandedSize = 160
@@ -149,7 +149,7 @@ struct PropertyListResponseTests {
         try PropertyListCheck.check(binary(objects.dropLast()), options: options)
     }
 
-    @Test("a binary list may be nested as deep as allowed and no deeper")
+    @Test("a binary list may be nested only up to the limit")
     func deepBinary() async throws {
         func nested(_ depth: Int) -> [UInt8] { binary((1...depth).map { array($0) } + [[0x08]]) }
         #expect(try await fault(nested(20_000))?.contains("nested") == true)
@@ -176,12 +176,12 @@ struct PropertyListResponseTests {
         #expect(areRead)
     }
 
-    /// Takes any list.
+    /// A type that decodes from any list.
     struct Empty: Decodable, Sendable {
         init(from decoder: any Decoder) throws {}
     }
 
-    @Test("a binary list that is cut or changed anywhere does no harm")
+    @Test("a truncated or changed binary list is harmless")
     func damaged() throws {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary

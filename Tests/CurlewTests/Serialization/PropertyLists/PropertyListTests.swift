@@ -28,10 +28,10 @@ struct PropertyListTests {
         var set: Set<Int> = [3]
     }
 
-    @Test("XML is what Foundation's encoder writes of the same value")
+    @Test("the XML equals that of Foundation's encoder")
     func asFoundation() throws {
         var sample = Sample()
-        // Foundation writes single precision with digits that it does not have.
+        // Foundation writes single precision with excess digits.
         sample.small = 1.5
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
@@ -42,7 +42,7 @@ struct PropertyListTests {
     }
 
     @Test(
-        "Foundation's decoder reads both formats again",
+        "Foundation's decoder reads both formats",
         arguments: [
             (PropertyListRequestSerializer.Format.xml, PropertyListSerialization.PropertyListFormat.xml),
             (.binary, .binary),
@@ -60,7 +60,7 @@ struct PropertyListTests {
         #expect(found == expected)
     }
 
-    @Test("line ends and tabs survive; characters that XML does not know are refused")
+    @Test("line ends and tabs survive; characters that XML does not allow are refused")
     func characters() throws {
         let text = "a\r\nb\rc\nd\te"
         let bytes = try ParameterValue.dictionary([text: .string(text)]).propertyList()
@@ -75,7 +75,7 @@ struct PropertyListTests {
         }
     }
 
-    @Test("null is an error that says where", arguments: [PropertyListRequestSerializer.Format.xml, .binary])
+    @Test("null is an error with its path", arguments: [PropertyListRequestSerializer.Format.xml, .binary])
     func null(_ format: PropertyListRequestSerializer.Format) {
         let error = #expect(throws: CurlewError.self) {
             try ParameterValue.dictionary(["a": [1, ["b": nil]]]).propertyList(format)
@@ -84,12 +84,12 @@ struct PropertyListTests {
         #expect(error?.message.contains("a[1].b") == true)
     }
 
-    @Test("the top must be a dictionary or a list", arguments: ["a", 1, nil, true] as [ParameterValue])
+    @Test("the top level must be a dictionary or an array", arguments: ["a", 1, nil, true] as [ParameterValue])
     func top(_ value: ParameterValue) {
         #expect(throws: CurlewError.self) { try xml(value) }
     }
 
-    @Test("nesting, dates and sizes have bounds")
+    @Test("nesting, dates and sizes have limits")
     func bounds() throws {
         var value: ParameterValue = 1
         for _ in 0..<128 { value = [value] }

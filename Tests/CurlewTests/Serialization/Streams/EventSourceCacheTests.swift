@@ -4,9 +4,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Event sources and caches", .endsServers, .timeLimit(.minutes(1)))
+@Suite("Event sources with caches", .endsServers, .timeLimit(.minutes(1)))
 struct EventSourceCacheTests {
-    @Test("a field that the caller gives an event source is kept", arguments: ["no-store", "max-age=0"])
+    @Test("a field that the caller sets on an event source is kept", arguments: ["no-store", "max-age=0"])
     func ownCacheControl(_ value: String) async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse(status: .noContent))
@@ -15,7 +15,7 @@ struct EventSourceCacheTests {
         #expect(await server.takeRequest()?.fields[.cacheControl] == value)
     }
 
-    @Test("no event stream is stored or taken from a cache, though its request asks for no more than validation")
+    @Test("an event stream is neither stored in a cache nor served from one")
     func cache() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(

@@ -8,7 +8,7 @@ import Testing
 struct EventSourceTests {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 
-    /// An event in a word.
+    /// An event as a word.
     private func word(_ event: EventSource.Event?) -> String {
         switch event {
         case .open: "open"
@@ -31,7 +31,7 @@ struct EventSourceTests {
             lastEventID: lastEventID, clock: clock)
     }
 
-    /// What happens to a source, in words, as another task iterates it.
+    /// The events of a source as words, while another task iterates it.
     private func follow(_ source: EventSource) -> (words: AsyncStream<String>, task: Task<Void, Never>) {
         let (words, report) = AsyncStream.makeStream(of: String.self)
         let task = Task {
@@ -63,7 +63,7 @@ struct EventSourceTests {
         #expect(identifiers == [nil, "7", "7"])
     }
 
-    @Test("a delay of any length is waited for until the task is cancelled")
+    @Test("a delay of any length lasts until the task is cancelled")
     func endlessDelay() async throws {
         let server = try await MockServer.start()
         server.enqueue(stream("data: a\n\n"))
@@ -76,7 +76,7 @@ struct EventSourceTests {
         await task.value
     }
 
-    @Test("the last identifier is updated at each empty line, with data or without, and never before")
+    @Test("the last identifier is updated at each empty line, with or without data, and never before")
     func identifiers() async throws {
         let server = try await MockServer.start()
         server.enqueue(
@@ -92,7 +92,7 @@ struct EventSourceTests {
         #expect(identifiers == ["0", "1", "1", nil, "3"])
     }
 
-    @Test("a server that sets a reconnection time of zero is asked with a pause, which grows while it is away")
+    @Test("a reconnection time of zero still causes a pause, which grows while the server is unreachable")
     func noPause() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -110,7 +110,7 @@ struct EventSourceTests {
         await session.shutdown(deadline: .zero)
     }
 
-    @Test("a stream that brings nothing and ends at once is a failed attempt")
+    @Test("a stream that ends at once without an event is a failed attempt")
     func emptyStreams() async throws {
         let server = try await MockServer.start()
         let empty = stream("retry: 0\n: a comment\n\n")
@@ -131,7 +131,7 @@ struct EventSourceTests {
         await session.shutdown(deadline: .zero)
     }
 
-    @Test("a stream that lasts for ten seconds is no failed attempt, though it brings nothing")
+    @Test("a stream that lasts for ten seconds is a success, even without events")
     func quietStreams() async throws {
         let clock = TestClock()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -162,7 +162,7 @@ struct EventSourceTests {
     }
 
     @Test(
-        "a server that refuses and never ends what it says is waited for no longer than ten seconds",
+        "an endless body of a refusal is read for at most ten seconds",
         arguments: [
             ("HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\nwait", "closed unacceptable-status"),
             ("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "closed unacceptable-content-type"),
@@ -186,7 +186,7 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
-    @Test("the body of a refusal is in the error of an event source")
+    @Test("the error of an event source contains the body of a refusal")
     func refusalBody() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(status: .unauthorized, fields: [.contentType: "text/plain"], body: "log in")
@@ -198,7 +198,7 @@ struct EventSourceTests {
         #expect(bodies == [Array("log in".utf8)])
     }
 
-    @Test("a wrong media type closes an event source after an earlier stream was open")
+    @Test("a wrong media type closes an event source even after an earlier stream was open")
     func refusedLater() async throws {
         let server = try await MockServer.start()
         server.enqueue(stream("data: a\n\n"), MockResponse(fields: [.contentType: "text/html"], body: "<p>"))
@@ -211,7 +211,7 @@ struct EventSourceTests {
         #expect(seen == ["open", "message a ", "error connection-lost", "closed unacceptable-content-type"])
     }
 
-    @Test("the request of an event source asks for events, without a cache and from the given identifier")
+    @Test("the request of an event source accepts events, bypasses caches and sends the given identifier")
     func request() async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse(status: .noContent))
@@ -247,7 +247,7 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
-    /// What happens to a source of a request, in words, until it ends; it must not wait to connect again.
+    /// The events of a request's source as words, until it ends without a reconnection.
     private func words(
         _ request: CurlewRequest, reconnection: ServerSentEvent.ReconnectionPolicy = .init()
     ) async throws -> [String] {
@@ -269,7 +269,7 @@ struct EventSourceTests {
     }
 
     @Test(
-        "an event source ends with its stream after a POST, and after any request if the policy says so",
+        "an event source ends with its stream after a POST, and after any request if the policy requires it",
         arguments: [
             (.post, nil, true, false), (.post, true, true, true), (.get, nil, true, true), (.get, false, true, false),
             (.get, nil, false, false), (.post, true, false, false),
@@ -301,7 +301,7 @@ struct EventSourceTests {
     }
 
     @Test(
-        "a POST of an event source is not sent again if its connection was lost before the head, and is if there was none"
+        "a POST of an event source is repeated if no connection was made, but not if it was lost before the head"
     )
     func lostPost() async throws {
         let server = try await RawServer.start { connection in _ = try await connection.readHead() }
@@ -311,7 +311,7 @@ struct EventSourceTests {
         #expect(try await words(try CurlewRequest(.post, refused.url())) == ["error connection-refused"])
     }
 
-    @Test("the reconnection time doubles while connecting fails, up to its limit, and starts again after a stream")
+    @Test("the reconnection time doubles while connecting fails, up to its limit, and is reset by a stream")
     func backoff() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -375,7 +375,7 @@ struct EventSourceTests {
         #expect(words == ["open", "closed response-too-large"])
     }
 
-    @Test("an identifier that no field can hold is not sent")
+    @Test("an identifier that is not a valid field value is not sent")
     func unsendable() async throws {
         let server = try await MockServer.start()
         server.enqueue(stream("id: a\u{1}b\ndata: a\n\n"), MockResponse(status: .noContent))
@@ -388,7 +388,7 @@ struct EventSourceTests {
         #expect(await server.takeRequest()?.fields[Self.lastEventID] == nil)
     }
 
-    @Test("cancelling ends an event source while it connects, while it is open and while it waits")
+    @Test("cancellation ends an event source while it connects, while it is open and while it waits")
     func cancellation() async throws {
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -415,7 +415,7 @@ struct EventSourceTests {
             await task.value
             var messages = 0
             for await word in words where word.hasPrefix("message") { messages += 1 }
-            // That of the open one has been taken above.
+            // The message of the open source has been read above.
             #expect(messages == (path == "waiting" ? 1 : 0))
         }
     }

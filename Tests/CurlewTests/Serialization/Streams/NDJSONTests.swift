@@ -11,7 +11,7 @@ struct NDJSONTests {
         return numbers
     }
 
-    @Test("lines are values, however they are cut into chunks", arguments: 1...12)
+    @Test("lines are values, in any chunks", arguments: 1...12)
     func lines(size: Int) async throws {
         let text = "{\"n\":1}\n{\"n\":2}\r\n\n  \n{\"n\":3}"
         #expect(try await read(chunkedBody(pieces(of: Array(text.utf8), size: size))) == [1, 2, 3])
@@ -22,12 +22,12 @@ struct NDJSONTests {
         #expect(try await read(.bytes(Array(text.utf8))) == [])
     }
 
-    @Test("a byte order mark at the beginning is no part of the first line")
+    @Test("a byte order mark at the beginning is not part of the first line")
     func mark() async throws {
         #expect(try await read(.bytes(Array("\u{FEFF}{\"n\":1}\n{\"n\":2}\n".utf8))) == [1, 2])
     }
 
-    @Test("a broken line in the middle is an error with its number, and the next can be read")
+    @Test("an invalid line is an error with its number, and the next line can be read")
     func brokenLine() async throws {
         let body = CurlewResponse.Body.bytes(Array("{\"n\":1}\n{\"n\":\n{\"n\":3}\nnull".utf8))
         var iterator = body.ndjson(as: Reading.self).makeAsyncIterator()
@@ -40,7 +40,7 @@ struct NDJSONTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("a line beyond the bound ends the sequence, whether it ends or not", arguments: [true, false])
+    @Test("a line beyond the limit ends the sequence, even without a line end", arguments: [true, false])
     func longLine(ends: Bool) async throws {
         let long = "{\"n\":\(String(repeating: " ", count: 100))2}" + (ends ? "\n{\"n\":3}\n" : "")
         let body = chunkedBody(pieces(of: Array(("{\"n\":1}\n" + long).utf8), size: 7))
@@ -50,7 +50,7 @@ struct NDJSONTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("a body that breaks off is an error after the values before it")
+    @Test("a body that breaks off is an error after the complete values")
     func broken() async throws {
         let body = chunkedBody([Array("{\"n\":1}\n{\"n\":2}".utf8)], then: CurlewError(.responseTruncated, "cut"))
         var iterator = body.ndjson(as: Reading.self).makeAsyncIterator()

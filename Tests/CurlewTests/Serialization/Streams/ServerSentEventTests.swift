@@ -14,7 +14,7 @@ struct ServerSentEventTests {
         ServerSentEvent(type: type, data: data, lastEventID: id)
     }
 
-    @Test("the examples of the standard are parsed as the standard says", arguments: 1...5)
+    @Test("the examples of the standard are parsed as specified", arguments: 1...5)
     func standard(size: Int) throws {
         #expect(
             try events("data: YHOO\ndata: +2\ndata: 10\n\n", cutAt: size) == [message("YHOO\n+2\n10")])
@@ -24,7 +24,7 @@ struct ServerSentEventTests {
         #expect(try events("data:test\n\ndata: test\n\n", cutAt: size) == [message("test"), message("test")])
     }
 
-    @Test("lines end with LF, CR or CRLF, in any mixture and however they are cut", arguments: 1...4)
+    @Test("lines end with LF, CR or CRLF, in any mixture and in any chunks", arguments: 1...4)
     func lineEnds(size: Int) throws {
         for end in ["\n", "\r", "\r\n"] {
             let text = ["event: add", "data: 1", "", "data: 2", "", ""].joined(separator: end)
@@ -33,21 +33,21 @@ struct ServerSentEventTests {
         #expect(try events("data: a\r\ndata: b\n\rdata: c\r\r\n", cutAt: size) == [message("a\nb"), message("c")])
     }
 
-    @Test("an event whose line ends with CR is there before anything follows")
+    @Test("an event whose line ends with CR is delivered before further bytes arrive")
     func promptness() throws {
         var parser = ServerSentEventParser()
         #expect(try parser.consume(Array("data: a\r\r".utf8)) == [message("a")])
         #expect(try parser.consume(Array("\ndata: b\n\n".utf8)) == [message("b")])
     }
 
-    @Test("one byte order mark at the beginning is left out", arguments: 1...4)
+    @Test("a single byte order mark at the beginning is removed", arguments: 1...4)
     func mark(size: Int) throws {
         #expect(try events("\u{FEFF}data: a\n\n", cutAt: size) == [message("a")])
         #expect(try events("\u{FEFF}\u{FEFF}data: a\n\n", cutAt: size) == [])
         #expect(try events("data: a\n\u{FEFF}data: b\n\n", cutAt: size) == [message("a")])
     }
 
-    @Test("the identifier stays until another comes; one with NUL is ignored, an empty one takes it away")
+    @Test("the identifier persists until the next; one with NUL is ignored, and an empty one resets it")
     func identifiers() throws {
         let text =
             "id: 1\ndata: a\n\ndata: b\n\nid: 2\u{0}\ndata: c\n\nid\ndata: d\n\nid: 3\n\ndata: e\n\nid: 4\ndata: f\n"
@@ -59,7 +59,7 @@ struct ServerSentEventTests {
         #expect(try later.consume(Array("data: x\n\n".utf8)) == [message("x", "3")])
     }
 
-    @Test("fields that are unknown, comments and events without data are passed over; a type holds for one event")
+    @Test("unknown fields, comments and events without data are skipped; a type applies to one event")
     func otherFields() throws {
         let text =
             "event: gone\n\nevent: kept\ndata: a\nDATA: b\n data: c\nfoo: bar\n:data: x\n\ndata: d\n\nevent: 1\nevent: 2\ndata\n\n"
@@ -69,7 +69,7 @@ struct ServerSentEventTests {
     }
 
     @Test(
-        "a retry field is read only if it has digits alone",
+        "a retry field is accepted only if it consists of digits",
         arguments: [
             ("retry: 1500", 1500), ("retry:0", 0), ("retry: 00012", 12), ("retry", nil), ("retry: 1.5", nil),
             ("retry: -1", nil),
@@ -89,7 +89,7 @@ struct ServerSentEventTests {
         #expect(try parser.consume(bytes) == [message("a\u{FFFD}b")])
     }
 
-    @Test("lines and events are bounded")
+    @Test("lines and events have size limits")
     func bounds() throws {
         var parser = ServerSentEventParser(limits: ServerSentEvent.Limits(line: 10, event: 20))
         #expect(try parser.consume(Array("data: 1234\n\n".utf8)) == [message("1234")])
@@ -104,7 +104,7 @@ struct ServerSentEventTests {
         }
     }
 
-    @Test("events before a line that is too long come out, also when they arrive together")
+    @Test("events before an overlong line are delivered, even if they arrive together")
     func eventsBeforeFault() async throws {
         let limits = ServerSentEvent.Limits(line: 10, event: 20)
         let stream = Array("data: 1\n\ndata: 2\n\ndata: too long\n\ndata: 3\n\n".utf8)
@@ -121,7 +121,7 @@ struct ServerSentEventTests {
         }
     }
 
-    @Test("an event may be as large as its bound")
+    @Test("an event may be as large as its limit")
     func eventAtBound() throws {
         let limits = ServerSentEvent.Limits(line: 20, event: 5)
         var parser = ServerSentEventParser(limits: limits)
@@ -130,7 +130,7 @@ struct ServerSentEventTests {
         #expect(throws: CurlewError.self) { try parser.consume(Array("data: 12\ndata: 345\n".utf8)) }
     }
 
-    @Test("cutting never changes what comes out, whatever the bytes")
+    @Test("the events do not depend on the chunks, for any bytes")
     func anyBytes() throws {
         var generator = SeededNumbers(seed: 11)
         let alphabet = Array("data:ivnt ery1\n\r\u{0}\u{FEFF}".utf8) + [0xFF]
@@ -149,7 +149,7 @@ struct ServerSentEventTests {
         }
     }
 
-    @Test("a body's events come one at a time, up to where it ends or breaks off")
+    @Test("a body's events are delivered one at a time, up to its end or failure")
     func body() async throws {
         var seen: [String] = []
         for try await event in chunkedBody([Array("data: 1\n\ndata: 2\n\nda".utf8), Array("ta: 3".utf8)])

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Curlew
 
-/// The labels of each encoding of the WHATWG Encoding Standard, from its encodings.json (2024-2026), but for `replacement`.
+/// The labels of each encoding of the WHATWG Encoding Standard, from its encodings.json (2024-2026), except
+/// `replacement`.
 private let labels: [(name: String, labels: String)] = [
     ("UTF-8", "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8"),
     ("IBM866", "866 cp866 csibm866 ibm866"),
@@ -55,17 +56,17 @@ private let labels: [(name: String, labels: String)] = [
     ("x-user-defined", "x-user-defined"),
 ]
 
-/// Samples of bytes, the same as the ones that the digests were made of.
+/// Samples of bytes, equal to the sources of the digests.
 private enum Sample: String {
     /// Each byte once.
     case bytes
-    /// Each pair of bytes whose first is 0x80 or more, with a line feed behind it.
+    /// Each pair of bytes whose first is 0x80 or more, followed by a line feed.
     case pairs
     /// 60,000 bytes, of the kinds that the encoding treats differently.
     case random
     /// Each character of three bytes in EUC-JP.
     case triples
-    /// Each pair behind a shift to JIS X 0208 in ISO-2022-JP.
+    /// Each pair after a shift to JIS X 0208 in ISO-2022-JP.
     case shifted
     /// Each code of four bytes in the basic plane of GB 18030, and those at the borders beyond it.
     case quadruples
@@ -113,8 +114,8 @@ private enum Sample: String {
     }
 }
 
-/// The first half of the SHA-256 of each sample's text in UTF-8. The texts were made by the standard's decoders, written word for word
-/// in another language over its index files, with U+FFFD for errors.
+/// The first half of the SHA-256 of each sample's text in UTF-8. The texts come from the standard's decoders,
+/// implemented literally in another language over its index files, with U+FFFD for errors.
 private let digests: [(name: String, samples: [(Sample, String)])] = [
     ("IBM866", [(.bytes, "3c8cc5cb485f93d2")]),
     ("ISO-8859-2", [(.bytes, "a5871b0f978b840b")]),
@@ -200,7 +201,7 @@ struct CharsetTests {
         "csiso2022kr", "hz-gb-2312", "iso-2022-cn", "iso-2022-cn-ext", "iso-2022-kr", "replacement",
     ]
 
-    @Test("each label of the WHATWG Encoding Standard stands for its encoding, in any case")
+    @Test("each label of the WHATWG Encoding Standard has its encoding, in any letter case")
     func standardLabels() {
         var count = 0
         for (name, list) in labels {
@@ -211,15 +212,15 @@ struct CharsetTests {
                 }
             }
         }
-        // All 228 of the standard, but for the six of its encoding `replacement`.
+        // The standard has 228 labels, six of them for its encoding `replacement`.
         #expect(count == 222)
     }
 
-    @Test("a label of an encoding that no browser decodes is unknown", arguments: replacement)
+    @Test("a label whose encoding browsers do not decode is unknown", arguments: replacement)
     func replacementLabels(_ label: String) { #expect(Encoding(name: label) == nil) }
 
     @Test(
-        "a label that servers send and the standard lacks is read",
+        "a common label that the standard lacks is accepted",
         arguments: [
             ("utf_8", "UTF-8"), ("UTF 8", "UTF-8"), ("utf8mb4", "UTF-8"), ("latin-1", "windows-1252"),
             ("ISO 8859-1", "windows-1252"), ("iso-latin-1", "windows-1252"), ("iso_8859_15", "ISO-8859-15"),
@@ -231,14 +232,14 @@ struct CharsetTests {
     func aliases(_ label: String, _ name: String) { #expect(Encoding(name: label)?.description == name) }
 
     @Test(
-        "a text that is no label stands for no encoding",
+        "a text that is not a label has no encoding",
         arguments: [
             "", "'", "utf-9", "utf-7", "klingon", "iso-8859-12", "iso-8859-17", "utf-8;", "ütf-8", "\u{212A}oi8-r",
             String(repeating: "-", count: 10_000) + "utf-8",
         ])
     func noLabels(_ label: String) { #expect(Encoding(name: label) == nil) }
 
-    @Test("each legacy encoding decodes all of its bytes as the standard does", arguments: digests.indices)
+    @Test("each legacy encoding decodes all of its bytes as in the standard", arguments: digests.indices)
     func decoding(_ index: Int) throws {
         let (name, samples) = digests[index]
         let encoding = try #require(Encoding(name: name))
@@ -258,7 +259,7 @@ struct CharsetTests {
     @Test(
         "a text in a legacy encoding is decoded",
         arguments: [
-            // By the codecs of Python, but for the euro sign of GBK, which is the standard's.
+            // The results are those of Python's codecs, except the euro sign of GBK, which is the standard's.
             ("windows-1251", "cff0e8e2e5f2", "Привет"), ("koi8-r", "f0d2c9d7c5d4", "Привет"),
             ("iso-8859-15", "a4bdbe", "€œŸ"), ("iso-8859-7", "c3e5e9dc", "Γειά"),
             ("windows-1256", "e3d1cde8c7", "مرحèا"),
@@ -273,9 +274,9 @@ struct CharsetTests {
     }
 
     @Test(
-        "invalid bytes are one error each, and never take a byte of ASCII along",
+        "invalid bytes are one error each, and never consume an ASCII byte",
         arguments: [
-            // By the decoders of the standard.
+            // The results are those of the standard's decoders.
             ("shift_jis", "8122", "\u{FFFD}\""), ("shift_jis", "81fd41", "\u{FFFD}A"), ("shift_jis", "81", "\u{FFFD}"),
             ("shift_jis", "a0ff", "\u{FFFD}\u{FFFD}"), ("euc-kr", "ff413c", "\u{FFFD}A<"),
             ("euc-kr", "c93c", "\u{FFFD}<"),
@@ -295,7 +296,7 @@ struct CharsetTests {
     }
 
     @Test(
-        "a machine without the C library's tables gives an error that names the encoding",
+        "a machine without the C library's tables reports an error that names the encoding",
         arguments: LegacyEncoding.allCases)
     func missingTables(_ encoding: LegacyEncoding) throws {
         let none = CharacterTables { _ in nil }
@@ -307,12 +308,12 @@ struct CharsetTests {
         #expect(error?.code == .decodingFailed && error?.message.contains("\"\(encoding.rawValue)\"") == true)
     }
 
-    @Test("a conversion that the C library lacks is none")
+    @Test("a conversion that the C library lacks is nil")
     func noConversion() {
         if SystemConversion(from: "no-such-charset") != nil { Issue.record("there is a conversion") }
     }
 
-    @Test("an unknown charset is named in the error, without control characters and not at length")
+    @Test("the error for an unknown charset names it, shortened and without control characters")
     func unknownLabel() {
         let error = CharsetLabels.unknown("a\u{1B}" + String(repeating: "b", count: 1000), of: "the response")
         #expect(
@@ -320,7 +321,7 @@ struct CharsetTests {
                 == "the charset \"a\u{FFFD}\(String(repeating: "b", count: 38))\" of the response is not known")
     }
 
-    @Test("a byte order mark goes before every label, those of UTF-16 included")
+    @Test("a byte order mark precedes every label, those of UTF-16 included")
     func marks() throws {
         let marked: [[UInt8]] = [[0xEF, 0xBB, 0xBF, 0xC3, 0xA9], [0xFE, 0xFF, 0, 0xE9], [0xFF, 0xFE, 0xE9, 0]]
         for bytes in marked {
@@ -333,7 +334,7 @@ struct CharsetTests {
         }
     }
 
-    @Test("the time to decode grows with the length of the text, whatever its bytes")
+    @Test("decoding takes linear time for any bytes")
     func time() throws {
         for label in ["gb18030", "iso-2022-jp", "big5", "euc-jp", "shift_jis", "euc-kr", "windows-1251"] {
             let encoding = try #require(Encoding(name: label))

@@ -44,7 +44,7 @@ struct TextTests {
     }
 
     @Test(
-        "an unknown charset is an error that names it, or is read in the encoding that the call sets",
+        "an unknown charset is an error that names it, or is replaced by an encoding that the call sets",
         arguments: [("klingon", "klingon"), ("\"\"", ""), ("x\"y", "x\"y"), ("iso-2022-kr", "iso-2022-kr")])
     func unknown(_ charset: String, _ name: String) async throws {
         let type = "text/plain; charset=\(charset)"
@@ -67,7 +67,7 @@ struct TextTests {
         #expect(try await read(bytes, type: type, ResponseSerializers.Text(invalidBytes: .replace)) == repaired)
     }
 
-    @Test("text and bytes are taken whatever the type, and an error body is kept as text")
+    @Test("text and bytes are accepted with any media type, and an error body is kept as text")
     func anyType() async throws {
         #expect(try await read([0x61], type: "image/png") == "a")
         #expect(try await ResponseSerializers.Bytes().serialize(stubResponse(type: nil, bytes: [1, 2])) == [1, 2])

@@ -10,7 +10,7 @@ import Testing
 struct CodedDownloadTests {
     private static let plain = Array(repeating: Array("curlews whistle. ".utf8), count: 2000).flatMap { $0 }
 
-    /// A file that is served with a coding, though none was asked for.
+    /// A file that is served with a coding without being asked.
     private func bench(_ coding: String = "gzip", ignores: Bool = false) async throws -> DownloadBench {
         let bytes = DownloadBench.bytes(300_000)
         return try await DownloadBench { _, request in
@@ -34,7 +34,7 @@ struct CodedDownloadTests {
         try HTTPSession(transport: try #require(try makeSession().session), chain: .bare) { StandardChain() }
     }
 
-    @Test("a coded body is stored as it came, and decoded where the caller wants that", arguments: [true, nil, false])
+    @Test("an encoded body is stored unchanged, and decoded on request", arguments: [true, nil, false])
     func stored(_ decodes: Bool?) async throws {
         let (server, coded) = try await gzipServer([.eTag: "\"a\""])
         let folder = try ScratchFolder()
@@ -49,7 +49,7 @@ struct CodedDownloadTests {
         #expect(await server.takeRequest()?.fields[values: .acceptEncoding] == ["identity"])
     }
 
-    @Test("the serializer for files asks for no coding, keeps one that comes, and decodes where the caller wants that")
+    @Test("the file serializer asks for no coding, stores an encoded body unchanged, and decodes on request")
     func serializer() async throws {
         let (server, coded) = try await gzipServer()
         let folder = try ScratchFolder()
@@ -70,7 +70,7 @@ struct CodedDownloadTests {
         #expect(try await session.get(.raw(server.url()), as: .bytes) == Self.plain)
     }
 
-    @Test("the digest of a coded body is that of the bytes in the file")
+    @Test("the digest of an encoded body is that of the bytes in the file")
     func digests() async throws {
         func digest(_ bytes: [UInt8]) throws -> ContentDigest {
             let digest = try MessageDigest(.sha256)
@@ -79,7 +79,7 @@ struct CodedDownloadTests {
         }
         let coded = try ContentCoding.gzip.encode(Self.plain)
         let (ofCoded, ofPlain) = (try digest(coded), try digest(Self.plain))
-        let fields: HTTPFields = [ContentDigest.representationField: field(ofCoded)]
+        let fields: HTTPFields = [.reprDigest: field(ofCoded)]
         let (server, _) = try await gzipServer(fields)
         let session = try standardSession()
         let folder = try ScratchFolder()
@@ -111,12 +111,12 @@ struct CodedDownloadTests {
         }
     }
 
-    /// The value of a field with a digest (RFC 9530 §2).
+    /// The value of a digest field (RFC 9530 §2).
     private func field(_ digest: ContentDigest) -> String {
         "sha-256=:\(Data(digest.bytes).base64EncodedString()):"
     }
 
-    @Test("coded bytes are resumed as others are, in this process and by a token", arguments: ["gzip", "unheard-of"])
+    @Test("encoded bytes are resumed like others, in this process and with a token", arguments: ["gzip", "unheard-of"])
     func resumed(_ coding: String) async throws {
         let bench = try await bench(coding)
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
@@ -133,7 +133,7 @@ struct CodedDownloadTests {
         #expect(await later.ranges() == ["", "bytes=100000-"])
     }
 
-    @Test("segments of coded bytes are fetched over several connections")
+    @Test("segments of encoded bytes are fetched over several connections")
     func segmented() async throws {
         let bench = try await bench()
         _ = try await bench.download(.segmented(3))
@@ -141,7 +141,7 @@ struct CodedDownloadTests {
         #expect(await bench.ranges().filter { !$0.isEmpty }.count == 2)
     }
 
-    @Test("bytes with a coding and bytes without one are never put together")
+    @Test("encoded and plain bytes are never combined")
     func mixed() async throws {
         let bench = try await bench(ignores: true)
         let token = try await bench.brokenOff(after: 100_000)
@@ -151,7 +151,7 @@ struct CodedDownloadTests {
         #expect(file.response?.headerFields[.contentEncoding] == "gzip")
     }
 
-    @Test("a token with codings is read as it was written, and one with codings that cannot be is refused")
+    @Test("a token with codings survives encoding, and one with invalid codings is refused")
     func tokens() async throws {
         let bench = try await bench()
         let token = try await bench.brokenOff(after: 100_000)

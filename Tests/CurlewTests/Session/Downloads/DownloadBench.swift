@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// A server with one file, which may change under way, a folder to download into, and a session.
+/// A server with one file that may change during the test, a folder for downloads, and a session.
 struct DownloadBench {
     let content: Guarded<RangedContent>
     let server: MockServer
@@ -14,7 +14,8 @@ struct DownloadBench {
 
     /// - Parameters:
     ///   - count: The bytes of the file.
-    ///   - answer: What answers instead of the file where it is not nil: the number of the request, from 0, and the request.
+    ///   - answer: Answers instead of the file unless it returns nil: the number of the request, from 0, and the
+    ///     request.
     init(
         _ count: Int = 300_000, session: HTTPSession? = nil, adjust: (inout RangedContent) -> Void,
         answer: @escaping @Sendable (Int, InboundRequest) async -> MockResponse? = { _, _ in nil }
@@ -43,7 +44,7 @@ struct DownloadBench {
         try await self.init(count, session: session, adjust: { _ in }, answer: answer)
     }
 
-    /// Bytes that differ at every place from those of another seed.
+    /// Bytes that differ at every position from those of another seed.
     static func bytes(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
         var random = SeededNumbers(seed: 11)
         var bytes = [UInt8](repeating: 0, count: count)
@@ -62,7 +63,7 @@ struct DownloadBench {
     var path: String { folder.file("file.bin") }
     var expected: [UInt8] { content.withLock { $0.bytes } }
 
-    /// Downloads.
+    /// Downloads the file.
     func download(
         _ options: DownloadTask.Options = DownloadTask.Options(), requestOptions: RequestOptions = RequestOptions()
     ) async throws -> DownloadedFile {
@@ -77,7 +78,7 @@ struct DownloadBench {
             .raw(server.url("/file.bin")), to: .file(path), download: options, options: requestOptions)
     }
 
-    /// A token of a download that was reset after so many bytes.
+    /// A token of a download that was reset after this number of bytes.
     func brokenOff(
         after count: Int, _ options: DownloadTask.Options = DownloadTask.Options(),
         sourceLocation: SourceLocation = #_sourceLocation
@@ -90,14 +91,14 @@ struct DownloadBench {
         return token
     }
 
-    /// The Range fields of the requests that have come so far; an empty text for none.
+    /// The Range fields of the requests so far; an empty text for none.
     func ranges() async -> [String] {
         var ranges: [String] = []
         for _ in 0..<server.requestCount { ranges.append(await server.takeRequest()?.fields[.range] ?? "") }
         return ranges
     }
 
-    /// Checks that the file is whole, and alone in its folder.
+    /// Expects that the file is complete, and alone in its folder.
     func expectWhole(_ also: [String] = [], sourceLocation: SourceLocation = #_sourceLocation) throws {
         #expect(try folder.bytes("file.bin") == expected, sourceLocation: sourceLocation)
         #expect(folder.names == (also + ["file.bin"]).sorted(), sourceLocation: sourceLocation)
@@ -110,7 +111,7 @@ struct DownloadBench {
 }
 
 extension DownloadTask.Options {
-    /// Options of which no wait is longer than it must be.
+    /// Options with minimal waits.
     static func quick(
         resumes: Int = 0, _ adjust: (inout DownloadTask.Options) throws -> Void = { _ in }
     ) rethrows -> DownloadTask.Options {
@@ -121,7 +122,7 @@ extension DownloadTask.Options {
         return options
     }
 
-    /// Options for segments of a file that is small.
+    /// Options for segments of a small file.
     static func segmented(
         _ count: Int, of size: Int = 64 << 10, resumes: Int = 0,
         _ adjust: (inout DownloadTask.Options) throws -> Void = { _ in }
@@ -135,7 +136,7 @@ extension DownloadTask.Options {
 }
 
 extension DownloadTask {
-    /// Returns when so many bytes have come.
+    /// Returns when this number of bytes has arrived.
     func received(_ count: Int64) async {
         for await progress in progress where progress.received.wire >= count { return }
     }

@@ -11,7 +11,7 @@ struct DownloadPlanTests {
 
     private func plan(segments: Int = 1) -> Plan { Plan(segments: segments, smallestSegment: 10) }
 
-    /// A plan whose whole has begun to come.
+    /// A plan whose full response has begun.
     private func begun(
         _ length: Int64? = 100, fields: HTTPFields = fit, isDecoded: Bool = false, segments: Int = 1
     ) -> Plan {
@@ -25,7 +25,7 @@ struct DownloadPlanTests {
         plan.receive(count, in: plan.open(at: start).number)
     }
 
-    /// A plan that goes on where another process has stopped.
+    /// A plan that continues the download of another process.
     private func restored(_ ranges: [Range<Int64>], total: Int64? = 100, segments: Int = 1) throws -> Plan {
         let token = try ResumeToken(
             uri: CurlewURI("http://a.test/f"), finalURI: nil, validator: try #require(Self.validator), total: total,
@@ -48,7 +48,7 @@ struct DownloadPlanTests {
 
     // MARK: The next step
 
-    @Test("a new download asks for the whole, and finishes when all bytes are received")
+    @Test("a new download requests the full file, and finishes when all bytes are received")
     func whole() {
         #expect(plan().next == .askForWhole)
         var plan = begun()
@@ -58,10 +58,10 @@ struct DownloadPlanTests {
         #expect(plan.next == .finish(100))
     }
 
-    @Test("an empty file is complete with its head")
+    @Test("an empty file is complete at the head")
     func empty() { #expect(begun(0).next == .finish(0)) }
 
-    @Test("a whole of unknown length is whole when its body ends")
+    @Test("a file of unknown length is complete when its body ends")
     func unknownLength() {
         var plan = begun(nil)
         receive(60, at: 0, &plan)
@@ -78,7 +78,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "a download that broke off is resumed if the server takes ranges and has a strong validator",
+        "an interrupted download is resumed if the server supports ranges and has a strong validator",
         arguments: [
             Interruption(testDescription: "fit", next: .askForRanges([60..<100], atATime: 1)),
             Interruption(
@@ -108,14 +108,14 @@ struct DownloadPlanTests {
         #expect(plan.next == interruption.next)
     }
 
-    @Test("a download that broke off before its first byte is asked for from the start")
+    @Test("a download that failed before its first byte is requested from the start")
     func nothingReceived() {
         var plan = begun()
         _ = plan.open(at: 0)
         #expect(plan.next == .askForWhole)
     }
 
-    @Test("a restored download asks for its gaps, divided into segments")
+    @Test("a restored download requests its gaps, divided into segments")
     func gaps() throws {
         #expect(
             try restored([0..<20, 60..<70]).next == .askForRanges([20..<60, 70..<100], atATime: 1))
@@ -136,13 +136,13 @@ struct DownloadPlanTests {
         #expect(plan.next == .finish(100))
     }
 
-    @Test("a restored download with no bytes asks for the whole")
+    @Test("a restored download without bytes requests the full file")
     func restoredEmpty() throws { #expect(try restored([]).next == .askForWhole) }
 
     // MARK: Segments
 
     @Test(
-        "the whole is divided only if the server announces ranges, its length and a strong validator",
+        "the file is divided only if the server announces ranges, its length and a strong validator",
         arguments: [
             (100, DownloadPlanTests.fit, 4), (nil, DownloadPlanTests.fit, 1), (100, [.eTag: "\"one\""], 1),
             (100, [.acceptRanges: "bytes"], 1), (100, [.eTag: "\"one\"", .acceptRanges: "none"], 1),
@@ -156,13 +156,13 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "never more than sixteen segments are fetched at a time, and never less than one",
+        "at least one and at most sixteen segments are fetched concurrently",
         arguments: [
             (-1, 1), (0, 1), (1, 1), (16, 16), (17, 16), (Int.max, 16),
         ])
     func limits(_ segments: Int, _ limit: Int) { #expect(plan(segments: segments).segmentLimit == limit) }
 
-    @Test("the missing range of a segment ends at the end of the segment or of the whole")
+    @Test("the missing range of a segment ends at the end of the segment or of the file")
     func missing() {
         var plan = begun()
         let (number, isNew) = plan.open(at: 50)
@@ -179,7 +179,7 @@ struct DownloadPlanTests {
         #expect(endless.missing(of: 0..<Int64.max, in: first) == nil)
     }
 
-    @Test("bytes that begin where a received range ends extend that range")
+    @Test("bytes at the end of a received range extend that range")
     func neighbours() {
         var plan = begun()
         receive(10, at: 0, &plan)
@@ -195,7 +195,7 @@ struct DownloadPlanTests {
     // MARK: Answers
 
     @Test(
-        "the status of the whole decides whether it becomes a file",
+        "the status of the full response determines whether it becomes a file",
         arguments: [
             (200, .accepted), (203, .accepted), (206, .part), (204, .empty), (205, .empty), (304, .refused),
             (404, .refused), (416, .refused), (503, .refused),
@@ -205,7 +205,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "the head of an answer to a range decides what is written",
+        "the head of a range response determines which bytes are written",
         arguments: [
             (206, "bytes 20-99/100", "\"one\"", .write(upTo: 100, isTooSmall: false)),
             (206, "bytes 20-59/100", "\"one\"", .write(upTo: 60, isTooSmall: true)),
@@ -223,7 +223,7 @@ struct DownloadPlanTests {
         #expect(found == verdict)
     }
 
-    @Test("a part of 64 KiB is large enough, though it is shorter than was asked for")
+    @Test("a part of 64 KiB is large enough, even if it is shorter than requested")
     func largeEnough() throws {
         var plan = try restored([0..<20], total: 1_000_000)
         let wanted = try #require(plan.request(for: 20..<1_000_000))
@@ -233,7 +233,7 @@ struct DownloadPlanTests {
         #expect(small == .write(upTo: 65_555, isTooSmall: true))
     }
 
-    @Test("an answer gives the length that was not known, by its Content-Range or by 416")
+    @Test("an answer provides the unknown length, by its Content-Range or by 416")
     func learnsLength() throws {
         for (head, expected) in [
             (part("bytes 20-99/100"), Plan.RangeVerdict.write(upTo: 100, isTooSmall: false)),
@@ -249,16 +249,16 @@ struct DownloadPlanTests {
         }
     }
 
-    @Test("there is no request for a range without a validator")
+    @Test("a range is not requested without a validator")
     func noRequest() {
         #expect(begun(fields: [:]).request(for: 0..<10) == nil)
         #expect(begun().request(for: 0..<10) != nil)
     }
 
-    // MARK: Beginning anew
+    // MARK: Restarts
 
     @Test(
-        "a download restarts from nothing after a rejected answer, with one segment",
+        "a download restarts from zero after a rejected answer, with one segment",
         arguments: [.mismatch(.otherRange), .mismatch(.otherTotal), .whole, .overlong, .unverifiable]
             as [DownloadPlan.Restart])
     func restarts(_ restart: DownloadPlan.Restart) throws {
@@ -275,7 +275,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "a server that does ranges wrong is not asked for them again, one that has another file is",
+        "a server with faulty ranges gets no further range requests, one with a changed file does",
         arguments: [
             (.mismatch(.unreadable), false), (.mismatch(.severalParts), false), (.mismatch(.coded), false),
             (.mismatch(.otherRange), false), (.mismatch(.otherLength), false), (.mismatch(.endless), false),
@@ -306,7 +306,7 @@ struct DownloadPlanTests {
                 == .fail("the download began anew 3 times, and again the length of the whole is another one"))
     }
 
-    @Test("a rejected answer that was the whole does not count as a restart")
+    @Test("a rejected full response does not count as a restart")
     func wholeIsFree() throws {
         var plan = try restored([0..<20])
         for _ in 0..<10 {
@@ -317,7 +317,7 @@ struct DownloadPlanTests {
         #expect(plan.next == .askForWhole)
     }
 
-    @Test("a whole that begins once more forgets what was received, and is no restart")
+    @Test("a full response that begins again discards the received bytes, and is not a restart")
     func forgets() {
         var plan = begun(fields: [:])
         receive(60, at: 0, &plan)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Downloads into files", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct DownloadTests {
-    @Test("a file arrives whole, alone, and with what is known of it", arguments: [0, 1, 300_000, 3_000_000])
+    @Test("a file arrives complete, without extra files, and with its metadata", arguments: [0, 1, 300_000, 3_000_000])
     func whole(_ count: Int) async throws {
         let bench = try await DownloadBench(count)
         let file = try await bench.download()
@@ -17,7 +17,7 @@ struct DownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a body whose length nobody says arrives whole")
+    @Test("a body without a length arrives complete")
     func chunked() async throws {
         let bench = try await DownloadBench { _, _ in
             var response = MockResponse(body: .bytes(DownloadBench.bytes(300_000)))
@@ -28,7 +28,7 @@ struct DownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a download asks for bytes without a content coding, in tasks of kind download")
+    @Test("a download accepts no content coding, in tasks of kind download")
     func request() async throws {
         let bench = try await DownloadBench(100) { _, _ in
             var response = MockResponse(body: .bytes(DownloadBench.bytes(100)))
@@ -44,7 +44,7 @@ struct DownloadTests {
         #expect(request?.fields[.acceptEncoding] == "identity" && request?.fields[.range] == nil)
     }
 
-    @Test("a download does not ask onResponse, neither at first nor when it resumes")
+    @Test("a download does not call onResponse, neither at first nor when it resumes")
     func disposition() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 1000), .close))
@@ -54,7 +54,7 @@ struct DownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("the session publishes where the file went")
+    @Test("the session publishes the path of the file")
     func moved() async throws {
         let bench = try await DownloadBench()
         var events = try #require(bench.session.session?.events).makeAsyncIterator()
@@ -64,7 +64,7 @@ struct DownloadTests {
         #expect(last?.file == bench.path && last?.task?.kind == .download)
     }
 
-    @Test("an unsuccessful status leaves no file on the disk, and the error has the beginning of the body")
+    @Test("an unsuccessful status leaves no file, and the error has the beginning of the body")
     func refused() async throws {
         for status in [301, 304, 400, 404, 500, 503] {
             let bench = try await DownloadBench { _, _ in
@@ -79,7 +79,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "a 206 that was not asked for, and a response without content, are not saved as a file",
+        "an unrequested 206, and a response without content, are not saved",
         arguments: [204, 205, 206])
     func unasked(_ status: Int) async throws {
         let bench = try await DownloadBench { _, _ in
@@ -122,7 +122,7 @@ struct DownloadTests {
         #expect(other.folder.names.isEmpty && other.server.requestCount == 2)
     }
 
-    @Test("a content coding is undone where the caller wants that, and such a download cannot be continued")
+    @Test("a content coding is decoded on request, and such a download cannot be resumed")
     func coded() async throws {
         let plain = DownloadBench.bytes(300_000)
         let bench = try await DownloadBench { _, _ in
@@ -142,7 +142,7 @@ struct DownloadTests {
         #expect(error != nil && error?.resumeToken == nil && broken.folder.names.isEmpty)
     }
 
-    @Test("progress goes from nothing to the whole, and ends once")
+    @Test("progress covers zero to the full size, and ends once")
     func progress() async throws {
         let bench = try await DownloadBench()
         let task = try bench.task()
@@ -159,7 +159,7 @@ struct DownloadTests {
         #expect(late == [task.currentProgress] && task.state == .completed)
     }
 
-    @Test("the end of a download comes at once, whatever lies between two values of its progress")
+    @Test("the end of a download is published at once, independent of the progress interval")
     func progressOfLongIntervals() async throws {
         let source = DownloadProgressSource(interval: .seconds(Int64.max))
         let progress = DownloadTask.Progress(source: source)
@@ -172,7 +172,7 @@ struct DownloadTests {
         #expect(await values.next() == nil)
     }
 
-    @Test("a file that is there stays, unless it is to be replaced")
+    @Test("an existing file is kept, unless it is to be replaced")
     func existing() async throws {
         let bench = try await DownloadBench()
         try bench.folder.write("file.bin", [1, 2, 3])

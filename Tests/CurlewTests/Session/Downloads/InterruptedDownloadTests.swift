@@ -6,9 +6,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads that are interrupted, and resume by themselves", .noLeaks, .noLongTurns, .timeLimit(.minutes(3)))
+@Suite("Interrupted downloads that resume automatically", .noLeaks, .noLongTurns, .timeLimit(.minutes(3)))
 struct InterruptedDownloadTests {
-    @Test("a download that is cut off in any places by any means has the whole file in the end", arguments: 0..<12)
+    @Test("a download that is interrupted anywhere, in any way, ends with the complete file", arguments: 0..<12)
     func anyPlaces(_ seed: Int) async throws {
         var random = SeededNumbers(seed: UInt64(seed))
         let bench = try await DownloadBench(1 + random.next(upTo: 600_000))
@@ -27,7 +27,7 @@ struct InterruptedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a download resumed by hand from token to token has the whole file in the end", arguments: 0..<6)
+    @Test("a download resumed manually from token to token ends with the complete file", arguments: 0..<6)
     func byHand(_ seed: Int) async throws {
         var random = SeededNumbers(seed: 100 + UInt64(seed))
         let bench = try await DownloadBench(200_000 + random.next(upTo: 300_000))
@@ -53,7 +53,7 @@ struct InterruptedDownloadTests {
     }
 
     @Test(
-        "a download resumes as often as its limit allows, and the token has the bytes received so far",
+        "a download resumes up to its limit, and the token has the bytes received so far",
         arguments: [0, 1, 3])
     func bounded(_ resumes: Int) async throws {
         let bench = try await DownloadBench()
@@ -86,7 +86,7 @@ struct InterruptedDownloadTests {
         #expect(error?.resumeToken?.receivedCount == 8 && !folder.names.contains("f"))
     }
 
-    @Test("bytes behind those that Content-Length announces do not become part of the file")
+    @Test("bytes beyond Content-Length do not become part of the file")
     func tooLong() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"a\"\r\n\r\n0123456789")
         let folder = try ScratchFolder()
@@ -95,13 +95,13 @@ struct InterruptedDownloadTests {
         #expect(try folder.bytes("f") == Array("01234".utf8))
     }
 
-    /// Why the rest of a representation cannot be asked for.
+    /// The reason why the rest of a representation cannot be requested.
     enum Unresumable: CaseIterable {
         case hasNoValidator, hasAWeakEntityTag, wasModifiedThisSecond, takesNoRanges
     }
 
     @Test(
-        "a download without a strong validator keeps nothing, and restarts instead of resuming",
+        "a download without a strong validator keeps no bytes, and restarts instead of resuming",
         arguments: Unresumable.allCases)
     func noValidator(_ reason: Unresumable) async throws {
         let bench = try await DownloadBench(adjust: { content in
@@ -134,7 +134,7 @@ struct InterruptedDownloadTests {
         #expect(await bench.ranges() == ["", "bytes=10000-"])
     }
 
-    @Test("a download that meets a transient status waits as long as Retry-After says")
+    @Test("a download that meets a transient status waits for Retry-After")
     func retryAfter() async throws {
         let bench = try await DownloadBench { number, _ in
             number == 1 ? MockResponse(status: .serviceUnavailable, fields: [.retryAfter: "30"]) : nil
@@ -167,7 +167,7 @@ struct InterruptedDownloadTests {
         #expect(error?.resumeToken?.receivedCount == 10_000 && bench.server.requestCount == 2)
     }
 
-    @Test("a retrying link does not multiply the attempts of a download that resumes by itself")
+    @Test("a retrying link does not multiply the attempts of a resuming download")
     func retryLink() async throws {
         let bench = try await DownloadBench(session: makeSession { quickRetry(5) }) { _, _ in
             MockResponse(status: .badGateway)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Part files that others have been at", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Part files modified by others", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct PartFileTamperingTests {
     private func part(_ bench: DownloadBench) throws -> String { try #require(bench.folder.names.first) }
 
-    @Test("a part file that is changed, shorter or gone is not resumed", arguments: [0, 1, 2])
+    @Test("a changed, truncated or missing part file is not resumed", arguments: [0, 1, 2])
     func damaged(_ kind: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -27,7 +27,7 @@ struct PartFileTamperingTests {
         #expect(await bench.ranges() == ["", ""])
     }
 
-    @Test("bytes that another program appended to a part file are cut off")
+    @Test("bytes that another program appended to a part file are removed")
     func longer() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -45,7 +45,7 @@ struct PartFileTamperingTests {
         let token = try await bench.brokenOff(after: 100_000)
         let name = try part(bench)
         let foreign = DownloadBench.bytes(200_000, seed: 5)
-        // So that the new file does not get the number of the old one.
+        // The old file is kept, so that the new one gets another inode number.
         try bench.folder.rename(name, to: "kept")
         switch kind {
         case 0: try bench.folder.write(name, foreign)
@@ -59,7 +59,7 @@ struct PartFileTamperingTests {
         if kind < 2 { #expect(try bench.folder.bytes(kind == 0 ? name : "foreign") == foreign) }
     }
 
-    @Test("a part that has a second name is left alone, though it be the very file")
+    @Test("a part with a second name is not written to, even if it is the same file")
     func linked() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -90,7 +90,7 @@ struct PartFileTamperingTests {
         #expect(await bench.ranges() == ["", "bytes=100000-"])
     }
 
-    @Test("a part file without a hash is resumed only if it is the same file and untouched", arguments: [true, false])
+    @Test("a part file without a hash is resumed only if it is the same, unchanged file", arguments: [true, false])
     func withoutHash(isTouched: Bool) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -107,7 +107,7 @@ struct PartFileTamperingTests {
         #expect(await bench.ranges() == ["", isTouched ? "" : "bytes=100000-"])
     }
 
-    @Test("a token whose hash or length was changed restarts the download, and the file is right", arguments: [0, 1])
+    @Test("a token with a changed hash or length restarts the download, and the file is correct", arguments: [0, 1])
     func tampered(_ kind: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -122,7 +122,7 @@ struct PartFileTamperingTests {
         try bench.expectWhole()
     }
 
-    @Test("two downloads are not at one part, and the second can have it later")
+    @Test("two downloads cannot use one part at once, and the second can use it later")
     func twoAtOnce() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -138,7 +138,7 @@ struct PartFileTamperingTests {
         try bench.expectWhole()
     }
 
-    @Test("a token that is discarded takes its part along, and no other file")
+    @Test("discarding a token deletes its part, and no other file")
     func discard() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)

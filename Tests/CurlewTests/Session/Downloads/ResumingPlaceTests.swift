@@ -10,12 +10,12 @@ struct ResumingPlaceTests {
         _ bench: DownloadBench, _ token: ResumeToken, to destination: Destination? = nil
     ) async -> CurlewError? {
         let error = await curlewError { _ = try await bench.session.download(resuming: token, to: destination) }
-        // Found out before the rest has come, and nothing is lost.
+        // The error comes before the rest is transferred, and nothing is lost.
         #expect(error?.file == nil && error?.resumeToken?.receivedCount == 100_000)
         return error
     }
 
-    @Test("a file that is there already is found out when the first answer comes")
+    @Test("an existing file is detected when the first answer comes")
     func taken() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -27,7 +27,7 @@ struct ResumingPlaceTests {
         try bench.expectWhole()
     }
 
-    @Test("a folder that is missing is found out when the first answer comes, or made if wanted")
+    @Test("a missing folder is detected when the first answer comes, or created on request")
     func folder() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -38,7 +38,7 @@ struct ResumingPlaceTests {
         #expect(try bench.folder.bytes("new/file.bin") == bench.expected && bench.folder.names == ["new"])
     }
 
-    @Test("another disk is no place for a part to move to", .enabled(if: TemporaryDisk.isPermitted))
+    @Test("a destination on another disk is an error", .enabled(if: TemporaryDisk.isPermitted))
     func otherDisk() async throws {
         let disk = try TemporaryDisk(size: 1 << 20)
         let bench = try await DownloadBench()

@@ -7,9 +7,10 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads that are resumed from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Downloads resumed from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ResumingTests {
-    @Test("the missing bytes are asked for with a condition, and the file is whole", arguments: [1, 65_536, 299_999])
+    @Test(
+        "the missing bytes are requested with a condition, and the file is complete", arguments: [1, 65_536, 299_999])
     func goesOn(_ count: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: count)
@@ -52,7 +53,7 @@ struct ResumingTests {
         #expect(next.uri == token.uri)
     }
 
-    @Test("a server that has another file by now is asked for the whole of it", arguments: [0, 1, 2])
+    @Test("a server with a changed file gets a request for the full file", arguments: [0, 1, 2])
     func changed(_ kind: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -67,7 +68,7 @@ struct ResumingTests {
     }
 
     @Test(
-        "an answer that does not match is never written, and the download restarts",
+        "a mismatching answer is never written, and the download restarts",
         arguments: [
             ("bytes 99999-299999/300000", [:]), ("bytes 0-299999/300000", [:]), ("bytes 100000-299999/300001", [:]),
             ("bytes 100000-299999/300000", [.eTag: "\"two\""]), ("bytes 100000-299999/300000", [.eTag: "W/\"one\""]),
@@ -123,7 +124,7 @@ struct ResumingTests {
         #expect(await bench.ranges() == ["", "bytes=100000-", ""])
     }
 
-    @Test("a server that takes no ranges any more sends the whole, into the same part file")
+    @Test("a server that no longer supports ranges sends the full file, into the same part file")
     func noRanges() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -133,7 +134,7 @@ struct ResumingTests {
         #expect(await bench.ranges() == ["", "bytes=100000-"])
     }
 
-    @Test("a 416 for another file restarts the download, and a refusal of the whole ends it")
+    @Test("a 416 for another file restarts the download, and a refusal of the full file ends it")
     func refusedWhole() async throws {
         let bench = try await DownloadBench { number, _ in
             guard number > 0 else { return nil }
@@ -145,7 +146,7 @@ struct ResumingTests {
         #expect(bench.server.requestCount == 3 && bench.folder.names.isEmpty)
     }
 
-    @Test("answers that never match end the download after it restarted three times")
+    @Test("mismatching answers end the download after it restarted three times")
     func neverFits() async throws {
         let bench = try await DownloadBench { _, request in
             guard request.fields[.range] != nil else { return nil }
@@ -161,7 +162,7 @@ struct ResumingTests {
     }
 
     @Test(
-        "a download that fills the disk keeps what had room, and is resumed when there is more room",
+        "a download that fills the disk keeps its bytes, and is resumed when there is more room",
         .enabled(if: TemporaryDisk.isPermitted))
     func fullDisk() async throws {
         let disk = try TemporaryDisk(size: 1 << 20)
@@ -180,7 +181,7 @@ struct ResumingTests {
         #expect(error?.code == .diskFull && bench.server.requestCount == 1)
         let token = try #require(error?.resumeToken)
         #expect(token.receivedCount > 0 && token.receivedCount <= 1 << 20)
-        // MS_REMOUNT.
+        // The flag is MS_REMOUNT.
         #expect(mount("tmpfs", disk.path, "tmpfs", 32, "size=\(16 << 20)") == 0)
         _ = try await bench.session.download(resuming: token)
         #expect(try disk.folder.bytes("file.bin") == bench.expected)
@@ -188,7 +189,7 @@ struct ResumingTests {
         #expect(await bench.ranges() == ["", "bytes=\(token.receivedCount)-"])
     }
 
-    @Test("a length that is known to be wrong is found out when the first answer comes")
+    @Test("a wrong expected length is detected when the first answer comes")
     func wrongLength() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -198,7 +199,7 @@ struct ResumingTests {
         #expect(error?.code == .lengthMismatch && bench.folder.names.isEmpty)
     }
 
-    @Test("the digest fields of a 416 are not checked against the file")
+    @Test("the digest fields of a 416 are not compared with the file")
     func completeWithDigest() async throws {
         let bench = try await DownloadBench { number, _ in
             let zeros = Data([UInt8](repeating: 0, count: 32)).base64EncodedString()
@@ -237,7 +238,7 @@ struct ResumingTests {
         try bench.expectWhole()
     }
 
-    @Test("a download whose bytes are all there asks for the last byte once more", arguments: [true, false])
+    @Test("a download that has all its bytes requests the last byte once more", arguments: [true, false])
     func allThere(isSame: Bool) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 299_999)
@@ -260,7 +261,7 @@ struct ResumingTests {
         #expect(await bench.ranges() == ["", "bytes=299999-"])
     }
 
-    @Test("a digest over the whole is right though the file came in two parts, and a wrong one is found out")
+    @Test("a digest of the full file is verified although the file came in two parts, and a wrong one is detected")
     func digest() async throws {
         let bench = try await DownloadBench()
         let sha256 = try MessageDigest(.sha256)
@@ -276,7 +277,7 @@ struct ResumingTests {
         #expect(error?.code == .digestMismatch && error?.resumeToken == nil && other.folder.names.isEmpty)
     }
 
-    @Test("Repr-Digest of a part is that of the whole; its Content-Digest is its own")
+    @Test("the Repr-Digest of a part covers the full file, and its Content-Digest only the part")
     func reprDigest() async throws {
         let bench = try await DownloadBench()
         let sha256 = try MessageDigest(.sha256)

@@ -10,7 +10,7 @@ import Testing
 struct SegmentedDownloadTests {
     private static let size = 64 << 10
 
-    @Test("each connection fetches its part, the first without a range")
+    @Test("each connection fetches its segment, the first without a range")
     func segments() async throws {
         let bench = try await DownloadBench(4 * Self.size)
         let sha256 = try MessageDigest(.sha256)
@@ -22,7 +22,7 @@ struct SegmentedDownloadTests {
         #expect(await bench.ranges().sorted() == ["", "bytes=131072-196607", "bytes=196608-", "bytes=65536-131071"])
     }
 
-    @Test("segments are of 8 MiB at least, and what asks for less does not get it")
+    @Test("segments have at least 8 MiB, and smaller settings are raised")
     func least() async throws {
         var options = DownloadTask.Options()
         options.segmentSize = .kibibytes(1)
@@ -34,7 +34,7 @@ struct SegmentedDownloadTests {
         try bench.expectWhole()
     }
 
-    /// Why a server is not fit for several connections.
+    /// The property of a server that prevents several connections.
     enum Unfit: CaseIterable {
         case takesNoRanges, hasOnlyAWeakValidator, saysNoLength, sendsTheWholeForARange, sendsSeveralPartsForARange
 
@@ -71,7 +71,7 @@ struct SegmentedDownloadTests {
         if reason.isSeenAtOnce { #expect(await bench.ranges() == [""]) }
     }
 
-    @Test("each segment that is cut off anywhere is resumed by itself", arguments: 0..<8)
+    @Test("each interrupted segment is resumed by itself", arguments: 0..<8)
     func cuts(_ seed: Int) async throws {
         var random = SeededNumbers(seed: 200 + UInt64(seed))
         let bench = try await DownloadBench(300_000 + random.next(upTo: 300_000))
@@ -91,7 +91,7 @@ struct SegmentedDownloadTests {
     }
 
     @Test(
-        "a segment that fails for good cancels the others, and the token's gaps are resumed by one or several",
+        "a permanently failed segment cancels the others, and the token's gaps are resumed by one or several",
         arguments: [1, 4])
     func severalRanges(_ segments: Int) async throws {
         let size = Self.size
@@ -139,7 +139,7 @@ struct SegmentedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a server that sends less than it was asked for is asked again for the rest")
+    @Test("a server that sends less than requested gets a request for the rest")
     func shorter() async throws {
         let size = Self.size
         let bench = try await DownloadBench(8 * size) { _, request in

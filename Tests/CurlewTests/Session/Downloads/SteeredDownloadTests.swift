@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Downloads that are suspended, resumed and cancelled", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SteeredDownloadTests {
-    @Test("a download cancelled before its start sends nothing, and the token that it was made of stays valid")
+    @Test("a download cancelled before its start sends no request, and its original token stays valid")
     func cancelBeforeStart() async throws {
         let bench = try await DownloadBench()
         let fresh = try bench.task()
@@ -23,7 +23,7 @@ struct SteeredDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a download cancelled before the head keeps nothing")
+    @Test("a download cancelled before the head keeps no bytes")
     func cancelBeforeHead() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.atResponseStart, .stall))
@@ -87,7 +87,7 @@ struct SteeredDownloadTests {
         #expect(task.state == .cancelled && bench.folder.names.isEmpty)
     }
 
-    @Test("a download can be cancelled while it waits to resume, and cancelling after its end changes nothing")
+    @Test("a download can be cancelled while it waits to resume, and cancelling after its end has no effect")
     func cancelWaiting() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
@@ -108,7 +108,7 @@ struct SteeredDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("an attempt that is cancelled among the session's tasks ends the download")
+    @Test("cancelling an attempt in the session's task list ends the download")
     func cancelAttempt() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall))
@@ -137,9 +137,9 @@ struct SteeredDownloadTests {
         await bench.end()
     }
 
-    @Test("a suspended download receives no bytes, and its idle timeout does not run")
+    @Test("a suspended download receives no bytes, and its idle timeout is stopped")
     func suspended() async throws {
-        // Some seconds' worth, so that it does not end before it is suspended.
+        // The transfer takes seconds, so that it does not end before it is suspended.
         let bench = try await DownloadBench(
             4_000_000, adjust: { $0.throttle = .init(bytes: 100_000, every: .milliseconds(50)) })
         var options = RequestOptions()
@@ -152,7 +152,7 @@ struct SteeredDownloadTests {
         #expect(task.state == .suspended)
         let attempt = try #require(await bench.session.session?.tasks(.download).first)
         try await eventually("the attempt is suspended") { await attempt.state == .suspended }
-        // Another request, begun later, runs into its idle timeout: this one's would have been over by then.
+        // A later request reaches its idle timeout, so this one's would have expired by then.
         let silent = try await DownloadBench()
         try silent.server.inject(Fault(.atResponseStart, .stall))
         let error = await curlewError { _ = try await silent.session.get(.raw(silent.server.url()), options: options) }
@@ -203,7 +203,7 @@ struct SteeredDownloadTests {
         #expect(early.state == .cancelled && bench.folder.names.isEmpty)
     }
 
-    @Test("a download whose task nobody holds continues")
+    @Test("a download whose task is not referenced continues")
     func unheld() async throws {
         let bench = try await DownloadBench()
         let progress: DownloadTask.Progress

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Files that tokens are kept in", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Token files of downloads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct TokenFileTests {
     private func options(_ bench: DownloadBench, segments: Int = 1, isSafe: Bool = false) -> DownloadTask.Options {
         .segmented(segments) { options in
@@ -18,7 +18,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "the token file exists from the head on, grows with the file, and is removed when the file is whole",
+        "the token file exists from the head on, grows with the file, and is removed when the file is complete",
         arguments: [false, true])
     func life(isSafe: Bool) async throws {
         let bench = try await DownloadBench(1_000_000)
@@ -42,7 +42,7 @@ struct TokenFileTests {
         try bench.expectWhole()
     }
 
-    /// The token that a file has as soon as it tells of so many bytes: the last checkpoint may still be under way.
+    /// The token in a file as soon as it covers this number of bytes: the last checkpoint may be pending.
     private func token(at path: String, of count: Int64) async throws -> ResumeToken {
         var token = try await ResumeToken(contentsOf: path)
         try await eventually("the token knows of \(count) bytes") {
@@ -52,7 +52,7 @@ struct TokenFileTests {
         return token
     }
 
-    /// What a killed process leaves: its token's file, and a part file that has got further.
+    /// The files of a killed process: its token file, and a part file with more bytes.
     private func leftovers(of bench: DownloadBench, segments: Int) async throws -> ResumeToken {
         let task = try bench.task(options(bench, segments: segments))
         task.resume()
@@ -90,7 +90,7 @@ struct TokenFileTests {
         await task.received(500_000)
         let token = try #require(await task.cancel())
         #expect(!(await token.isFinished))
-        // What the process would have done next.
+        // The token is completed as the process would have done.
         let part = bench.folder.names.first { $0.hasSuffix(".part") }
         let bytes = try bench.folder.bytes(try #require(part))
         try bench.folder.write("file.bin", bytes + [UInt8](repeating: 0, count: 100_000))
@@ -102,7 +102,7 @@ struct TokenFileTests {
         #expect(await token.isFinished)
     }
 
-    @Test("a token's file that cannot be written ends the download, before many bytes have come")
+    @Test("an unwritable token file ends the download early")
     func unwritable() async throws {
         let bench = try await DownloadBench()
         var options = options(bench)
@@ -136,7 +136,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test("a file that cannot be continued leaves no token behind, not even an old one")
+    @Test("a file that cannot be resumed leaves no token, and removes an old one")
     func notContinuable() async throws {
         let bench = try await DownloadBench(adjust: { $0.entityTag = nil })
         try bench.folder.write("token", [1])
@@ -163,6 +163,28 @@ struct TokenFileTests {
         #expect(bench.server.requestCount == 2 && bench.folder.names == ["f"])
     }
 
+    @Test("an existing file with the required digest is returned without a request")
+    func downloadedBefore() async throws {
+        let bench = try await DownloadBench(300_000)
+        let destination = Destination.file(bench.folder.file("file.bin"))
+        let (uri, path) = (URIReference.raw(bench.server.url()), bench.folder.file("token"))
+        let first = try await bench.session.download(uri, to: destination, tokenFile: path)
+        let digest = MessageDigestText.sha256(try bench.folder.bytes("file.bin"))
+        let again = try await bench.session.download(
+            uri, to: destination, integrity: try .sha256(digest), tokenFile: path)
+        #expect(first.path == again.path && again.size == 300_000 && again.response == nil)
+        #expect(bench.server.requestCount == 1 && bench.folder.names == ["file.bin"])
+        // Without a token file, and with another digest, the existing file is an error.
+        for (integrity, tokenFile) in [
+            (try IntegrityRequirement.sha256(digest), nil), (try .sha256(String(repeating: "0", count: 64)), path),
+        ] {
+            let error = await curlewError {
+                _ = try await bench.session.download(uri, to: destination, integrity: integrity, tokenFile: tokenFile)
+            }
+            #expect(error?.code == .fileExists)
+        }
+    }
+
     @Test("a token file of another URL, or without a token, is overwritten", arguments: [true, false])
     func otherToken(isToken: Bool) async throws {
         let bench = try await DownloadBench(300_000)
@@ -178,7 +200,7 @@ struct TokenFileTests {
         await token.discard()
     }
 
-    @Test("a file that was whole before is returned without a request")
+    @Test("a complete file is returned without a request")
     func finishedBefore() async throws {
         let bench = try await DownloadBench(600_000)
         try bench.server.inject(Fault(.inResponseBody(after: 500_000), .stall))
@@ -188,13 +210,13 @@ struct TokenFileTests {
         let token = try #require(await task.cancel())
         let path = bench.folder.file("token")
         try await token.write(to: path)
-        // The end of the process after the file had got its name, and before the token's file was removed.
+        // The process ended after the file got its name, and before the token file was removed.
         let part = try #require(bench.folder.names.first { $0.hasSuffix(".part") })
         try bench.folder.rename(part, to: "file.bin")
         #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
         let destination = Destination.file(bench.folder.file("file.bin"))
         let (uri, wrong) = (URIReference.uri(token.uri), String(repeating: "0", count: 64))
-        // A file that is not as it should be is none of this download's, and stands in its way.
+        // A file with other contents does not belong to this download, and blocks it.
         let refusals: [(IntegrityRequirement, ErrorCode)] = [
             (try .sha256(wrong), .fileExists), (IntegrityRequirement(length: 5), .lengthMismatch),
         ]
@@ -227,7 +249,7 @@ struct TokenFileTests {
     }
 }
 
-/// The digest of bytes as `sha256sum` writes it.
+/// The digest of bytes in the format of `sha256sum`.
 private enum MessageDigestText {
     static func sha256(_ bytes: [UInt8]) -> String {
         let digest = try? MessageDigest(.sha256)

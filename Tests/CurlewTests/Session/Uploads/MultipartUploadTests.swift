@@ -13,7 +13,7 @@ private final class PartServer: Sendable {
         var whole: [UInt8]?
         var log: [String] = []
         var heads: [HTTPFields] = []
-        /// Of each kind of request, what comes of the first ones.
+        /// The first answers to each kind of request.
         var answers: [String: [MockResponse?]] = [:]
         var signature = 0
         var upload = 0
@@ -32,7 +32,7 @@ private final class PartServer: Sendable {
 
     func shutdown() async { await server.withLock { $0 }?.shutdown() }
 
-    /// URLs with a signature that is good once.
+    /// URLs whose signatures are valid once.
     var multipart: MultipartUpload {
         var multipart = MultipartUpload { [self] step in
             let signature = state.withLock { state in
@@ -117,7 +117,7 @@ struct MultipartUploadTests {
     private static let failed = MockResponse(status: .internalServerError)
 
     @Test(
-        "a file goes in parts, by new URLs where some have expired, and again where some have failed",
+        "a file is sent in parts, with new URLs for expired ones, and failed parts are repeated",
         arguments: [
             [:], ["part": [MockResponse(status: .forbidden), nil, failed, MockResponse(status: .forbidden)]],
             ["create": [MockResponse(status: .forbidden), failed]],
@@ -137,7 +137,7 @@ struct MultipartUploadTests {
         await server.shutdown()
     }
 
-    @Test("an upload that broke off sends the parts that are left, in another process too")
+    @Test("an interrupted upload sends the remaining parts, in another process too")
     func resumed() async throws {
         let server = try await PartServer.start(["part": [nil, nil, Self.failed, Self.failed]])
         let http = try HTTPSession(chain: .bare)
@@ -162,7 +162,7 @@ struct MultipartUploadTests {
     }
 
     @Test(
-        "an upload that the server has forgotten begins anew, once, and one whose end was lost is not called complete")
+        "an upload unknown to the server restarts once, and an upload with a lost end is not reported as complete")
     func forgotten() async throws {
         let missing = MockResponse(status: .notFound)
         let server = try await PartServer.start(["part": [nil, missing]])
@@ -180,7 +180,7 @@ struct MultipartUploadTests {
         await lossy.shutdown()
     }
 
-    @Test("a URL that is refused for another reason than its age ends the upload, which is kept from its creation on")
+    @Test("a URL refused for another reason than its age ends the upload, whose token is kept from its creation on")
     func forbidden() async throws {
         let forbidden = MockResponse(status: .forbidden)
         let server = try await PartServer.start(["part": [forbidden, forbidden, forbidden, forbidden, forbidden]])
@@ -206,7 +206,7 @@ struct MultipartUploadTests {
         await server.shutdown()
     }
 
-    @Test("a file that has changed is not completed, and an upload can be given up")
+    @Test("a changed file is not completed, and an upload can be abandoned")
     func changed() async throws {
         let server = try await PartServer.start(["part": [nil, nil, Self.failed]])
         let http = try HTTPSession(chain: .bare)
@@ -239,7 +239,7 @@ struct MultipartUploadTests {
     }
 
     @Test(
-        "a step of an upload in parts is not redirected to another origin, and has the fields of its session that are no secrets",
+        "requests of an upload in parts follow no redirect to another origin, and have the session's non-secret fields",
         arguments: ["create", "part", "complete"])
     func redirected(kind: String) async throws {
         let other = try await MockServer.start { _ in MockResponse() }
@@ -258,7 +258,7 @@ struct MultipartUploadTests {
         await other.shutdown()
     }
 
-    @Test("a part that no server takes is sent no more often than the attempts allow")
+    @Test("a part that is always refused is sent only up to the limit of attempts")
     func attempts() async throws {
         let server = try await PartServer.start(["part": Array(repeating: Self.failed, count: 100)])
         let http = try HTTPSession(chain: .bare)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Uploads that resume", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Resumable uploads", .noLeaks, .timeLimit(.minutes(1)))
 struct ResumableUploadTests {
     private let source: UploadSource
     private var folder: ScratchFolder { source.folder }
@@ -21,7 +21,7 @@ struct ResumableUploadTests {
 
     private static let dialects: [UploadServer.Dialect] = [.draft(6), .draft(5), .draft(3), .tus]
 
-    @Test("a file arrives whole in one go", arguments: dialects)
+    @Test("a file arrives complete in one request", arguments: dialects)
     func whole(dialect: UploadServer.Dialect) async throws {
         let server = try await UploadServer.start(dialect)
         let http = try HTTPSession(chain: .bare)
@@ -37,7 +37,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("an upload that breaks off goes on where it was", arguments: dialects)
+    @Test("an interrupted upload continues at its offset", arguments: dialects)
     func broken(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000, 50_000, 0, nil]
@@ -58,7 +58,7 @@ struct ResumableUploadTests {
     }
 
     @Test(
-        "a token goes on in another session, and a file that has changed is not sent", arguments: [dialects[0], .tus])
+        "a token is resumed in another session, and a changed file is not sent", arguments: [dialects[0], .tus])
     func token(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000]
@@ -89,7 +89,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("a token of a process that was killed sends the rest alone", arguments: [dialects[0], .tus])
+    @Test("a token of a killed process only sends the rest", arguments: [dialects[0], .tus])
     func adopted(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000]
@@ -112,7 +112,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("an answer that was lost is asked for, and nothing is sent twice", arguments: [dialects[0], .tus])
+    @Test("a lost response is queried, and no byte is sent twice", arguments: [dialects[0], .tus])
     func lostAnswer(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.losesLastAnswer = true
@@ -127,7 +127,7 @@ struct ResumableUploadTests {
     }
 
     @Test(
-        "a server that refuses for a while is asked again", arguments: [409, 412, 423, 460, 500, 503],
+        "a temporary refusal is retried", arguments: [409, 412, 423, 460, 500, 503],
         [dialects[0], .tus])
     func refused(status: Int, dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
@@ -143,7 +143,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("an upload that the server has forgotten begins anew, once, and says so", arguments: [dialects[0], .tus])
+    @Test("an upload unknown to the server restarts once, and reports it", arguments: [dialects[0], .tus])
     func forgotten(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000]
@@ -160,7 +160,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("a server that lies about offsets fails the upload", arguments: [300_000, 150_000, 1], [dialects[0], .tus])
+    @Test("a server with false offsets fails the upload", arguments: [300_000, 150_000, 1], [dialects[0], .tus])
     func lies(lie: Int64, dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000]
@@ -182,7 +182,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("where interim responses are dropped, a POST that broke off is not repeated, and a PUT is")
+    @Test("without interim responses, an interrupted POST is not repeated, and a PUT is")
     func droppedInterim() async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000]
@@ -203,7 +203,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("an upload is not sent to another origin unless that is allowed")
+    @Test("an upload is not sent to another origin unless allowed")
     func otherOrigin() async throws {
         var faults = UploadServer.Faults()
         faults.location = "http://127.0.0.1:1/files/1"
@@ -219,7 +219,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("a server says by OPTIONS what it speaks, and one that knows nothing gets a plain upload")
+    @Test("OPTIONS tells the server's protocol, and a server without one gets a plain upload")
     func automatic() async throws {
         for dialect in Self.dialects {
             let server = try await UploadServer.start(dialect)
@@ -250,7 +250,7 @@ struct ResumableUploadTests {
         await plain.shutdown()
     }
 
-    @Test("a token that cannot be one is refused")
+    @Test("an invalid token is refused")
     func tokens() throws {
         func decode(_ changes: [String: String], part: [String: String] = [:]) throws -> UploadToken {
             var only = ["url": "\"https://a.test/1\"", "start": "0", "length": "10", "offset": "5"]

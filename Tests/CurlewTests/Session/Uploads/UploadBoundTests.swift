@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Bounds of uploads that resume: wasted bytes and other origins", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Limits of resumable uploads: repeated bytes and other origins", .noLeaks, .timeLimit(.minutes(2)))
 struct UploadBoundTests {
     private let source: UploadSource
     private var path: String { source.path }
@@ -16,15 +16,15 @@ struct UploadBoundTests {
 
     private func choice(_ dialect: UploadServer.Dialect) -> ResumableUpload.Dialect { dialect == .tus ? .tus : .ietf }
 
-    // MARK: Wasted bytes
+    // MARK: Repeated bytes
 
     @Test(
-        "a server that keeps too little of each request is sent the file no more than ten times",
+        "a server that keeps too little of each request gets the file at most ten times",
         arguments: [UploadServer.Dialect.tus, .draft(6), .draft(3)], [1, 1000, 2000])
     func trickle(dialect: UploadServer.Dialect, kept: Int) async throws {
         var faults = UploadServer.Faults()
         let requests = Guarded(0)
-        // The upload ends at last, should nothing else end it.
+        // The server accepts the upload in the end, so that the test terminates if the limit fails.
         faults.keeps = { count in
             let number = requests.withLock { number in
                 number += 1
@@ -48,7 +48,8 @@ struct UploadBoundTests {
     }
 
     @Test(
-        "a server that keeps a tenth of each request gets the file", arguments: [UploadServer.Dialect.tus, .draft(6)])
+        "a server that keeps a tenth of each request gets the complete file",
+        arguments: [UploadServer.Dialect.tus, .draft(6)])
     func tenths(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.keeps = { count in count < 20_000 ? count : count / 10 }
@@ -62,12 +63,12 @@ struct UploadBoundTests {
         await server.shutdown()
     }
 
-    @Test("the requests of an upload send eight times the file and 64 MiB together, and no more")
+    @Test("the requests of an upload send at most eight times the file plus 64 MiB")
     func sending() async throws {
         let length = 4_000_000
         try source.write(BytePattern.bytes(count: length))
         var faults = UploadServer.Faults()
-        // Enough to be progress each time.
+        // Each request makes enough progress.
         faults.keeps = { count in max(count / 40, min(count, 1024)) }
         let server = try await UploadServer.start(.tus, faults)
         let http = try HTTPSession(chain: .bare)
@@ -83,7 +84,7 @@ struct UploadBoundTests {
         await server.shutdown()
     }
 
-    @Test("the bound on the bytes of an upload is a number for files of any length")
+    @Test("the byte limit of an upload is a valid number for files of any length")
     func limits() {
         #expect(UploadJournal.sendingLimit(length: 0) == 64 << 20)
         #expect(UploadJournal.sendingLimit(length: 1 << 30) == 8 << 30 + 64 << 20)
@@ -117,7 +118,7 @@ struct UploadBoundTests {
         for server in [server, other] { await server.shutdown() }
     }
 
-    @Test("a redirect within the origin is followed, and one to another origin where the options allow it")
+    @Test("a redirect within the origin is followed, and one to another origin if the options allow it")
     func allowed() async throws {
         let bytes = source.bytes
         let other = try await MockServer.start { request in
@@ -143,7 +144,7 @@ struct UploadBoundTests {
 
     // MARK: Secrets
 
-    @Test("fields that the caller has marked as secret do not go to an upload on another origin, nor with its end")
+    @Test("marked secret fields are not sent to an upload on another origin, or with its end")
     func markedFields() async throws {
         let length = source.bytes.count
         let other = try await MockServer.start { request in

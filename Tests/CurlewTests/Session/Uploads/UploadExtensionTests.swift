@@ -17,7 +17,8 @@ struct UploadExtensionTests {
 
     init() throws { source = try UploadSource(count: 3_000_000) }
 
-    /// Uploads, and returns the file as the server has it, with the requests that it got.
+    /// Uploads a file.
+    /// - Returns: The file on the server, and the received requests.
     private func upload(
         _ dialect: UploadServer.Dialect, _ faults: UploadServer.Faults, _ options: ResumableUpload.Options,
         _ choice: ResumableUpload.Dialect = .automatic
@@ -41,7 +42,7 @@ struct UploadExtensionTests {
         return Data((try? digest.finishedBytes()) ?? []).base64EncodedString()
     }
 
-    @Test("the parts of a file go side by side, and are put together", arguments: [false, true])
+    @Test("the parts of a file are sent concurrently, and joined", arguments: [false, true])
     func concatenation(breaks: Bool) async throws {
         var faults = UploadServer.Faults()
         faults.extensions = "creation,concatenation,termination,expiration"
@@ -58,7 +59,7 @@ struct UploadExtensionTests {
         #expect(try JSONDecoder().decode(UploadToken.self, from: JSONEncoder().encode(last)) == last)
     }
 
-    @Test("parts of an upload go on in another process")
+    @Test("parts of an upload are resumed in another process")
     func partsOfToken() async throws {
         var faults = UploadServer.Faults()
         faults.extensions = "creation,concatenation"
@@ -85,7 +86,7 @@ struct UploadExtensionTests {
         await server.shutdown()
     }
 
-    @Test("a small file goes with its creation, where the server takes that", arguments: [0, 1, 100_000, 1 << 20])
+    @Test("a small file is sent with its creation, if the server supports that", arguments: [0, 1, 100_000, 1 << 20])
     func creationWithUpload(size: Int) async throws {
         try source.write(Array(bytes.prefix(size)))
         var faults = UploadServer.Faults()
@@ -98,7 +99,7 @@ struct UploadExtensionTests {
     }
 
     @Test(
-        "each request has a digest of its bytes, and what was damaged goes again",
+        "each request has a digest of its bytes, and damaged bytes are sent again",
         arguments: ["sha256", "sha1", "draft"])
     func checksums(name: String) async throws {
         var faults = UploadServer.Faults()
@@ -124,7 +125,7 @@ struct UploadExtensionTests {
         #expect(count.withLock { $0 } > 0)
     }
 
-    @Test("a server without checksums is not asked for them")
+    @Test("a server without checksum support gets none")
     func noChecksums() async throws {
         var options = quick
         options.checksParts = true
@@ -135,7 +136,7 @@ struct UploadExtensionTests {
         #expect(error?.code == .unsupported)
     }
 
-    @Test("the most that a server takes with a request is obeyed, and its time is in the token")
+    @Test("the server's maximum per request is respected, and the upload's expiry is in the token")
     func limits() async throws {
         var faults = UploadServer.Faults()
         faults.appendLimit = 700_000
@@ -143,7 +144,7 @@ struct UploadExtensionTests {
         var options = quick
         let tokens = Guarded<[UploadToken]>([])
         options.keepToken = { token in tokens.withLock { $0.append(token) } }
-        // It learns the limit from the first answer that has it.
+        // The client learns the limit from the first answer that contains it.
         faults.fields = ["Upload-Limit: max-append-size=700000, max-age=3600"]
         let (files, log) = try await upload(.draft(6), faults, options)
         #expect(files == [bytes])
@@ -151,7 +152,7 @@ struct UploadExtensionTests {
         #expect(tokens.withLock { $0.last?.expires } != nil)
     }
 
-    @Test("garbage in interim responses changes nothing, and progress in them is kept")
+    @Test("invalid interim responses are ignored, and progress in valid ones is kept")
     func interim() async throws {
         var faults = UploadServer.Faults()
         faults.interim = [
@@ -166,7 +167,7 @@ struct UploadExtensionTests {
         #expect(files == [bytes])
     }
 
-    @Test("a file that is another under the same size and date is refused where the token has a digest")
+    @Test("a different file with equal size and date is refused if the token has a digest")
     func content() async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [1_000_000]
@@ -206,7 +207,7 @@ struct UploadExtensionTests {
         await server.shutdown()
     }
 
-    @Test("an upload that is given up is not on the server any more", arguments: [UploadServer.Dialect.tus, .draft(6)])
+    @Test("an abandoned upload is deleted on the server", arguments: [UploadServer.Dialect.tus, .draft(6)])
     func discarded(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [1_000_000]
@@ -227,7 +228,7 @@ struct UploadExtensionTests {
         await server.shutdown()
     }
 
-    /// The error of an upload, and the requests that came of it.
+    /// The error of an upload, and its requests.
     private func failure(
         _ dialect: UploadServer.Dialect, _ faults: UploadServer.Faults, _ options: ResumableUpload.Options,
         _ choice: ResumableUpload.Dialect
@@ -245,7 +246,7 @@ struct UploadExtensionTests {
     }
 
     @Test(
-        "a server that takes bytes again and again, and has no more of them, is not sent them without end",
+        "a server that repeatedly accepts bytes without keeping them does not get them endlessly",
         arguments: [UploadServer.Dialect.tus, .draft(6)])
     func stalled(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
@@ -256,13 +257,13 @@ struct UploadExtensionTests {
     }
 
     @Test(
-        "an answer before all was read is not believed, whatever it says",
+        "an answer before the end of the body is not trusted",
         arguments: [
             (UploadServer.Dialect.tus, 204, ["Upload-Offset: 3000000"]), (.draft(6), 200, ["Upload-Complete: ?1"]),
             (.draft(6), 201, ["Upload-Complete: ?0", "Upload-Offset: 3000000"]),
         ])
     func early(dialect: UploadServer.Dialect, status: Int, fields: [String]) async throws {
-        // More than the buffers of two sockets hold.
+        // The file exceeds the buffers of two sockets.
         let large = (0..<24_000_000).map { UInt8(truncatingIfNeeded: $0 >> 7) }
         try source.write(large)
         var faults = UploadServer.Faults()
@@ -271,7 +272,7 @@ struct UploadExtensionTests {
         #expect(error != nil && files == 0 && log.count < 40, "\(log)")
     }
 
-    @Test("a server that names one version after the other is asked in each once")
+    @Test("a server that names one version after another gets one request in each")
     func versions() async throws {
         let server = try await MockServer.start { request in
             _ = try await request.body.collect()
@@ -288,7 +289,7 @@ struct UploadExtensionTests {
         await server.shutdown()
     }
 
-    @Test("what a server says that it does not take is not sent")
+    @Test("features that the server excludes are not used")
     func refusals() async throws {
         var faults = UploadServer.Faults()
         faults.fields = ["Tus-Max-Size: 1000"]
@@ -310,7 +311,7 @@ struct UploadExtensionTests {
     }
 
     @Test(
-        "a token leads nowhere but where its upload is", arguments: ["other target", "other origin", "gone", "shorter"])
+        "a token leads only to its own upload", arguments: ["other target", "other origin", "gone", "shorter"])
     func foreignToken(kind: String) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [1_000_000]
@@ -347,7 +348,7 @@ struct UploadExtensionTests {
         await server.shutdown()
     }
 
-    @Test("an upload that the server has ended begins anew, as one that it has forgotten", arguments: [404, 410])
+    @Test("an upload that the server has ended restarts, like one unknown to the server", arguments: [404, 410])
     func ended(status: Int) async throws {
         var faults = UploadServer.Faults()
         faults.statuses = [nil, status]
@@ -356,7 +357,7 @@ struct UploadExtensionTests {
         #expect(files == [bytes] && log.filter { $0.hasPrefix("POST") }.count == 2)
     }
 
-    @Test("what the keeper of tokens throws ends the upload, and comes out of it as an error of its own")
+    @Test("an error of the token keeper ends the upload, and is thrown as a separate error")
     func keeper() async throws {
         struct Full: Error {}
         var options = quick
@@ -365,7 +366,7 @@ struct UploadExtensionTests {
         #expect(error?.code == .resumeTokenFileFailed && error?.underlying is Full && files == 0)
     }
 
-    @Test("an upload that is cancelled has a token, and goes on")
+    @Test("a cancelled upload has a token, and can be resumed")
     func cancelled() async throws {
         let server = try await UploadServer.start(.tus)
         let http = try HTTPSession(chain: .bare)

@@ -4,7 +4,7 @@ import FoundationEssentials
 
 @testable import Curlew
 
-/// A file that a test uploads, in a folder of its own.
+/// A file that a test uploads, in its own folder.
 struct UploadSource: Sendable {
     let folder: ScratchFolder
     let bytes: [UInt8]
@@ -21,7 +21,7 @@ struct UploadSource: Sendable {
 }
 
 extension ResumableUpload.Options {
-    /// Without waits between tries.
+    /// Options without waits between attempts.
     static var quick: ResumableUpload.Options {
         var options = ResumableUpload.Options()
         options.retries.backoff = Retry.Backoff(base: .zero)

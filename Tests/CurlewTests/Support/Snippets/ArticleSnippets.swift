@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of the articles in DocC/Curlew.docc, so that it compiles. ``DocumentationTests`` compares the two.
 enum ArticleSnippets {

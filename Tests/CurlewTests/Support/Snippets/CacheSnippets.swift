@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of the article Caching that needs no disk; ``DocumentationTests`` compares the two.
 enum CacheSnippets {

@@ -1,8 +1,7 @@
 import Curlew
-import HTTPTypes
 
-/// The code of AddressPolicies.md, Connections.md, Proxies.md and Authenticating.md, so that it compiles. ``DocumentationTests`` compares
-/// them.
+/// The code of AddressPolicies.md, Connections.md, Proxies.md and Authenticating.md, so that it compiles.
+/// ``DocumentationTests`` compares them.
 enum ConnectionSnippets {
     // MARK: AddressPolicies.md
 

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of CookieHandling.md and ContentCoding.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum CookieSnippets {

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 import Logging
 
 /// The code of HTTPBehaviour.md, so that it compiles. ``DocumentationTests`` compares the two.

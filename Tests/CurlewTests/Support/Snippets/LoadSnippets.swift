@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of the article "Load and failure": it compiles.
 private enum LoadSnippets {
@@ -34,7 +33,7 @@ private enum LoadSnippets {
     static func circuit() -> CircuitBreaker {
         var breaker = CircuitBreaker(CircuitBreaker.Policy(failureRate: 0.3, slowAfter: .seconds(2)))
         breaker.judge = { result in
-            // A search that finds nothing answers 500 here.
+            // A search without results answers 500 here.
             (try? result.get())?.uri.path == "/search" ? .ignored : nil
         }
         return breaker

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of the README, so that it compiles. ``DocumentationTests`` compares the two.
 enum ReadmeSnippets {
@@ -43,12 +42,5 @@ enum ReadmeSnippets {
             print(progress.received.fraction ?? 0)
         }
         print(user.name, found.count, file.path)
-    }
-
-    func json(_ bytes: [UInt8]) throws -> [UInt8] {
-        let coding = JSONCoding(keys: .snakeCase)
-        let users = try coding.decode([User].self, from: bytes)
-        let text = try coding.encode(users)
-        return text
     }
 }

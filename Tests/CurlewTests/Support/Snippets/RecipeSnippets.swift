@@ -1,7 +1,6 @@
 import Curlew
 import CurlewTesting
 import FoundationEssentials
-import HTTPTypes
 import Testing
 
 /// The code of the article "Recipes"; `RecipeTests` runs it against a server.

@@ -1,6 +1,5 @@
 import Curlew
 import FoundationEssentials
-import HTTPTypes
 
 /// The code of ResponseSerialization.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum ResponseSerializationSnippets {

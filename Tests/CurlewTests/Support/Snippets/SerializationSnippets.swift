@@ -1,8 +1,8 @@
 import Curlew
 import FoundationEssentials
-import HTTPTypes
 
-/// The code of Serialization.md and MigratingFromAFNetworking.md, so that it compiles. ``DocumentationTests`` compares them.
+/// The code of Serialization.md and MigratingFromAFNetworking.md, so that it compiles. ``DocumentationTests`` compares
+/// them.
 enum SerializationSnippets {
     struct Bird: Codable, Sendable {
         var name: String

@@ -2,7 +2,6 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import Glibc
-import HTTPTypes
 import Testing
 
 /// The code of the article on testing, so that it compiles and holds. ``DocumentationTests`` compares the two.
@@ -16,7 +15,7 @@ struct TestingSnippets {
         }
     }
 
-    @Test("a user that is gone is nil, and one that cannot be asked for is an error")
+    @Test("a missing user is nil, and a refused request is an error")
     func missingUser() async throws {
         let stub = StubTransport()
         stub.on(.get, "/users/7", answer: try .json(["name": "Numenius"]))
@@ -32,7 +31,7 @@ struct TestingSnippets {
         try stub.verify()
     }
 
-    @Test("a body that breaks off is an error, after what came before it")
+    @Test("a body that breaks off is an error, after its received bytes")
     func brokenBody() async throws {
         let clock = TestClock()
         let stub = StubTransport(clock: clock)
@@ -46,7 +45,7 @@ struct TestingSnippets {
         #expect(error?.code == .connectionLost && error?.stage == .receiving)
     }
 
-    @Test("what a server has answered once is answered again without it")
+    @Test("a recorded answer is replayed without the server")
     func recording() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.contentType: "application/json"], body: #"{"name":"Numenius","token":"hush"}"#)
@@ -77,7 +76,7 @@ struct TestingSnippets {
         try await cassette.finish()
     }
 
-    @Test("an upload from a stream arrives whole")
+    @Test("an upload from a stream arrives complete")
     func upload() async throws {
         let server = try await MockServer.start { request in
             var count = 0
@@ -132,7 +131,7 @@ struct TestingSnippets {
         }
     }
 
-    @Test("an expired certificate is refused, and the root it comes from is not to blame")
+    @Test("an expired certificate is refused, although its root is trusted")
     func certificates() async throws {
         let root = try HeldCertificate.root()
         let intermediate = try HeldCertificate(.authority("Intermediate", pathLength: 0), issuer: root)
@@ -155,7 +154,7 @@ struct TestingSnippets {
         return proxy
     }
 
-    @Test("a delayed response comes when the clock says so")
+    @Test("a delayed response arrives when the clock reaches its time")
     func delay() async throws {
         let clock = TestClock()
         var configuration = MockServer.Configuration()
@@ -171,7 +170,7 @@ struct TestingSnippets {
         #expect(try await call.value == .ok)
     }
 
-    @Test("what the article shows without a test works too")
+    @Test("examples of the article outside of tests work too")
     func parts() async throws {
         let server = try await MockServer.start()
         server.enqueue(try unusualResponse())

@@ -1,5 +1,4 @@
 import Curlew
-import HTTPTypes
 
 /// The code of Transfers.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum TransferSnippets {
@@ -52,9 +51,10 @@ enum TransferSnippets {
         }
     }
 
-    private func outlive(_ api: HTTPSession) async throws {
+    private func outlive(_ api: HTTPSession, _ published: String) async throws {
         let kept = try await api.download(
-            "disc.iso", to: .file("/var/lib/mirror/disc.iso"), tokenFile: "/var/lib/mirror/disc.token")
+            "disc.iso", to: .file("/var/lib/mirror/disc.iso"), integrity: .sha256(published),
+            tokenFile: "/var/lib/mirror/disc.token")
         print(kept.path)
     }
 

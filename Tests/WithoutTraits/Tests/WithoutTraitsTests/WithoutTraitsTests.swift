@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Curlew without its traits", .timeLimit(.minutes(1)))
 struct WithoutTraitsTests {
-    @Test("a host that is not ASCII is an invalid URL, and the message names the trait")
+    @Test("a host outside ASCII is an invalid URL, and the message names the trait")
     func internationalHost() throws {
         let error = #expect(throws: CurlewError.self) { try CurlewURI("https://bücher.example/") }
         #expect(error?.code == .invalidURL)
@@ -14,7 +14,7 @@ struct WithoutTraitsTests {
         #expect(throws: CurlewError.self) { try CurlewURI("https://example.com/").resolving("//bücher.example/") }
     }
 
-    @Test("a cookie is kept for its host alone, and one for more hosts is refused")
+    @Test("a cookie is kept only for its host, and a domain cookie is refused")
     func cookies() throws {
         let jar = CookieJar()
         let uri = try CurlewURI("https://www.example.com/")
@@ -27,7 +27,7 @@ struct WithoutTraitsTests {
         #expect(!jar.store("named=1", from: try CurlewURI("https://example.com/")) || jar.cookies.count == 3)
     }
 
-    @Test("br and zstd are not announced, and a body in such a coding passes with its fields")
+    @Test("br and zstd are not announced, and a body in such a coding is passed on with its fields")
     func codings() async throws {
         for coding in ["br", "zstd"] {
             let transport = CodedTransport(coding: coding)
@@ -41,7 +41,7 @@ struct WithoutTraitsTests {
         }
     }
 
-    @Test("gzip is decoded as ever")
+    @Test("gzip is still decoded")
     func gzip() async throws {
         let text = Array("curlews whistle".utf8)
         let transport = CodedTransport(coding: "gzip", body: try RequestCompression.Format.gzip.compress(text))
@@ -54,7 +54,7 @@ struct WithoutTraitsTests {
     }
 }
 
-/// Answers with a body that is in some coding, and expects what can be decoded to have been announced.
+/// A transport that answers with an encoded body, and expects the decodable codings to be announced.
 private struct CodedTransport: Transport {
     let coding: String
     var body = Array("coded".utf8)

@@ -1,49 +1,50 @@
-/// A proxy: its protocol, its address, and the credentials for it.
+/// A proxy: its protocol, its address and its credentials.
 ///
 /// ```swift
 /// let proxy = try Proxy("http://proxy.example.com:3128").authenticated(user: "curlew", password: "secret")
 /// ```
-/// Its description never holds the credentials; its encoded form does.
+/// The description never contains the credentials; the encoded form does.
 public struct Proxy: Sendable, Hashable, Codable {
-    /// The protocol that a proxy speaks.
+    /// The protocol of a proxy.
     public enum Scheme: String, Sendable, Hashable, Codable, CaseIterable {
         /// HTTP: `http` URIs in absolute form, `https` URIs through CONNECT (RFC 9110 §9.3.6).
         case http
-        /// The same over TLS to the proxy, whose certificate must be valid for its host.
+        /// HTTP over TLS to the proxy. The proxy's certificate must be valid for its host.
         case https
-        /// SOCKS 4: the target's name is resolved here, to an IPv4 address.
+        /// SOCKS 4: the target's name is resolved locally, to an IPv4 address.
         case socks4
         /// SOCKS 4a: the proxy resolves the target's name.
         case socks4a
-        /// SOCKS 5 (RFC 1928): the target's name is resolved here.
+        /// SOCKS 5 (RFC 1928): the target's name is resolved locally.
         case socks5
         /// SOCKS 5: the proxy resolves the target's name.
         case socks5h
     }
 
-    /// The way in which credentials are given to a proxy.
+    /// The method of authentication to a proxy.
     public enum Authentication: String, Sendable, Hashable, Codable {
-        /// User and password with every request or tunnel, unasked (RFC 7617); for SOCKS as RFC 1929 has it.
+        /// User and password with every request or tunnel, without a challenge (RFC 7617); for SOCKS in the form of RFC
+        /// 1929.
         case basic
-        /// A challenge is awaited and answered by a digest (RFC 7616).
+        /// A digest in answer to a challenge (RFC 7616).
         case digest
-        /// A ticket of Kerberos (RFC 4559), if libcurl was built with GSS-API.
+        /// A Kerberos ticket (RFC 4559), if libcurl was built with GSS-API.
         case negotiate
     }
 
-    /// The protocol that it speaks.
+    /// The protocol of the proxy.
     public let scheme: Scheme
-    /// Its name or address; an IPv6 address keeps its brackets.
+    /// The name or address of the proxy; an IPv6 address keeps its brackets.
     public let host: String
-    /// Its port.
+    /// The port of the proxy.
     public let port: Int
     /// The user's name.
     public private(set) var user: String?
     /// The password.
     public private(set) var password: String?
-    /// The way in which credentials are given.
+    /// The method of authentication.
     public private(set) var authentication = Authentication.basic
-    /// The certificate authorities, in PEM, that may vouch for a proxy of the scheme `https`; nil means the system's.
+    /// The trusted certificate authorities, in PEM, for a proxy with the scheme `https`; nil means the system's.
     public var anchorsPEM: String?
 
     init(scheme: Scheme, host: String, port: Int) {
@@ -52,12 +53,12 @@ public struct Proxy: Sendable, Hashable, Codable {
         self.port = port
     }
 
-    /// The same proxy, with credentials for it. They go to the proxy alone.
+    /// The same proxy with credentials. They are sent to the proxy only.
     ///
-    /// With ``Authentication/negotiate`` an empty user and password stand for the ticket that the process has.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a control character in either, for a colon in the name
-    ///   (RFC 7617 §2) unless for SOCKS, and for SOCKS beyond 255 bytes (RFC 1929); with ``ErrorCode/unsupported`` for a way
-    ///   that SOCKS does not have. A libcurl without GSS-API is found out by the request.
+    /// With ``Authentication/negotiate``, an empty user and password stand for the process's Kerberos ticket.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a control character, for a colon in the user's
+    ///   name (RFC 7617 §2) except with SOCKS, and for more than 255 bytes with SOCKS (RFC 1929).
+    ///   ``ErrorCode/unsupported`` for a method that SOCKS lacks. A libcurl without GSS-API makes the request fail.
     public func authenticated(
         user: String, password: String, by authentication: Authentication = .basic
     ) throws -> Proxy {
@@ -83,7 +84,8 @@ public struct Proxy: Sendable, Hashable, Codable {
 }
 
 extension Proxy {
-    /// True if all is the same byte by byte, the credentials too: connections and stored responses of one proxy are not for another.
+    /// True if all parts have the same bytes, credentials included: connections and stored responses of different
+    /// proxies are never mixed.
     public static func == (one: Proxy, other: Proxy) -> Bool {
         one.scheme == other.scheme && one.host.hasSameBytes(as: other.host) && one.port == other.port
             && one.user.hasSameBytes(as: other.user) && one.password.hasSameBytes(as: other.password)
@@ -104,9 +106,9 @@ extension Proxy {
         case scheme, host, port, user, password, authentication, anchorsPEM
     }
 
-    /// Reads a proxy that was encoded before, and checks it as it was when it was made.
-    /// - Throws: Also ``CurlewError`` with ``ErrorCode/invalidURL`` for a host or a port that is none, and what
-    ///   ``authenticated(user:password:by:)`` throws.
+    /// Decodes a proxy and checks it like a new one.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for an invalid host or port, the errors of
+    ///   ``authenticated(user:password:by:)``, and those of the decoder.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let scheme = try container.decode(Scheme.self, forKey: .scheme)
@@ -127,10 +129,10 @@ extension Proxy {
 
     var isSOCKS: Bool { scheme != .http && scheme != .https }
 
-    /// True if the target's name is resolved on our side, unseen by any callback of libcurl.
+    /// True if the target's name is resolved locally, without any callback of libcurl.
     var resolvesHere: Bool { scheme == .socks4 || scheme == .socks5 }
 
-    /// True if libcurl has to see a challenge before it can answer it.
+    /// True if libcurl needs a challenge before it can authenticate.
     var awaitsChallenge: Bool { user != nil && authentication != .basic }
 }
 
@@ -138,19 +140,19 @@ extension Proxy: CustomStringConvertible, CustomDebugStringConvertible, CustomRe
     /// Scheme, host and port.
     public var description: String { "\(scheme.rawValue)://\(host):\(port)" }
     public var debugDescription: String { description }
-    /// Without the credentials, so that `dump` does not show them.
+    /// The mirror omits the credentials, so `dump` does not show them.
     public var customMirror: Mirror {
         Mirror(self, children: ["scheme": scheme, "host": host, "port": port, "hasCredentials": user != nil])
     }
 }
 
 extension Proxy {
-    /// Reads a proxy as tools write it: `http://user:password@proxy.example.com:3128`.
+    /// Parses a proxy in the form that tools use: `http://user:password@proxy.example.com:3128`.
     ///
-    /// Without a scheme it is `http`. Without a port it is 443 for `https` and 1080 for the others, as with curl. User and
-    /// password are percent-decoded. Behind the authority a single slash may stand, and nothing else.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``, or ``ErrorCode/unsupportedScheme``; the message holds no
-    ///   credentials. What ``authenticated(user:password:by:)`` throws as well.
+    /// The default scheme is `http`. The default port is 443 for `https` and 1080 for the others, as with curl. User
+    /// and password are percent-decoded. After the authority, only a single slash is allowed.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``, without credentials
+    ///   in the message, and the errors of ``authenticated(user:password:by:)``.
     public init(_ url: String) throws {
         let (scheme, rest) = try Self.scheme(of: url)
         var authority = rest
@@ -186,7 +188,7 @@ extension Proxy {
     }
 
     private static func authenticated(_ proxy: Proxy, by information: Substring) throws -> Proxy {
-        // By bytes: a password may begin with a combining mark.
+        // Bytes are searched, because a password may begin with a combining mark.
         guard let colon = information.utf8.firstIndex(of: .colon) else {
             return try proxy.authenticated(user: decoded(information), password: "")
         }

@@ -3,7 +3,7 @@ internal import FoundationEssentials
 extension Proxy {
     /// The choice of a proxy for each request.
     ///
-    /// A request with a Unix socket in its ``ConnectionRoute`` goes through none. The article <doc:Proxies> has the rules.
+    /// A request with a Unix socket in its ``ConnectionRoute`` uses no proxy. The article <doc:Proxies> has the rules.
     public struct Configuration: Sendable, Hashable, Codable {
         enum Kind: Sendable, Hashable, Codable {
             case none
@@ -15,48 +15,52 @@ extension Proxy {
 
         let kind: Kind
 
-        /// No proxy: the default. The environment is not looked at.
+        /// No proxy: the default. The environment is not read.
         public static let none = Proxy.Configuration(kind: .none)
 
-        /// The proxies of the process's environment, as it is when the session, or the request that has this option, is made.
+        /// The proxies in the environment of the process, read when the session, or the request with this option, is
+        /// made.
         ///
-        /// As with curl: `http_proxy` for `http`, `https_proxy` for `https`, `all_proxy` for both where they are missing, and
-        /// `no_proxy` for the hosts that are asked directly; each in lower case, else in upper case, except that `HTTP_PROXY` is
-        /// never read, as a CGI's client could set it. An empty variable is a missing one.
+        /// The variables are those of curl: `http_proxy` for `http`, `https_proxy` for `https`, `all_proxy` for both
+        /// where they are missing, and `no_proxy` for the hosts that are connected to directly. Lower case is preferred
+        /// to upper case. `HTTP_PROXY` is never read, because the client of a CGI program could set it. An empty
+        /// variable counts as missing.
         public static let environment = Proxy.Configuration(kind: .processEnvironment)
 
-        /// The same from other variables than those of the process.
+        /// The proxies in the given variables, in place of those of the process.
         public static func environment(_ variables: [String: String]) -> Proxy.Configuration {
             Proxy.Configuration(kind: .environment(ProxyEnvironment.relevant(variables)))
         }
 
-        /// One proxy for all requests.
+        /// A single proxy for all requests.
         /// - Parameters:
         ///   - proxy: The proxy.
-        ///   - exceptions: Hosts that are asked directly, written as in `no_proxy`: `.example.com, 10.0.0.0/8, [::1]:80`.
+        ///   - exceptions: Hosts that are connected to directly, in the form of `no_proxy`:
+        ///     `.example.com, 10.0.0.0/8, [::1]:80`.
         public static func proxy(_ proxy: Proxy, except exceptions: String = "") -> Proxy.Configuration {
             Proxy.Configuration(kind: .proxy(proxy, exceptions: exceptions))
         }
 
-        /// A proxy by host: the first rule that fits is used, and where none does the host is asked directly.
+        /// A proxy for each host: the first matching rule is used. A host without a matching rule is connected to
+        /// directly.
         public static func rules(_ rules: [Proxy.Rule]) -> Proxy.Configuration {
             Proxy.Configuration(kind: .rules(rules))
         }
 
-        /// The proxy that a request to a URI goes through; nil means none.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme`` if a variable of the
-        ///   environment that is to be used cannot be.
+        /// The proxy for a request to a URI; nil means none.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme`` if the required
+        ///   environment variable is invalid.
         public func proxy(for uri: CurlewURI) throws -> Proxy? { try ProxyResolver(self).proxy(for: uri) }
     }
 }
 
 extension Proxy {
-    /// Hosts, and the proxy for them.
+    /// A list of hosts and their proxy.
     public struct Rule: Sendable, Hashable, Codable {
-        /// The hosts, written as in `no_proxy`: names and what is below them, addresses and blocks of them, each with a port or
-        /// without, with commas or spaces between them; `*` is every host.
+        /// The hosts, in the form of `no_proxy`: names with their subdomains, addresses and blocks of addresses, each
+        /// with or without a port, separated by commas or spaces. `*` is every host.
         public var hosts: String
-        /// Their proxy; nil asks them directly.
+        /// The proxy of the hosts; nil connects to them directly.
         public var proxy: Proxy?
 
         public init(_ hosts: String, proxy: Proxy?) {
@@ -67,7 +71,7 @@ extension Proxy {
 }
 
 extension Proxy.Configuration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// In short, and without credentials.
+    /// A short text without credentials.
     public var description: String {
         switch kind {
         case .none: "none"
@@ -80,7 +84,7 @@ extension Proxy.Configuration: CustomStringConvertible, CustomDebugStringConvert
     public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 }
 
-/// A ``Proxy/Configuration`` read and ready to be asked for each request.
+/// A ``Proxy/Configuration`` in parsed form, ready for use by each request.
 struct ProxyResolver: Sendable {
     private enum Kind: Sendable {
         case none
@@ -102,12 +106,12 @@ struct ProxyResolver: Sendable {
             }
     }
 
-    /// The proxy of requests that no exception and no rule speaks of.
+    /// The proxy of requests without an exception or a rule.
     var usual: Proxy? {
         if case .proxy(let proxy, _) = kind { proxy } else { nil }
     }
 
-    /// True if every request has the same proxy, or none has one.
+    /// True if all requests have the same proxy, or none has one.
     var isUniform: Bool {
         switch kind {
         case .none: true
@@ -127,7 +131,7 @@ struct ProxyResolver: Sendable {
 }
 
 extension [ProxyHostPattern] {
-    /// True if one of the entries is for the target.
+    /// True if an entry matches the target.
     func match(_ uri: CurlewURI) -> Bool {
         guard !isEmpty else { return false }
         let address = IPAddress(host: uri.host)
@@ -135,17 +139,17 @@ extension [ProxyHostPattern] {
     }
 }
 
-/// The proxies that environment variables name, read once.
+/// The proxies from environment variables, read once.
 private struct ProxyEnvironment: Sendable {
-    /// An error waits for the request that would need the variable.
+    /// An error is kept for the request that needs the variable.
     private typealias Reading = Result<Proxy, CurlewError>
 
     private let http: Reading?
     private let https: Reading?
     private let exceptions: [ProxyHostPattern]
 
-    /// The variables that are read. `HTTP_PROXY` is not among them: a web server hands the field `Proxy` of its client to
-    /// CGI programs under that name.
+    /// The variables that are read. `HTTP_PROXY` is excluded: a web server passes its client's field `Proxy` to CGI
+    /// programs under that name.
     private static let names: Set<String> = [
         "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
     ]
@@ -155,7 +159,7 @@ private struct ProxyEnvironment: Sendable {
     }
 
     init(_ variables: [String: String]) {
-        /// The first of the variables that is there and not empty.
+        /// The first variable that exists and is not empty.
         func value(_ names: String...) -> (name: String, text: String)? {
             for name in names {
                 if let text = variables[name], !text.isEmpty { return (name, text) }

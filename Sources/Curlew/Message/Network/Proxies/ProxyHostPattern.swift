@@ -1,22 +1,22 @@
-/// One entry of a list of hosts, as `no_proxy` has them.
+/// An entry in a list of hosts such as `no_proxy`.
 struct ProxyHostPattern: Sendable, Hashable {
     private enum Host: Hashable {
         case any
         case network(IPNetwork)
-        /// In lower case, without dots at its ends.
+        /// The name in lower case, without dots at its ends.
         case domain(String)
     }
 
     private let host: Host
     private let port: Int?
 
-    /// Reads one entry; nil for one that could match nothing.
+    /// Parses an entry; nil for an entry that cannot match anything.
     ///
     /// - `*`: every host.
-    /// - `10.0.0.0/8`, `fe80::/10`, `127.0.0.1`, `[::1]`: addresses. Only hosts that are written as an address, in whatever
-    ///   spelling, are compared; nothing is looked up.
-    /// - `example.com`, `.example.com`, `*.example.com`: the domain and all below it.
-    /// - Any of them but a block of addresses with `:8080` at the end: on that port alone.
+    /// - `10.0.0.0/8`, `fe80::/10`, `127.0.0.1`, `[::1]`: addresses. They match only hosts that are written as
+    ///   addresses, in any spelling; names are not resolved.
+    /// - `example.com`, `.example.com`, `*.example.com`: the domain and its subdomains.
+    /// - Any of these except a block of addresses, followed by `:8080`: that port only.
     init?(_ text: some StringProtocol) {
         var name = text[...]
         var port: Int?
@@ -53,12 +53,12 @@ struct ProxyHostPattern: Sendable, Hashable {
         return .domain(domain.lowercased())
     }
 
-    /// The entries of a list with commas or spaces between them; those that could match nothing are left out.
+    /// The entries of a list, separated by commas or spaces. Entries that cannot match anything are left out.
     static func list(_ text: String) -> [ProxyHostPattern] { entries(text).compactMap { ProxyHostPattern($0) } }
 
     fileprivate static func entries(_ text: String) -> [Substring] { text.split { $0 == "," || $0.isWhitespace } }
 
-    /// True if the entry is for a target.
+    /// True if the entry matches a target.
     /// - Parameter address: The target's host if it is an address.
     func matches(_ uri: CurlewURI, address: IPAddress?) -> Bool {
         guard port == nil || port == uri.port else { return false }
@@ -77,8 +77,8 @@ struct ProxyHostPattern: Sendable, Hashable {
 }
 
 extension Proxy.Configuration {
-    /// True if each entry of a list of hosts, written as in `no_proxy`, could match something; those that could not are left out
-    /// where the list is used.
+    /// True if each entry in a list of hosts, in the form of `no_proxy`, can match something. Other entries are ignored
+    /// when the list is used.
     package static func canMatch(_ exceptions: String) -> Bool {
         ProxyHostPattern.entries(exceptions).allSatisfy { ProxyHostPattern($0) != nil }
     }
