@@ -130,7 +130,7 @@ let package = Package(
             name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev", "pkg-config"])]),
         .systemLibrary(
             name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
-        // Bytes, dates and locks, which all modules share. It has no public names.
+        // Bytes, dates, text and locks for all modules. This module has no public names.
         .target(name: "CurlewSupport", swiftSettings: settings),
         .target(name: "CurlewJSON", dependencies: ["CurlewSupport"], swiftSettings: settings),
         .target(
@@ -277,7 +277,7 @@ let package = Package(
             exclude: ["Support/Snippets/Recordings"],
             swiftSettings: settings
         ),
-        // Tests of JSON alone need neither a server nor the library above.
+        // The tests of CurlewJSON need neither a server nor Curlew.
         .testTarget(
             name: "CurlewJSONTests", dependencies: ["CurlewJSON", "SeededNumbers", "ThreadWork"],
             swiftSettings: settings),

@@ -44,7 +44,7 @@ let names = [
     "FuzzWire",
 ]
 
-/// The dependencies of a target: those of JSON alone take the product of JSON alone.
+/// The dependencies of a target. The targets for JSON only need the product CurlewJSON.
 func dependencies(of name: String) -> [Target.Dependency] {
     if name.hasPrefix("FuzzJSON") { return ["FuzzingKit", .product(name: "CurlewJSON", package: "curlew")] }
     return [

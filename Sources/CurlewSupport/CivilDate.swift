@@ -17,7 +17,7 @@ package struct CivilDate: Hashable {
         self.day = day
     }
 
-    /// The day with a number.
+    /// Creates the day with this number.
     package init(daysSince1970 days: Int) {
         let shifted = days + Self.daysFromYear0
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

@@ -1,5 +1,5 @@
-// The types are `@usableFromInline`: the compiler does not inline the functions of other package types into another module, and does not
-// say so.
+// The types are `@usableFromInline`, because the compiler inlines functions of other package types into no other
+// module, without a warning.
 #if CURLEW_THREAD_SANITIZER
 internal import Glibc
 
@@ -24,7 +24,7 @@ package struct Lock: ~Copyable, @unchecked Sendable {
         return try body()
     }
 
-    /// Nil if another thread holds the lock.
+    /// The result of `body`; nil if another thread holds the lock.
     @usableFromInline
     package borrowing func withLockIfAvailable<Result>(_ body: () -> Result) -> Result? {
         let mutex = storage.mutex
@@ -63,7 +63,7 @@ package struct Lock: ~Copyable, Sendable {
         try mutex.withLock { (_) throws(Failure) in LockResult(value: try body()) }.value
     }
 
-    /// Nil if another thread holds the lock.
+    /// The result of `body`; nil if another thread holds the lock.
     @inlinable
     package borrowing func withLockIfAvailable<Result>(_ body: () -> Result) -> Result? {
         mutex.withLockIfAvailable { _ in LockResult(value: body()) }?.value

@@ -1,11 +1,11 @@
 /// The encodings of Unicode, by their names in the WHATWG Encoding Standard.
 package enum UnicodeEncoding: String, Sendable {
     case utf8 = "UTF-8"
-    /// In the order of the byte order mark; little-endian without one.
+    /// UTF-16 in the order of its byte order mark; without one little-endian.
     case utf16 = "UTF-16"
     case utf16LittleEndian = "UTF-16LE"
     case utf16BigEndian = "UTF-16BE"
-    /// In the order of the byte order mark; little-endian without one.
+    /// UTF-32 in the order of its byte order mark; without one little-endian.
     case utf32 = "UTF-32"
     case utf32LittleEndian = "UTF-32LE"
     case utf32BigEndian = "UTF-32BE"

@@ -8,7 +8,7 @@ struct JSONEncodingOrderTests {
     private struct Refusal: Error {}
     enum Key: String, CodingKey { case a, b, c }
 
-    /// The text of a value by both ways, and whether it was written directly.
+    /// Checks the text of a value in both ways. `isAtOnce` is true if the value is written directly.
     private func check(
         _ isAtOnce: Bool, _ expected: String, keys: ParameterEncoder.KeyNaming = .asWritten,
         _ code: @escaping @Sendable (any Encoder) throws -> Void, line: Int = #line
@@ -21,7 +21,7 @@ struct JSONEncodingOrderTests {
         #expect(try ways.text(value) == expected, sourceLocation: location)
     }
 
-    /// A value that is an error by both ways.
+    /// Checks that a value is an error in both ways.
     private func checkRefused(_ value: some Encodable, line: Int = #line) {
         let location = SourceLocation(fileID: #fileID, filePath: #filePath, line: line, column: 1)
         #expect(BothWays().atOnce(value) == nil, sourceLocation: location)
@@ -126,7 +126,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("a container requested twice is the same one, and of two kinds an error")
+    @Test("a container requested twice is the same one, and containers of two kinds are an error")
     func containers() throws {
         try check(true, #"{"a":1,"b":[2]}"#) { encoder in
             var first = encoder.container(keyedBy: Key.self)
@@ -174,7 +174,7 @@ struct JSONEncodingOrderTests {
         }
     }
 
-    @Test("classes encode what they inherit beside their own members, or under super")
+    @Test("classes encode inherited members beside their own members, or under super")
     func inheritance() throws {
         #expect(BothWays().atOnce([Derived(asSuper: false)]) == #"[{"name":"b","own":1}]"#)
         #expect(BothWays().atOnce([Derived(asSuper: true)]) == #"[{"own":1,"super":{"name":"b"}}]"#)
@@ -248,7 +248,7 @@ struct JSONEncodingOrderTests {
             try keeper.list?.encode(1)
         }
         #expect(BothWays().atOnce(value) == "[1]")
-        // The encoding is over, but its memory is still there.
+        // The encoding has ended, but its memory is still allocated.
         try keeper.list?.encode("more")
         #expect(keeper.encoder?.codingPath.isEmpty == true)
         #expect(keeper.list?.count == 1)

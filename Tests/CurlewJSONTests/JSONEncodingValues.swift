@@ -2,7 +2,7 @@ import Foundation
 
 @testable import CurlewJSON
 
-/// A value that encodes itself by a closure.
+/// A value that a closure encodes.
 struct EncodedBy: Encodable {
     let code: @Sendable (any Encoder) throws -> Void
 
@@ -22,7 +22,7 @@ struct AnyKey: CodingKey {
     var intValue: Int? { nil }
 }
 
-/// The JSON of a value, written by either way.
+/// The JSON of a value, written directly or through the tree.
 struct BothWays {
     var encoder = ParameterEncoder()
     var style: JSONCoding.Style

@@ -1,9 +1,9 @@
 import CurlewJSON
 import Testing
 
-@Suite("An error of JSON")
+@Suite("Errors of JSON")
 struct JSONFailureTests {
-    @Test("an error of reading has the reason and the position in the text as UTF-8")
+    @Test("a reading error has the reason, and the position in the text as UTF-8")
     func reading() {
         let text = "{\n \"é\": tru }"
         for bytes in [
@@ -18,13 +18,13 @@ struct JSONFailureTests {
         }
     }
 
-    @Test("an error of bytes that are no text has no position")
+    @Test("the error for invalid UTF-8 has no position")
     func bytes() {
         let error = #expect(throws: JSONCoding.Failure.self) { try JSONValue(parsing: [0x22, 0xFF, 0x22]) }
         #expect(error?.position == nil && error?.description == "the bytes are not valid UTF-8")
     }
 
-    @Test("an error of writing has the path of the value")
+    @Test("a writing error has the path of the value")
     func writing() {
         let error = #expect(throws: JSONCoding.Failure.self) { try JSONCoding().encode(["a": [1, Double.nan]]) }
         #expect(error?.code == .encodingFailed && error?.path == "a[1]" && error?.position == nil)
@@ -34,7 +34,7 @@ struct JSONFailureTests {
         #expect(whole?.description == "the value must be a dictionary or a list, unless fragments are allowed")
     }
 
-    @Test("an error of another encoder is beneath")
+    @Test("the error of another encoder is the underlying error")
     func otherEncoder() {
         struct Refusing: JSONCoding.Encoder {
             func encode(json value: some Encodable) throws -> [UInt8] { throw CancellationError() }

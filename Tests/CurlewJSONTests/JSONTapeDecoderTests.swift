@@ -53,7 +53,7 @@ struct JSONTapeDecoderTests {
     }
 
     @Test(
-        "an integer is read from every notation of an integer only",
+        "an integer is read from every notation of an integer, and from no other number",
         arguments: [
             ("0", "0"), ("-0", "0"), ("3.0", "3"), ("1e2", "100"), ("-1.50e1", "-15"), ("1200e-2", "12"),
             ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),
@@ -166,7 +166,7 @@ struct JSONTapeDecoderTests {
         #expect(try decode(Tree.self, json(6)).text == expected(6))
     }
 
-    /// `@unchecked Sendable`: it is only used by the test that makes it.
+    /// `@unchecked Sendable`: only the test that creates the object uses it.
     private final class Kept: @unchecked Sendable {
         var decoders: [any Decoder] = []
         var containers: [KeyedDecodingContainer<JSONKey>] = []
@@ -226,7 +226,7 @@ struct JSONTapeDecoderTests {
             ])
     }
 
-    /// The reference inside a container, found in two ways.
+    /// The reference inside a container, determined in two ways.
     private func reference(_ container: KeyedDecodingContainer<JSONKey>) throws -> ObjectIdentifier {
         let box = try #require(Mirror(reflecting: container).children.first)
         let identifier = ObjectIdentifier(box.value as AnyObject)

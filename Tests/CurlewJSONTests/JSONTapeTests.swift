@@ -37,7 +37,7 @@ struct JSONTapeTests {
     }
 
     @Test(
-        "an object of many members finds each, and its duplicate name", arguments: [20, 24, 25, 26, 300, 20_000])
+        "each member and duplicate name of a large object is found", arguments: [20, 24, 25, 26, 300, 20_000])
     func manyMembers(_ count: Int) throws {
         let members = (0..<count).map { "\"name \($0)\":\($0)" }.shuffled()
         let text = "{\(members.joined(separator: ",")),\"name 7\":-1}"

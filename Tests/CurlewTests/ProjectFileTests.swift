@@ -95,7 +95,7 @@ struct ProjectFileTests {
     @Test("the changelog has the right number of public top-level names")
     func publicNames() throws {
         let declaration = #/^public (final |indirect )?(struct|class|enum|actor|protocol|typealias) /#
-        // Those of CurlewJSON are names of Curlew, too.
+        // The names of CurlewJSON are names of Curlew, too.
         let sources = try Repository.sources(in: "Sources/Curlew") + Repository.sources(in: "Sources/CurlewJSON")
         let count = sources.reduce(0) { count, source in
             count + source.text.split(separator: "\n").filter { $0.prefixMatch(of: declaration) != nil }.count

@@ -2,7 +2,8 @@
 
 import PackageDescription
 
-// A program that needs JSON alone. `.ci/json-alone` builds a copy of it with Curlew as a dependency by URL, as users have it.
+// A program that only needs JSON. `.ci/json-alone` builds a copy of it with a dependency by URL, as in a user's
+// package.
 let package = Package(
     name: "json-alone",
     dependencies: [

@@ -1,5 +1,5 @@
 extension CurlewError {
-    /// An error of reading or writing JSON and parameters as one of the library.
+    /// Creates the library's error for an error of CurlewJSON.
     @inline(never)
     package init(_ error: JSONCoding.Failure) {
         let message =
@@ -12,18 +12,18 @@ extension CurlewError {
             error.code == .encodingFailed ? .encodingFailed : .decodingFailed, message, underlying: error.underlying)
     }
 
-    /// The same error, or one of the library in the place of one of JSON.
+    /// The same error, or the library's error for an error of CurlewJSON.
     static func adopting(_ error: any Error) -> any Error {
         (error as? JSONCoding.Failure).map { CurlewError($0) } ?? error
     }
 }
 
 extension ParameterFailure {
-    /// The same as the error that callers of the library see.
+    /// The failure as the library's error.
     var curlewError: CurlewError { CurlewError(error) }
 }
 
-/// Runs work on JSON or parameters; its errors become those of the library.
+/// Runs work with JSON or parameters, and converts errors of CurlewJSON to the library's error.
 @inline(__always)
 func throwingCurlewErrors<Result>(_ work: () throws -> Result) throws -> Result {
     do { return try work() } catch let error as JSONCoding.Failure { throw CurlewError(error) }

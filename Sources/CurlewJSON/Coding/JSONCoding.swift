@@ -1,9 +1,9 @@
 internal import CurlewSupport
 public import FoundationEssentials
 
-/// The JSON dialect of an API: the names of keys, the forms of dates, data and numbers, and what reads and writes it.
+/// The JSON dialect of an API: the names of keys, the forms of dates, data and numbers, and the encoder and decoder.
 ///
-/// It is used both ways: what it writes it reads.
+/// The same coding encodes and decodes: it reads the text that it writes.
 ///
 /// ```swift
 /// let coding = JSONCoding(keys: .snakeCase, dates: .secondsSince1970)
@@ -11,29 +11,31 @@ public import FoundationEssentials
 /// let reading = try coding.decode(Reading.self, from: text)
 /// ```
 public struct JSONCoding: Sendable {
-    /// The names that the keys of types have in JSON. Those of dictionaries are left as they are.
+    /// The names of the keys of types in JSON. The keys of dictionaries are not changed.
     public struct Keys: Sendable, Hashable {
         enum Kind { case asWritten, snakeCase }
 
         let kind: Kind
 
-        /// The names as the types have them.
+        /// The names of the types.
         public static let asWritten = Keys(kind: .asWritten)
-        /// `userName` is `user_name`, `baseURLText` is `base_url_text`. Where a type asks for `userURL`, `user_url` is read: a
-        /// name is turned into its JSON form and not the other way round, so that it comes back as it went. Where JSON has the
-        /// name as the type has it, that is read.
+        /// Snake case: `userName` is `user_name`, `baseURLText` is `base_url_text`.
+        ///
+        /// The decoder converts the names of the type, not those of the text, so every written name is read back:
+        /// `user_url` is read for `userURL`. A name of the text that equals the type's own name is read as well.
         public static let snakeCase = Keys(kind: .snakeCase)
 
         package var naming: ParameterEncoder.KeyNaming { kind == .snakeCase ? .snakeCase : .asWritten }
     }
 
-    /// The form of points in time.
+    /// The form of dates.
     public struct Dates: Sendable, Hashable {
         enum Kind { case iso8601, iso8601WithMilliseconds, secondsSince1970, millisecondsSince1970, secondsSince2001 }
 
         let kind: Kind
 
-        /// `2026-11-22T08:30:00Z` (RFC 3339). Written in whole seconds; read with any offset and with fractions.
+        /// `2026-11-22T08:30:00Z` (RFC 3339). Dates are written in whole seconds, and read with any offset and
+        /// fraction.
         public static let iso8601 = Dates(kind: .iso8601)
         /// `2026-11-22T08:30:00.000Z`; read like ``iso8601``.
         public static let iso8601WithMilliseconds = Dates(kind: .iso8601WithMilliseconds)
@@ -41,7 +43,7 @@ public struct JSONCoding: Sendable {
         public static let secondsSince1970 = Dates(kind: .secondsSince1970)
         /// Milliseconds since 1970 as a number.
         public static let millisecondsSince1970 = Dates(kind: .millisecondsSince1970)
-        /// Seconds since 2001 as a number: what Foundation's coders do by default.
+        /// Seconds since 2001 as a number, the default of Foundation's coders.
         public static let secondsSince2001 = Dates(kind: .secondsSince2001)
     }
 
@@ -57,30 +59,29 @@ public struct JSONCoding: Sendable {
         public static let base64URL = DataForm(kind: .base64URL)
     }
 
-    /// What writes values in the place of Curlew's own encoder. The rules of the coding are not applied then.
+    /// An encoder that replaces Curlew's own. The rules of the coding do not apply to it.
     public protocol Encoder: Sendable {
         func encode(json value: some Encodable) throws -> [UInt8]
     }
 
-    /// What reads values in the place of Curlew's own decoder. The rules of the coding are not applied then, but for those
-    /// of ``JSONCoding/reading``.
+    /// A decoder that replaces Curlew's own. Of the rules of the coding only ``JSONCoding/reading`` applies to it.
     public protocol Decoder: Sendable {
         func decode<Value: Decodable>(json: [UInt8], as type: Value.Type) throws -> Value
     }
 
     /// The names of keys. ``Keys/asWritten`` by default.
     public var keys: Keys
-    /// The form of points in time. ``Dates/iso8601`` by default.
+    /// The form of dates. ``Dates/iso8601`` by default.
     public var dates: Dates
     /// The form of bytes. ``DataForm/base64`` by default.
     public var data: DataForm
     /// The treatment of infinity and NaN. ``ParameterValue/NonFiniteStyle/refused`` by default.
     public var nonFinite: ParameterValue.NonFiniteStyle
-    /// The rules by which text is read. By default any value may stand at the top.
+    /// The rules for reading text. By default the top may be any value.
     public var reading: JSONCoding.ReadingOptions
-    /// What writes values; nil, the default, is Curlew's own encoder.
+    /// The encoder of values; nil, the default, is Curlew's own.
     public var encoder: (any Encoder)?
-    /// What reads values; nil, the default, is Curlew's own decoder.
+    /// The decoder of values; nil, the default, is Curlew's own.
     public var decoder: (any Decoder)?
 
     public init(
@@ -97,12 +98,13 @@ public struct JSONCoding: Sendable {
         self.decoder = decoder
     }
 
-    /// The coding where nothing else was said.
+    /// The coding with the default rules.
     package static let standard = JSONCoding()
 
-    /// A value as JSON. The `encode(to:)` of a value runs twice if it throws or does not encode from the outside in.
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed`` that names the place, or what ``encoder`` throws beneath
-    ///   it.
+    /// Encodes a value as JSON. The `encode(to:)` of a value runs twice if it throws or does not encode from the
+    /// outside in.
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed`` and the path of the value. An
+    ///   error of ``encoder`` is the underlying error.
     public func encode(_ value: some Encodable) throws -> [UInt8] {
         if let encoder {
             do { return try encoder.encode(json: value) } catch {
@@ -114,9 +116,9 @@ public struct JSONCoding: Sendable {
         return try JSONEncoding(encoder: tree, style: style).bytes(of: value)
     }
 
-    /// A value from JSON: UTF-8, or UTF-16 and UTF-32 with what RFC 4627 §3 knows them by.
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for text that is not JSON by ``reading``, the decoder's
-    ///   error for text that is no such value.
+    /// Decodes a value from JSON in UTF-8, or in UTF-16 or UTF-32, which are detected as in RFC 4627 §3.
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for text that is not JSON by
+    ///   ``reading``; the decoder's error for text that is not a value of the type.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self, from json: [UInt8]) throws -> Value {
         try JSONReader(options: reading, coding: self).decode(type, from: json)
     }
@@ -137,12 +139,12 @@ public struct JSONCoding: Sendable {
     }
 }
 
-/// Foundation's encoder, as it was set up. It is not to be changed after.
+/// Foundation's encoder with its own settings. The settings must not change while a coding uses it.
 extension JSONEncoder: JSONCoding.Encoder {
     public func encode(json value: some Encodable) throws -> [UInt8] { Array(try encode(value)) }
 }
 
-/// Foundation's decoder, as it was set up. It is not to be changed after.
+/// Foundation's decoder with its own settings. The settings must not change while a coding uses it.
 extension JSONDecoder: JSONCoding.Decoder {
     public func decode<Value: Decodable>(json: [UInt8], as type: Value.Type) throws -> Value {
         try decode(type, from: Data(json))
@@ -150,7 +152,7 @@ extension JSONDecoder: JSONCoding.Decoder {
 }
 
 extension JSONCoding.Dates {
-    /// The date that a text stands for; nil if it is none in this form.
+    /// The date of a text; nil if the text is not a date in this form.
     func date(from text: String) -> Date? {
         switch kind {
         case .iso8601, .iso8601WithMilliseconds: RFC3339Date.read(text)
@@ -158,7 +160,7 @@ extension JSONCoding.Dates {
         }
     }
 
-    /// The date that a number stands for; nil if it is none in this form.
+    /// The date of a number; nil if numbers are not dates in this form.
     func date(from number: Double) -> Date? {
         switch kind {
         case .iso8601, .iso8601WithMilliseconds: nil
@@ -170,7 +172,7 @@ extension JSONCoding.Dates {
 }
 
 extension JSONCoding.DataForm {
-    /// The bytes that a text stands for; nil if it is none in this form.
+    /// The bytes of a text; nil if the text is not valid in this form.
     func bytes(from text: String) -> Data? {
         guard kind == .base64URL else { return Data(base64Encoded: text) }
         var standard = text.utf8.map { byte in
@@ -187,7 +189,7 @@ extension JSONCoding.DataForm {
 
 /// Reads timestamps (RFC 3339 §5.6).
 enum RFC3339Date {
-    /// The point in time; nil if the text is none. A leap second is read as the last second of its minute.
+    /// The date; nil if the text is not a timestamp. A leap second is read as the last second of its minute.
     static func read(_ text: String) -> Date? {
         var reader = Reader(bytes: Array(text.utf8))
         guard let year = reader.number(4), reader.take("-"), let month = reader.number(2), reader.take("-"),
@@ -215,7 +217,7 @@ enum RFC3339Date {
             return true
         }
 
-        /// A number of so many digits.
+        /// A number with exactly `count` digits.
         mutating func number(_ count: Int) -> Int? {
             guard position + count <= bytes.count else { return nil }
             var value = 0
@@ -227,7 +229,7 @@ enum RFC3339Date {
             return value
         }
 
-        /// The part of a second behind a point; 0 without one. Digits beyond the ninth are passed over.
+        /// The fraction of a second; 0 without a point. Digits beyond the ninth are ignored.
         mutating func fraction() -> Double? {
             guard take(".") else { return 0 }
             let start = position

@@ -1,8 +1,8 @@
 extension JSONCoding {
-    /// An error of JSON text that cannot be read, or of a value that cannot be written.
+    /// An error for JSON text that cannot be read, or for a value that cannot be written.
     ///
-    /// It has the place and the reason, and nothing of what stands there: text and values may be secret. Text that is JSON but not the
-    /// type that was asked for is a `DecodingError`.
+    /// It contains the reason and the position or path, and no part of the text or value, which may be secret. Valid
+    /// JSON that does not match the requested type is a `DecodingError` instead.
     ///
     /// ```swift
     /// do {
@@ -18,35 +18,37 @@ extension JSONCoding {
 
             let kind: Kind
 
-            /// The text is not JSON by the rules of reading.
+            /// The text is not JSON by the reading rules.
             public static let decodingFailed = Code(kind: .decodingFailed)
             /// The value cannot be written.
             public static let encodingFailed = Code(kind: .encodingFailed)
         }
 
-        /// A place in a text. It counts bytes of the text in UTF-8 without a byte order mark, whatever encoding the text came in.
+        /// A position in a text. For every encoding of the text it counts bytes of UTF-8, without a byte order mark.
         public struct Position: Sendable, Hashable {
-            /// The bytes before the place.
+            /// The number of bytes before the position.
             public let offset: Int
-            /// The line, from 1 on. Lines end with LF.
+            /// The number of the line, from 1. Lines end with LF.
             public let line: Int
-            /// The byte in the line, from 1 on.
+            /// The number of the byte in its line, from 1.
             public let column: Int
         }
 
         /// The kind of failure.
         public let code: Code
-        /// The reason in words, to be read behind ``path`` or before ``position``.
+        /// The reason in words: a predicate for ``path``, or a clause before ``position``.
         public let reason: String
-        /// The place in the text that was read; nil if the text as a whole is at fault.
+        /// The position in the text that was read; nil if the error concerns the entire text.
         public let position: Position?
-        /// The place in the value that was written, such as `user.tags[3]`; empty for the whole value, and nil if another encoder wrote
-        /// it. Names of keys are in it, without control characters; it is cut at 200 characters.
+        /// The path in the value that was written, such as `user.tags[3]`.
+        ///
+        /// It is empty for the top value, and nil for an error of another encoder. It contains the names of keys
+        /// without control characters, and is cut at 200 characters.
         public let path: String?
-        /// The error beneath: what the value's own code or another encoder threw.
+        /// The error of the value's own code or of another encoder.
         public let underlying: (any Error)?
 
-        /// A text that cannot be read.
+        /// Creates the error for a text that cannot be read.
         init(reading reason: String, at position: Position? = nil) {
             code = .decodingFailed
             self.reason = reason
@@ -55,7 +57,7 @@ extension JSONCoding {
             underlying = nil
         }
 
-        /// A value that cannot be written.
+        /// Creates the error for a value that cannot be written.
         init(writing reason: String, at path: String?, underlying: (any Error)?) {
             code = .encodingFailed
             self.reason = reason
@@ -67,7 +69,7 @@ extension JSONCoding {
 }
 
 extension JSONCoding.Failure: CustomStringConvertible {
-    /// The reason and the place in one line.
+    /// The reason and the position or path in one line.
     public var description: String {
         guard let path else { return message }
         return path.isEmpty ? "the value \(reason)" : "the value at \(path) \(reason)"

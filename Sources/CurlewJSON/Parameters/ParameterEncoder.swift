@@ -32,8 +32,8 @@ public struct ParameterEncoder: Sendable {
 
     public init() {}
 
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed``: it contains the position, and the
-    ///   error of the value's own code is the underlying error.
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed``: it contains the position, and
+    ///   the error of the value's own code is the underlying error.
     public func encode(_ value: some Encodable) throws -> ParameterValue {
         let state = EncodingState(self)
         do {

@@ -9,8 +9,8 @@ public import FoundationEssentials
 /// let user = try ParameterValue(encoding: User(id: 7))
 /// ```
 ///
-/// A written tree may be ``depthLimit`` levels deep; a deeper one is ``JSONCoding/Failure/Code/encodingFailed``. Text is
-/// always valid Unicode: a Swift string cannot contain half a surrogate pair.
+/// A written tree may be ``depthLimit`` levels deep; a deeper one is ``JSONCoding/Failure/Code/encodingFailed``. Text
+/// is always valid Unicode: a Swift string cannot contain half a surrogate pair.
 public enum ParameterValue: Sendable, Hashable {
     /// An explicit null: `null`, or a name without `=`.
     case null

@@ -1,10 +1,9 @@
 /// The doubles nearest to decimal numbers of up to nineteen digits.
 enum DecimalDouble {
-    /// The double nearest to `mantissa` · 10^`exponent`; nil where 128 bits do not tell which one that is, and for exponents
-    /// that are rare.
+    /// The double nearest to `mantissa` · 10^`exponent`; nil if 128 bits cannot determine it, and for rare exponents.
     @inline(__always)
     static func value(of mantissa: UInt64, timesTenTo exponent: Int) -> Double? {
-        // Both factors are doubles, so that what the processor makes of them is rounded once.
+        // Both operands are exact doubles, so the result is rounded only once.
         if mantissa <= 1 << 53, -22...22 ~= exponent {
             let factor = powersOfTen[abs(exponent)]
             return exponent < 0 ? Double(mantissa) / factor : Double(mantissa) * factor
@@ -12,22 +11,23 @@ enum DecimalDouble {
         return exponent == 0 ? Double(mantissa) : scaled(mantissa, exponent)
     }
 
-    /// Those that are doubles.
+    /// The powers of ten that doubles represent exactly.
     private static let powersOfTen: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20,
         1e21, 1e22,
     ]
 
-    /// Multiplies by the first 128 bits of a power of five, which are a little too small, or are all of it. If the product and
-    /// the largest that the true one can be are rounded to the same double, that is it.
+    /// Multiplies by the first 128 bits of a power of five, which are exact or slightly too small. The result is valid
+    /// if the product and the largest possible true product are rounded to the same double.
     private static func scaled(_ mantissa: UInt64, _ exponent: Int) -> Double? {
         guard mantissa != 0 else { return 0 }
         guard -PowerOfFive.greatest...PowerOfFive.greatest ~= exponent else { return nil }
         let power = PowerOfFive.all[exponent + PowerOfFive.greatest]
         let shift = mantissa.leadingZeroBitCount
         let digits = mantissa << UInt64(shift)
-        // The first 128 of 192 bits. What the power lacks and what is cut off here are each worth less than one.
+        // The first 128 of 192 bits. The missing bits of the power and the bits that are cut off here are each less
+        // than one.
         let high = digits.multipliedFullWidth(by: UInt64(truncatingIfNeeded: power.bits >> 64))
         let low = digits.multipliedFullWidth(by: UInt64(truncatingIfNeeded: power.bits)).high
         let product = UInt128(high.high) << 64 + UInt128(high.low) + UInt128(low)
@@ -37,7 +37,7 @@ enum DecimalDouble {
         let half: UInt128 = 1 << UInt128(cut - 1)
         guard rest + 2 <= half || rest > half else { return nil }
         let kept = Double(UInt64(product >> UInt128(cut)) + (rest > half ? 1 : 0))
-        // The exponents are small, so that this is a normal number, and a power of two only changes the field of its exponent.
+        // The exponents are small, so the result is a normal number. A factor of two only changes its exponent field.
         let scale = cut + 64 - shift + power.exponent + exponent
         return Double(bitPattern: kept.bitPattern &+ UInt64(bitPattern: Int64(scale)) << 52)
     }
@@ -48,10 +48,11 @@ private struct PowerOfFive {
     let bits: UInt128
     let exponent: Int
 
-    /// The greatest whose reciprocal is divided within 128 bits.
+    /// The largest exponent whose reciprocal can be divided within 128 bits.
     static let greatest = 54
 
-    /// From 5^-54 on. Those above are exact, those below zero are rounded down.
+    /// The powers from 5^-54 to 5^54. Those with a positive exponent are exact, those with a negative one are rounded
+    /// down.
     static let all: [PowerOfFive] = (-greatest...greatest).map { power in
         let value = (0..<abs(power)).reduce(UInt128(1)) { product, _ in product * 5 }
         let shift = value.leadingZeroBitCount

@@ -1,7 +1,7 @@
-/// The object that a keyed container is for.
+/// The object of a keyed container.
 final class JSONMembers {
     let decoding: JSONDecoding
-    // Nobody else sees them while they are read or written: a container has them to itself.
+    // The container has exclusive access to both properties.
     @exclusivity(unchecked) fileprivate(set) var object: JSONTape.Place
     @exclusivity(unchecked) fileprivate(set) var keepsKeys: Bool
 
@@ -12,11 +12,12 @@ final class JSONMembers {
     }
 }
 
-/// The keyed containers of one decoding, for use again. To make one takes two allocations, and lookups of metadata that take
-/// longer still.
+/// The keyed containers of one decoding, for reuse. A new container takes two allocations, and look-ups of metadata
+/// that take even longer.
 ///
-/// It relies on `KeyedDecodingContainer` being one reference, which the standard library does not promise. It is one in Swift 6.2 and 6.3; with
-/// later compilers containers are made anew, until somebody has looked. A container with another holder is left to that one.
+/// The cache relies on `KeyedDecodingContainer` being a single reference. The standard library does not guarantee this,
+/// but it is true in Swift 6.2 and 6.3. With later compilers, containers are always new until this has been checked. A
+/// container with another reference to it is not reused.
 struct JSONContainerCache {
     /// True for the compilers whose containers are known to be one reference.
     static var isKnownToWork: Bool {
@@ -35,7 +36,7 @@ struct JSONContainerCache {
 
     private var slots = Array(repeating: Slot(), count: 32)
 
-    /// A container for keys of a type, if there is one that nobody holds.
+    /// An unused container for keys of a type; nil if the cache has none.
     mutating func container(keyedBy key: ObjectIdentifier, of object: JSONTape.Place, keepsKeys: Bool) -> AnyObject? {
         let slot = slot(of: key)
         guard slots[slot].key == key, isKnownUniquelyReferenced(&slots[slot].container),
@@ -46,7 +47,7 @@ struct JSONContainerCache {
         return slots[slot].container
     }
 
-    /// Keeps a container.
+    /// Stores a container.
     mutating func keep<Key: CodingKey>(_ container: KeyedDecodingContainer<Key>, over members: JSONMembers) {
         guard MemoryLayout<KeyedDecodingContainer<Key>>.size == MemoryLayout<AnyObject>.size else { return }
         let slot = slot(of: ObjectIdentifier(Key.self))
@@ -54,7 +55,7 @@ struct JSONContainerCache {
             key: ObjectIdentifier(Key.self), container: unsafeBitCast(container, to: AnyObject.self), members: members)
     }
 
-    /// The slot of a type of keys: that which has it, or a free one, or that of another.
+    /// The slot for a type of keys: its own slot, else a free one, else the slot of another type.
     @inline(__always)
     private func slot(of key: ObjectIdentifier) -> Int {
         let first = Int(bitPattern: (UInt(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15) >> 59)

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// One decoding of a tape: the rules and the state that its decoder and containers share.
+/// A decoding of a tape: the rules and the shared state of its decoder and containers.
 final class JSONDecoding {
     typealias Place = JSONTape.Place
 
@@ -9,14 +9,15 @@ final class JSONDecoding {
     let userInfo: [CodingUserInfoKey: any Sendable]
     private let renamesKeys: Bool
     private let readsNonFinite: Bool
-    /// The names that the keys of types have in JSON, as far as they were asked for.
+    /// The JSON names of the keys that were requested so far.
     private var names: [String: String] = [:]
-    // Both are only used by calls that call nothing else.
+    // Both properties are only accessed by functions that call no other code meanwhile.
     @exclusivity(unchecked) private var types: JSONTypes
-    /// nil when the decoding has ended: a decoder that is kept holds what it is for, and that would hold its containers.
+    /// The containers for reuse; nil after the end of the decoding. A decoder that is retained longer retains the
+    /// decoding, which must not retain its containers.
     @exclusivity(unchecked) private var containers: JSONContainerCache?
 
-    /// - Parameter reusesContainers: Whether keyed containers are kept for use again.
+    /// - Parameter reusesContainers: True if keyed containers are stored for reuse.
     init(
         _ tape: JSONTape, coding: JSONCoding, userInfo: [CodingUserInfoKey: any Sendable] = [:],
         reusesContainers: Bool = JSONContainerCache.isKnownToWork
@@ -30,7 +31,7 @@ final class JSONDecoding {
         types = JSONTypes.current
     }
 
-    /// The whole text as a type.
+    /// Decodes the text as a type.
     static func decode<Value: Decodable>(
         _ type: Value.Type, from tape: JSONTape, coding: JSONCoding, userInfo: [CodingUserInfoKey: any Sendable] = [:],
         reusesContainers: Bool = JSONContainerCache.isKnownToWork
@@ -69,14 +70,14 @@ final class JSONDecoding {
         return container
     }
 
-    /// The place of a member's value; ``JSONTape/missing`` if there is no such member.
+    /// The place of a member's value; ``JSONTape/missing`` if the object has no such member.
     @inline(__always)
     func member(_ key: some CodingKey, of object: Place, keepsKeys: Bool) -> Place {
         var name = key.stringValue
         guard renamesKeys, !keepsKeys else { return name.withUTF8 { tape.value(of: $0, in: object) } }
         var renamed = renamed(key)
         let place = renamed.withUTF8 { tape.value(of: $0, in: object) }
-        // A name that stands as the type has it is taken, too, as Foundation's decoder does.
+        // The type's own name is accepted too, as with Foundation's decoder.
         return place == JSONTape.missing ? name.withUTF8 { tape.value(of: $0, in: object) } : place
     }
 
@@ -88,7 +89,7 @@ final class JSONDecoding {
         return name
     }
 
-    /// The key of a type that a name in JSON stands for, if it has one.
+    /// The key of a type for a name in JSON; nil if the type has no such key.
     func key<Key: CodingKey>(named name: String, in object: Place, keepsKeys: Bool) -> Key? {
         guard renamesKeys, !keepsKeys else { return Key(stringValue: name) }
         let words = name.split(separator: "_")
@@ -98,7 +99,7 @@ final class JSONDecoding {
         for candidate in candidates + [name] {
             if let key = Key(stringValue: candidate), renamed(key) == name { return key }
         }
-        // A name that is in no style stands for itself, unless the key asks for another that is there.
+        // A name in another style is the key itself, unless the object has a member with the JSON name of that key.
         guard let key = Key(stringValue: name) else { return nil }
         var other = renamed(key)
         return other.withUTF8 { tape.value(of: $0, in: object) } == JSONTape.missing ? key : nil
@@ -110,7 +111,7 @@ final class JSONDecoding {
         acronyms.contains(String(word)) ? word.uppercased() : capitalized(word)
     }
 
-    /// The words that Swift's names have in capitals.
+    /// The words that Swift names write in capitals.
     private static let acronyms: Set<String> = [
         "api", "css", "db", "dns", "gps", "html", "http", "https", "id", "ip", "isbn", "json", "jwt", "os", "pdf",
         "sdk", "sms", "sql", "ssh", "ssl", "tcp", "tls", "ttl", "udp", "ui", "uri", "url", "utc", "uuid", "vat", "xml",
@@ -126,7 +127,7 @@ final class JSONDecoding {
     /// The form in which values of a type are read.
     func form<Value: Decodable>(of type: Value.Type) -> JSONTypes.Form { types.form(of: type) }
 
-    /// A value whose form is known.
+    /// A value with a known form.
     func value<Value: Decodable>(
         _ type: Value.Type, as form: JSONTypes.Form, at place: Place, in parent: Place
     ) throws -> Value {
@@ -151,13 +152,13 @@ final class JSONDecoding {
     }
 
     /// The elements of an array.
-    /// - Parameter read: Reads the one at a place.
+    /// - Parameter read: Reads the element at a place.
     @inline(__always)
     func elements<Element>(at place: Place, in parent: Place, _ read: (Place) throws -> Element) throws -> [Element] {
         let header = tape.tokens[place]
         guard header.kind == .array else { throw mismatch([Any].self, at: place, in: parent) }
         var element = place + 1
-        // A peer may send many small elements for what is large here: beyond a mebibyte, memory is taken as they come.
+        // A peer may send many short elements that are large in memory: beyond 1 MiB the array grows with each element.
         guard Int(header.elementCount) * MemoryLayout<Element>.stride <= 1 << 20 else {
             var list: [Element] = []
             while element < header.next {
@@ -184,7 +185,7 @@ final class JSONDecoding {
         return try read(collection)
     }
 
-    /// A value as the type that it is known to have: a cast would look both up.
+    /// A value as its known type. A cast would look up both types.
     @inline(__always)
     private func same<Value, Known>(_ value: Known) -> Value {
         precondition(Value.self == Known.self)
@@ -292,7 +293,7 @@ extension JSONDecoding {
             DecodingError.Context(codingPath: path(to: place, in: parent), debugDescription: description))
     }
 
-    /// The path to a value. It is only made when somebody asks: the tape knows what each array and object stands in.
+    /// The path of a value. It is computed on demand, because the tape stores the parent of each array and object.
     func path(to place: Place, in parent: Place) -> [any CodingKey] {
         var keys: [any CodingKey] = []
         var (place, parent) = (place, parent)
@@ -300,7 +301,7 @@ extension JSONDecoding {
             if kind(at: parent) == .array {
                 keys.append(JSONKey(intValue: tape.number(of: place, in: parent)))
             } else if place != JSONTape.missing {
-                // A superclass without a member of its own is decoded from the null that is not in the text.
+                // A superclass without a member of its own is decoded from the null outside the text.
                 keys.append(JSONKey(tape.nameString(at: place - 1)))
             }
             place = parent

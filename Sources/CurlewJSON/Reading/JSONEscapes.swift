@@ -3,13 +3,13 @@ internal import Glibc
 
 /// The escapes of JSON strings (RFC 8259 §7) that the parser has checked.
 enum JSONEscapes {
-    /// Writes what a text stands for. It is never longer than the text, and may be written over it.
-    /// - Returns: The bytes written.
+    /// Writes the text with resolved escapes. The result is never longer than the text, and may overwrite it.
+    /// - Returns: The number of written bytes.
     static func resolve(_ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>) -> Int {
         guard let source = text.baseAddress, let target = output.baseAddress else { return 0 }
         var (from, to) = (0, 0)
         while from < text.count {
-            // Up to the next escape as it stands.
+            // The bytes before the next escape are copied.
             let run =
                 memchr(source + from, Int32(UInt8.backslash), text.count - from).map {
                     $0 - UnsafeMutableRawPointer(mutating: source + from)
@@ -41,7 +41,7 @@ enum JSONEscapes {
         }
     }
 
-    /// The code point of `\u` and four digits, or of two of them that are a surrogate pair.
+    /// The code point of `\u` and four digits, or of two such escapes that are a surrogate pair.
     private static func scalar(_ source: UnsafePointer<UInt8>, _ from: inout Int) -> UInt32 {
         let first = unit(source + from)
         from += 4

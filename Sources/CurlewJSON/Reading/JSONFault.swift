@@ -1,11 +1,11 @@
 internal import CurlewSupport
 
-/// A place where a text is not JSON.
+/// A position where a text is not JSON.
 struct JSONFault: Error {
     let message: String
     let position: Int
 
-    /// The error that callers see: it has the place, and nothing of what stands there.
+    /// The error for callers. It contains the position, and no part of the text.
     func error(in bytes: [UInt8]) -> JSONCoding.Failure {
         let before = bytes[..<min(position, bytes.count)]
         let line = before.count { $0 == .lineFeed } + 1

@@ -10,25 +10,26 @@ package struct JSONReader: Sendable {
         self.coding = coding
     }
 
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for text that is not JSON by the options, the decoder's error
-    ///   for text that is no such value.
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for text that is not JSON by
+    ///   the options; the decoder's error for text that is not a value of the type.
     package func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         let text = try JSONSource.utf8(bytes)
         let tape = try JSONTape(text, options: options)
         guard let decoder = coding.decoder, type != JSONValue.self, type != JSONValue?.self else {
             return try JSONDecoding.decode(type, from: tape, coding: coding)
         }
-        // Another decoder knows nothing of these rules: it takes the first of two values, as a rule, and all nulls.
+        // Another decoder does not know these rules: it usually takes the first of two values, and keeps all nulls.
         let isChanged = options.duplicateKeys == .lastWins || options.removesKeysWithNullValues
         return try decoder.decode(json: isChanged ? tape.value().jsonBytes() : text, as: type)
     }
 }
 
-/// The text of a JSON document as UTF-8, whatever Unicode encoding it came in.
+/// The conversion of JSON texts in any Unicode encoding to UTF-8.
 package enum JSONSource {
-    /// Finds the encoding, by a byte order mark or by where the zeros of the first four bytes are (RFC 4627 §3), and turns
-    /// the text into UTF-8 without a mark.
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for bytes that are not valid in it.
+    /// Converts a text to UTF-8 without a byte order mark. The encoding is detected by the mark, or by the zeros among
+    /// the first four bytes (RFC 4627 §3).
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for bytes that are invalid in
+    ///   their encoding.
     static func utf8(_ bytes: [UInt8]) throws -> [UInt8] {
         let encoding = encoding(of: bytes)
         guard encoding == .utf8 else {
@@ -43,7 +44,7 @@ package enum JSONSource {
         JSONCoding.Failure(reading: "the bytes are not valid \(encoding.rawValue)")
     }
 
-    /// True if there is nothing but white space.
+    /// True if the bytes are empty or only white space.
     package static func isBlank(_ bytes: [UInt8]) -> Bool {
         bytes.allSatisfy { $0 == .space || $0 == .lineFeed || $0 == .carriageReturn || $0 == .tab }
     }
@@ -60,10 +61,10 @@ package enum JSONSource {
     }
 }
 
-/// Strings of JSON (RFC 8259 §7).
+/// JSON strings (RFC 8259 §7).
 enum JSONText {
-    /// Appends the string in quotation marks. Control characters, quotation marks and backslashes are escaped, everything
-    /// else stands as it is in UTF-8.
+    /// Appends the string in quotation marks. Control characters, quotation marks and backslashes are escaped; all
+    /// other characters are written in UTF-8.
     static func append(_ string: String, escapingSlashes: Bool, to output: inout [UInt8]) {
         var string = string
         output.append(quotationMark)

@@ -1,14 +1,14 @@
 internal import CurlewSupport
 internal import Glibc
 
-/// The strings and numbers of a tape.
+/// Strings and numbers of a tape.
 extension JSONTape {
-    /// A string with its escapes resolved.
+    /// A string with resolved escapes.
     func string(at place: Place) -> String {
         let token = tokens[place]
         let bytes = tokens.bytes(at: place)
         guard token.flags.contains(.escaped) else {
-            // The text was valid UTF-8, and no character of it is cut: a string ends at a byte of ASCII.
+            // The text is valid UTF-8, and the string contains only whole characters, because an ASCII byte ends it.
             return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: !token.flags.contains(.beyondASCII)))
         }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count) { output in
@@ -17,10 +17,10 @@ extension JSONTape {
         }
     }
 
-    /// A name, whose escapes were resolved when the text was read.
+    /// A name. The parser has resolved its escapes.
     func nameString(at place: Place) -> String { String(copying: UTF8Span(unchecked: tokens.bytes(at: place).span)) }
 
-    /// The bytes of a number as they stand.
+    /// The bytes of a number in the text.
     func literal(at place: Place) -> UnsafeBufferPointer<UInt8> {
         let start = UnsafePointer(tokens.text) + Int(tokens[place].offset)
         var end = start
@@ -28,16 +28,16 @@ extension JSONTape {
         return UnsafeBufferPointer(start: start, count: end - start)
     }
 
-    /// A number as a tree has it.
+    /// A number for a tree.
     func number(at place: Place) -> JSONValue.Number {
         let token = tokens[place]
         let isNegative = token.flags.contains(.negative)
-        // A zero with a sign is a double.
+        // A negative zero is a double.
         if token.flags.isSuperset(of: [.exact, .integer]), token.body <= Int64.max, token.body != 0 || !isNegative {
             let value = Int64(token.body)
             return JSONValue.Number(isNegative ? -value : value)
         }
-        // Fifteen digits are in any double as they came, unless the number is too small for one.
+        // A double preserves fifteen digits, unless the number is too small.
         if token.flags.contains(.exact), !token.flags.contains(.integer), token.body < 1_000_000_000_000_000,
             let value = double(at: place), value != 0 || token.body == 0, let number = JSONValue.Number(value)
         {
@@ -48,7 +48,7 @@ extension JSONTape {
             becomesInfinite: outOfRange == .infinity)
     }
 
-    /// A number as an integer type, if it is one and in its range.
+    /// A number as an integer type; nil if the number is not an integer in the range of the type.
     @inline(__always)
     func integer<Value: FixedWidthInteger>(at place: Place, as type: Value.Type = Value.self) -> Value? {
         let token = tokens[place]
@@ -60,8 +60,8 @@ extension JSONTape {
         return Value(exactly: 0 - value)
     }
 
-    /// A number as the nearest double, which is zero for one that is too small. Beyond the range it is infinite if the options want
-    /// that, else nil.
+    /// A number as the nearest double. A number that is too small is zero. A number beyond the range is infinite if the
+    /// options require it, else nil.
     func double(at place: Place) -> Double? {
         let token = tokens[place]
         if token.flags.contains(.exact),
@@ -73,11 +73,11 @@ extension JSONTape {
         return value.isFinite || outOfRange == .infinity ? value : nil
     }
 
-    /// A number as the nearest float; as ``double(at:)`` beyond the range of that.
+    /// A number as the nearest float. A number beyond the range of floats is treated as in ``double(at:)``.
     func float(at place: Place) -> Float? {
         guard let double = double(at: place) else { return nil }
         var float = Float(double)
-        // A double that lies between two floats may itself have been rounded to that place.
+        // A double exactly between two floats may itself be the result of rounding.
         if double.bitPattern & 0x1FFF_FFFF == 0x1000_0000 || float.magnitude <= .leastNormalMagnitude {
             float = Float(String(decoding: literal(at: place), as: UTF8.self)) ?? float
         }

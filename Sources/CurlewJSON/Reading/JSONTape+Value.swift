@@ -1,6 +1,6 @@
-/// The tree of a tape.
+/// Trees of a tape.
 extension JSONTape {
-    /// A value with all that stands in it.
+    /// A value with its contents.
     func value(at place: Place = JSONTape.root) -> JSONValue {
         let token = tokens[place]
         switch token.kind {
@@ -21,7 +21,7 @@ extension JSONTape {
         }
     }
 
-    /// The members of an object, each at the place where its name came first.
+    /// The members of an object, each at the first position of its name.
     private func object(at place: Place) -> JSONValue.Object {
         var object = JSONValue.Object()
         var member = place + 1
@@ -32,7 +32,7 @@ extension JSONTape {
                 let value = value(at: member + 1)
                 if !object.insert(value, for: key) { object[key] = value }
             } else if key.withUTF8({ self.value(of: $0, in: place) }) > member {
-                // The one that counts comes later, and stands here.
+                // The counting member with this name follows later; null reserves this position for it.
                 _ = object.insert(.null, for: key)
             }
             member = tokens.after(member + 1)

@@ -1,29 +1,29 @@
-/// A JSON text as a list of tokens in the order of the text: one pass checks it against RFC 8259 and the rules of reading,
-/// and whatever is made of it afterwards reads the tokens.
+/// A JSON text as a list of tokens in the order of the text. One pass checks the text against RFC 8259 and the reading
+/// rules. Values are then read from the tokens.
 ///
-/// A tape belongs to one decoding: looking for members moves the places in it from which the next search starts.
+/// A tape belongs to one decoding, because each search for a member changes the start of the next search.
 final class JSONTape {
-    /// The place of a token.
+    /// The index of a token.
     typealias Place = UInt32
 
     static let missing: Place = 0
     static let root: Place = 1
 
-    /// The zeros behind the text, so that a word can be read from each of its bytes.
+    /// The number of zeros behind the text, so that a word can be read at each byte.
     static let padding = 32
-    /// The longest text in bytes: places and lengths have 32 bits.
+    /// The largest length of a text in bytes, because places and lengths have 32 bits.
     static let longest = Int(UInt32.max) - 2 * padding
 
     let tokens: JSONTokens
     let outOfRange: JSONCoding.ReadingOptions.OutOfRangeNumbers
-    /// The names of the members of large objects.
+    /// The name indexes of large objects.
     private let indexes: [Place: JSONNameIndex]
-    /// The places of the elements of long arrays, for those whose number was asked for.
+    /// The places of the elements of long arrays, stored at the first look-up of an element's number.
     private var elements: [Place: [Place]] = [:]
 
     /// - Parameter utf8: A text of valid UTF-8.
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` that says where the text goes wrong, and nothing of what
-    ///   it says.
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed``. It contains the position of
+    ///   the error, and no part of the text.
     init(_ utf8: [UInt8], options: JSONCoding.ReadingOptions) throws {
         guard utf8.count <= Self.longest else { throw JSONCoding.Failure(reading: "the text is longer than 4 GiB") }
         outOfRange = options.outOfRange
@@ -38,8 +38,8 @@ final class JSONTape {
 
     deinit { tokens.deallocate() }
 
-    /// The place of a member's value; ``missing`` if there is no such member. Members that are asked for in their order are
-    /// found at once.
+    /// The place of a member's value; ``missing`` if the object has no such member. Members that are requested in their
+    /// order are found without a search.
     @inline(__always)
     func value(of name: UnsafeBufferPointer<UInt8>, in object: Place) -> Place {
         let header = tokens[object]
@@ -77,8 +77,8 @@ final class JSONTape {
         return nil
     }
 
-    /// The number of an element. Those of long arrays are written down the first time, so that many errors cost no more than
-    /// one walk.
+    /// The number of an element. The places of the elements of long arrays are stored at the first call, so that many
+    /// errors require only one walk.
     func number(of element: Place, in array: Place) -> Int {
         let list = elements[array] ?? places(in: array)
         if list.count > 64 { elements[array] = list }
@@ -101,12 +101,12 @@ final class JSONTape {
     }
 }
 
-/// The names of an object with many members. They are found by the standard library's hash, which has a seed of its own in
-/// each process, so that nobody can send names that meet.
+/// The names of an object with many members. They are found by the standard library's hash. Its seed differs in each
+/// process, so a peer cannot send names with colliding hashes.
 struct JSONNameIndex {
     private var slots: [JSONTape.Place]
 
-    /// - Parameter members: The most that will be put in.
+    /// - Parameter members: The largest number of names.
     init(members: Int) {
         var size = 64
         while size < members * 2 { size *= 2 }
@@ -119,8 +119,8 @@ struct JSONNameIndex {
         return place == JSONTape.missing ? nil : place
     }
 
-    /// Puts the name at a place in, in the place of another that has the same bytes.
-    /// - Returns: The place of that other.
+    /// Inserts the name at a place, and replaces an equal name.
+    /// - Returns: The place of the replaced name; nil without one.
     mutating func put(_ place: JSONTape.Place, in tokens: JSONTokens) -> JSONTape.Place? {
         let slot = slot(of: tokens.bytes(at: place), in: tokens)
         defer { slots[slot] = place }

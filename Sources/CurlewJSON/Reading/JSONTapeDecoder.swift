@@ -1,9 +1,9 @@
-/// The decoder of one value, which also is its single-value container. It fits an existential without an allocation.
+/// The decoder of one value, and its single-value container. It fits into an existential without an allocation.
 struct JSONTapeDecoder: Decoder, SingleValueDecodingContainer {
     let decoding: JSONDecoding
     private let place: JSONTape.Place
     private let parent: JSONTape.Place
-    /// True where the names are those of a dictionary and not of a type.
+    /// True if the names are those of a dictionary, not of a type.
     private let keepsKeys: Bool
 
     init(_ decoding: JSONDecoding, _ place: JSONTape.Place, in parent: JSONTape.Place, keepsKeys: Bool = false) {
@@ -54,7 +54,7 @@ struct JSONTapeDecoder: Decoder, SingleValueDecodingContainer {
     }
 }
 
-/// The elements of an array, one after the other. One that cannot be decoded is the next one still.
+/// The elements of an array in sequence. An element that cannot be decoded remains the next one.
 struct JSONTapeUnkeyedContainer: UnkeyedDecodingContainer {
     private let decoding: JSONDecoding
     private let array: JSONTape.Place

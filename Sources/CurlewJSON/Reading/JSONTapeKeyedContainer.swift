@@ -1,4 +1,4 @@
-/// The members of an object, as `Decodable` types ask for them.
+/// The members of an object, for `Decodable` types.
 struct JSONTapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let members: JSONMembers
 
@@ -24,13 +24,13 @@ struct JSONTapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return keys
     }
 
-    /// The place of a value; ``JSONTape/missing`` if there is none.
+    /// The place of a value; ``JSONTape/missing`` without one.
     @inline(__always)
     private func find(_ key: some CodingKey) -> JSONTape.Place {
         decoding.member(key, of: object, keepsKeys: keepsKeys)
     }
 
-    /// The place of a value that has to be there.
+    /// The place of a required value.
     @inline(__always)
     private func place(_ key: Key) throws -> JSONTape.Place {
         let place = find(key)
@@ -41,10 +41,10 @@ struct JSONTapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return place
     }
 
-    /// The place of a value that is there and is not null.
+    /// The place of a value; nil if the value is missing or null.
     @inline(__always)
     private func placeIfPresent(_ key: Key) -> JSONTape.Place? {
-        // What is missing is the null at 0.
+        // A missing value is the null at place 0.
         let place = find(key)
         return decoding.kind(at: place) == .null ? nil : place
     }
@@ -117,7 +117,7 @@ struct JSONTapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) throws -> any Decoder { JSONTapeDecoder(decoding, find(key), in: object) }
 }
 
-/// What the standard library would do by looking a member up twice.
+/// Optional values with one look-up. The defaults of the standard library look a member up twice.
 extension JSONTapeKeyedContainer {
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
         try placeIfPresent(key).map { try decoding.bool(at: $0, in: object) }

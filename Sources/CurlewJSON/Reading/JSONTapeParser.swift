@@ -1,28 +1,29 @@
 internal import CurlewSupport
 
-/// Writes the tokens of a text, and checks it against RFC 8259 and the rules of reading. What is open is kept in a list, so
-/// that depth costs no stack.
+/// Writes the tokens of a text, and checks it against RFC 8259 and the reading rules. Open arrays and objects are
+/// stored in a list, so that depth needs no stack.
 struct JSONTapeParser {
-    /// An array or object whose end has not come yet.
+    /// An array or object whose end has not been read yet.
     private struct Open {
         var place: JSONTape.Place
         var isObject: Bool
         var count: UInt32 = 0
-        /// A bit for each name that came: one whose bit is not set is new.
+        /// A bit for each earlier name: a name whose bit is not set is new.
         var names: UInt64 = 0
     }
 
-    /// The most members that are compared with each other; more get an index.
+    /// The largest number of members that are compared with each other. Larger objects get an index.
     private static let comparedMembers = 24
 
-    /// What belongs to the tape afterwards, or is to be freed.
+    /// The tokens. The tape owns them after parsing; after an error the caller deallocates them.
     private(set) var tokens: JSONTokens
     private(set) var indexes: [JSONTape.Place: JSONNameIndex] = [:]
     private let text: UnsafeMutablePointer<UInt8>
     private let count: Int
     private let options: JSONCoding.ReadingOptions
     private var position = 0
-    /// The innermost that is open, and those around it. At the top it is none.
+    /// The innermost open array or object; its place is ``JSONTape/missing`` at the top. `outer` contains the enclosing
+    /// ones.
     private var inner = Open(place: JSONTape.missing, isObject: false)
     private var outer: [Open] = []
 
@@ -45,13 +46,13 @@ struct JSONTapeParser {
         guard position == count else { throw fault("something follows the value") }
     }
 
-    /// A value with all that stands in it.
+    /// Reads a value with its contents.
     private mutating func value() throws(JSONFault) {
         while true {
             switch next {
             case .quote: try string()
             case .openBrace, .openBracket:
-                // One that is empty ends at once.
+                // An empty array or object has ended already.
                 guard try enter() else { continue }
             case UInt8(ascii: "t"): try literal("true", .yes)
             case UInt8(ascii: "f"): try literal("false", .no)
@@ -75,8 +76,8 @@ struct JSONTapeParser {
         }
     }
 
-    /// Steps into an array or object.
-    /// - Returns: True if it is empty; then it was left again.
+    /// Enters an array or object.
+    /// - Returns: True if it is empty and has been left again.
     private mutating func enter() throws(JSONFault) -> Bool {
         guard outer.count < options.maximumDepth else {
             throw fault("arrays and objects are nested more than \(options.maximumDepth) deep")
@@ -152,7 +153,7 @@ struct JSONTapeParser {
 // MARK: Names
 
 extension JSONTapeParser {
-    /// Steps over the name of a member and its colon.
+    /// Reads the name of a member and its colon.
     private mutating func name() throws(JSONFault) {
         guard next == .quote else { throw fault("an object lacks a name") }
         let start = position
@@ -168,8 +169,10 @@ extension JSONTapeParser {
         skipSpace()
     }
 
-    /// Swift hashes and compares the names that it is given by their normal form, in time that grows with the square of a run of
-    /// combining marks. No writing has such runs.
+    /// Rejects a name with a long run of combining marks.
+    ///
+    /// Swift hashes and compares names by their normal form, in time that grows with the square of the length of such a
+    /// run. No writing system has such runs.
     private mutating func checkMarks(at place: JSONTape.Place, from start: Int) throws(JSONFault) {
         var marks = 0
         for scalar in String(decoding: tokens.bytes(at: place), as: UTF8.self).unicodeScalars {
@@ -183,7 +186,7 @@ extension JSONTapeParser {
         }
     }
 
-    /// Compares a name with those before it, in an object that has few.
+    /// Compares a name with the earlier names of a small object.
     @inline(__always)
     private mutating func checkName(at place: JSONTape.Place, from start: Int) throws(JSONFault) {
         guard inner.count < Self.comparedMembers else { return }
@@ -203,7 +206,7 @@ extension JSONTapeParser {
         }
     }
 
-    /// Decides between two members of one name. One that was passed over before stays so.
+    /// Decides between two members of the same name. A member that was ignored before remains ignored.
     private mutating func resolve(
         _ earlier: JSONTape.Place, _ later: JSONTape.Place, from start: Int
     ) throws(JSONFault) {
@@ -215,7 +218,7 @@ extension JSONTapeParser {
         }
     }
 
-    /// Makes the index of an object with many members, which finds the names that come twice.
+    /// Creates the index of an object with many members. The index finds duplicate names.
     private mutating func index() throws(JSONFault) {
         var index = JSONNameIndex(members: Int(inner.count))
         var place = inner.place + 1
@@ -234,7 +237,7 @@ extension JSONTapeParser {
 // MARK: Strings
 
 extension JSONTapeParser {
-    /// The bytes of a word in each of which the highest bit says something.
+    /// A word with the highest bit of each byte set.
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
     private static let ones: UInt64 = 0x0101_0101_0101_0101
 
@@ -244,7 +247,8 @@ extension JSONTapeParser {
         var seen: UInt64 = 0
         var flags: JSONToken.Flags = []
         while true {
-            // Eight bytes at a time: of the marked ones the first is a quotation mark, a backslash or a control character.
+            // Eight bytes are read at a time. The first marked byte is a quotation mark, a backslash or a control
+            // character.
             let word = UnsafeRawPointer(text + position).loadUnaligned(as: UInt64.self)
             let quotes = word ^ (Self.ones &* 0x22)
             let backslashes = word ^ (Self.ones &* 0x5C)
@@ -293,7 +297,8 @@ extension JSONTapeParser {
         }
     }
 
-    /// What follows `\u`: four digits, and if they are the first half of a surrogate pair `\u` and the second.
+    /// Reads the escape after `\u`: four digits, and for the first half of a surrogate pair also `\u` and the second
+    /// half.
     private mutating func unicodeEscape() throws(JSONFault) {
         let first = try codeUnit()
         guard UTF16.isSurrogate(first) else { return }
@@ -348,13 +353,13 @@ extension JSONTapeParser {
             exponent += try power()
         }
         if isInteger { token.flags.insert(.integer) }
-        // Nineteen digits fit 64 bits.
+        // Nineteen digits fit into 64 bits.
         if digits <= 19 || bytes(from: first).significantDigits <= 19, let power = Int16(exactly: exponent) {
             token.flags.insert(.exact)
             token.exponent = power
             token.body = mantissa
         }
-        // A number of so many digits before its point is less than the power of ten with that exponent.
+        // A number with n digits before its point is less than 10^n.
         if digits + exponent > 308, options.outOfRange == .fail, bytes(from: start).isBeyondDouble {
             throw JSONFault(message: "a number is beyond the range of Double", position: start)
         }
@@ -366,7 +371,7 @@ extension JSONTapeParser {
         tokens.append(token)
     }
 
-    /// The exponent; of one that no number of any type has, a larger or smaller one.
+    /// Reads the exponent. A magnitude above a million, which no type can represent, is limited to a million.
     private mutating func power() throws(JSONFault) -> Int {
         let isNegative = take(UInt8(ascii: "-"))
         if !isNegative { _ = take(UInt8(ascii: "+")) }
@@ -379,7 +384,7 @@ extension JSONTapeParser {
         return isNegative ? -power : power
     }
 
-    /// Adds digits to a mantissa, which has overflowed after nineteen.
+    /// Reads digits into a mantissa, which may overflow after nineteen digits.
     @inline(__always)
     private mutating func skipDigits(into mantissa: inout UInt64) {
         while true {

@@ -1,34 +1,38 @@
-/// A value or a name of a JSON text: 16 bytes.
+/// A value or a name of a JSON text in 16 bytes.
 struct JSONToken {
     enum Kind: UInt8 { case null, no, yes, number, string, array, object }
 
     struct Flags: OptionSet {
         let rawValue: UInt8
 
-        /// A string has escapes.
+        /// Set for a string with escapes.
         static let escaped = Flags(rawValue: 1)
-        /// A string has bytes that are not ASCII.
+        /// Set for a string with bytes beyond ASCII.
         static let beyondASCII = Flags(rawValue: 2)
-        /// A member does not count: another has its name, or it is a null that is to be taken out.
+        /// Set for an ignored member: another member has its name, or it is a null that is removed.
         static let passedOver = Flags(rawValue: 4)
-        /// An object has an index of its names.
+        /// Set for an object with an index of its names.
         static let indexed = Flags(rawValue: 8)
-        /// A number has a sign.
+        /// Set for a number with a minus sign.
         static let negative = Flags(rawValue: 16)
-        /// A number has neither a point nor an exponent.
+        /// Set for a number with neither a point nor an exponent.
         static let integer = Flags(rawValue: 32)
-        /// The mantissa and the exponent of a number are all of it.
+        /// Set for a number whose mantissa and exponent represent it exactly.
         static let exact = Flags(rawValue: 64)
     }
 
     var kind: Kind
     var flags: Flags = []
-    /// Of a number: the power of ten that the mantissa is multiplied by.
+    /// The power of ten by which the mantissa of a number is multiplied.
     var exponent: Int16 = 0
-    /// Of a string or number: its first byte. Of an array or object: the place of that which it stands in.
+    /// The position of the first byte of a string or number; the place of the enclosing value of an array or object.
     var offset: UInt32
-    /// Of a number: the digits as an integer. Of a string: its length and, if it is a name, the hash. Of an array or object:
-    /// the place behind it, and the number of elements or the place from which members are searched.
+    /// The data of the kind:
+    ///
+    /// - number: the digits as an integer;
+    /// - string: its length and, for a name, the hash;
+    /// - array: the place behind it, and the number of elements;
+    /// - object: the place behind it, and the place where the next search for a member starts.
     var body: UInt64 = 0
 
     init(_ kind: Kind, at offset: UInt32) {
@@ -65,8 +69,8 @@ struct JSONToken {
         set { high = newValue }
     }
 
-    /// The length and a hash of a name: what ``body`` is for one. The hash is made to be fast, not to withstand anybody; where
-    /// many names meet, ``JSONNameIndex`` has one of its own.
+    /// The ``body`` of a name: its length and hash. The hash is fast, but an attacker can cause collisions. Large
+    /// objects use the hash of ``JSONNameIndex`` instead.
     static func identity(of name: UnsafeBufferPointer<UInt8>) -> UInt64 {
         let bytes = UnsafeRawBufferPointer(name)
         var hash: UInt64 = 0x9E37_79B9_7F4A_7C15

@@ -1,13 +1,15 @@
-/// A text and its tokens. The token of an array or object is followed by those of all that stands in it; that of a member's name
-/// by its value's. The token at 0 is a null that is not in the text, the root is at 1.
+/// A text and its tokens.
 ///
-/// They are raw memory because the text is read in words of eight bytes and tokens without a check of bounds. It belongs to a
-/// ``JSONTapeParser`` and then to a ``JSONTape``, which nothing leaves: containers and decoders hold the decoding, and that the
-/// tape.
+/// The tokens of the contents follow the token of an array or object. The token of a value follows the token of its
+/// member's name. The token at place 0 is a null outside the text; the root is at place 1.
+///
+/// Both are in raw memory, because the text is read in words of eight bytes, and tokens without bounds checks. The
+/// owner of the memory is first a ``JSONTapeParser``, and then a ``JSONTape``, which never gives it away: containers
+/// and decoders retain the decoding, and the decoding retains the tape.
 struct JSONTokens {
     typealias Place = JSONTape.Place
 
-    /// The bytes, and ``JSONTape/padding`` zeros behind them.
+    /// The bytes, followed by ``JSONTape/padding`` zeros.
     let text: UnsafeMutablePointer<UInt8>
     private(set) var list: UnsafeMutablePointer<JSONToken>
     private(set) var count = 0
@@ -51,14 +53,14 @@ struct JSONTokens {
         capacity *= 2
     }
 
-    /// The place after a value and all that stands in it.
+    /// The place behind a value and its contents.
     @inline(__always)
     func after(_ place: Place) -> Place {
         let token = self[place]
         return token.isContainer ? token.next : place + 1
     }
 
-    /// Calls `body` with each member that counts: the place of its name, that of its value is the next.
+    /// Calls `body` with the place of the name of each member that is not ignored. The value is at the next place.
     @inline(__always)
     func forEachMember<Failure: Error>(of object: Place, _ body: (Place) throws(Failure) -> Void) throws(Failure) {
         var place = object + 1
@@ -81,7 +83,8 @@ struct JSONTokens {
     func has(_ name: UnsafeBufferPointer<UInt8>, at place: Place) -> Bool {
         let token = self[place]
         guard Int(token.length) == name.count else { return false }
-        // Words of eight bytes, of which the last may lie over the one before; a call of memcmp takes longer for most names.
+        // The comparison uses words of eight bytes, of which the last two may overlap. A call of memcmp takes longer
+        // for most names.
         let own = UnsafeRawBufferPointer(start: text + Int(token.offset), count: name.count)
         let other = UnsafeRawBufferPointer(name)
         func agree<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) -> Bool {
@@ -103,7 +106,7 @@ struct JSONTokens {
         return name.isEmpty || agree(UInt8.self)
     }
 
-    /// Replaces the bytes of a name by what they stand for, which is never longer.
+    /// Resolves the escapes of a name in place. The result is never longer.
     func unescapeName(at place: Place) {
         let name = bytes(at: place)
         self[place].length = UInt32(JSONEscapes.resolve(name, into: UnsafeMutableBufferPointer(mutating: name)))

@@ -1,19 +1,19 @@
 internal import CurlewSupport
 internal import FoundationEssentials
 
-/// The forms in which types are read from JSON. To find one takes casts, so it is done once a type and then remembered.
+/// The forms in which types are read from JSON. A form is determined by casts, once for each type, and then stored.
 struct JSONTypes {
-    /// How values of a type are read.
+    /// The way of reading values of a type.
     enum Form {
-        /// By the type's own `init(from:)`.
+        /// The type's own `init(from:)`.
         case itself
-        /// The same, of a type whose names are not those of a type but data: a dictionary.
+        /// The type's own `init(from:)` for a dictionary, whose names are data.
         case namedByItself
         case string, integer, double, bool
         case date, data, url, decimal
         case tree
         case strings, integers, doubles
-        /// Another array, or a dictionary with strings for keys.
+        /// Another array, or a dictionary with strings as keys.
         case collection(any JSONDecodableCollection.Type)
     }
 
@@ -23,16 +23,16 @@ struct JSONTypes {
     }
 
     private static let shared = Guarded(JSONTypes())
-    /// What is known in this process.
+    /// The known forms of this process.
     static var current: JSONTypes { shared.withLock { $0 } }
 
-    /// Adds what a decoding has found out.
+    /// Stores the forms that a decoding has determined.
     static func keep(_ types: JSONTypes) {
         guard types.isChanged else { return }
         shared.withLock { if $0.count < types.count { $0 = types } }
     }
 
-    /// A type's entry is at its hash or behind it. There is always room.
+    /// The entries. The entry of a type is at its hash, or at the next free slot; the table always has free slots.
     private var entries: [Entry?] = Array(repeating: nil, count: 64)
     private var count = 0
     private var isChanged = false
@@ -95,7 +95,7 @@ struct JSONTypes {
     }
 }
 
-/// A collection of the standard library that is read without asking a container for each of its elements.
+/// A collection of the standard library that is read without a container call for each element.
 protocol JSONDecodableCollection {
     static func read(at place: JSONTape.Place, in parent: JSONTape.Place, of decoding: JSONDecoding) throws -> Self
 }
@@ -122,7 +122,7 @@ extension Dictionary: JSONDecodableCollection where Key == String, Value: Decoda
         let form = decoding.form(of: Value.self)
         try decoding.tape.tokens.forEachMember(of: place) { member throws in
             let value = try decoding.value(Value.self, as: form, at: member + 1, in: place)
-            // Two names of different bytes may be one string to Swift; the first counts, as with Foundation.
+            // Two names with different bytes may be equal Swift strings; the first counts, as with Foundation.
             let name = decoding.tape.nameString(at: member)
             if table[name] == nil { table[name] = value }
         }

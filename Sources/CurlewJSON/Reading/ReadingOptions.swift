@@ -1,8 +1,8 @@
 extension JSONCoding {
-    /// The rules by which JSON is read.
+    /// The rules for reading JSON.
     ///
-    /// The text must be what RFC 8259 says, whatever the options: no comments, no trailing commas, no `NaN`, no bytes that are
-    /// not UTF-8, no escapes of half a surrogate pair.
+    /// With all options the text must conform to RFC 8259: comments, trailing commas, `NaN`, bytes that are not UTF-8,
+    /// and escapes of half a surrogate pair are errors.
     public struct ReadingOptions: Sendable, Hashable {
         /// The treatment of a name that occurs twice in one object.
         public struct DuplicateKeys: Sendable, Hashable {
@@ -10,64 +10,75 @@ extension JSONCoding {
 
             let policy: Policy
 
-            /// The first value counts, as with Foundation's decoder. The default, and the cheapest.
+            /// The first value counts, as with Foundation's decoder. It is the default, and the fastest.
             public static let firstWins = DuplicateKeys(policy: .firstWins)
             /// The last value counts, as in ECMAScript.
             public static let lastWins = DuplicateKeys(policy: .lastWins)
-            /// An error.
+            /// A duplicate name is an error.
             public static let fail = DuplicateKeys(policy: .fail)
         }
 
-        /// The treatment of numbers that neither 64-bit integers nor doubles hold as they came: integers beyond 64 bits, more than 17
-        /// significant digits, and numbers too close to zero. A `Double` is the nearest one, and zero for `1e-400`, as with `JSON.parse` of ECMAScript.
+        /// The treatment of numbers that fit neither 64-bit integers nor doubles exactly: integers beyond 64 bits,
+        /// numbers with more than 17 significant digits, and numbers too close to zero.
+        ///
+        /// As a `Double` such a number is the nearest one, and zero for `1e-400`, as with `JSON.parse` of ECMAScript.
         public struct BigNumbers: Sendable, Hashable {
             let isKept: Bool
 
-            /// ``JSONValue/Number`` keeps their text, unless they are beyond the range of `Double` (``OutOfRangeNumbers``). The default.
+            /// ``JSONValue/Number`` keeps the text of such a number, unless it is beyond the range of `Double`
+            /// (``OutOfRangeNumbers``). The default.
             public static let keep = BigNumbers(isKept: true)
-            /// They are an error.
+            /// Such a number is an error.
             public static let fail = BigNumbers(isKept: false)
         }
 
-        /// The treatment of numbers beyond the range of `Double`, such as `1e400`, which most readers of JSON take for infinity.
+        /// The treatment of numbers beyond the range of `Double`, such as `1e400`, which most JSON readers treat as
+        /// infinity.
         public struct OutOfRangeNumbers: Sendable, Hashable {
             enum Policy { case fail, infinity, keep }
 
             let policy: Policy
 
-            /// An error with the number's position, wherever it stands in the text. The default.
+            /// Such a number anywhere in the text is an error with the number's position. The default.
             public static let fail = OutOfRangeNumbers(policy: .fail)
-            /// A `Double` or `Float` is infinite, as with `JSON.parse` of ECMAScript; so is ``JSONValue/Number/double``, which is written with
-            /// the digits that came. Numbers beyond the range of `Float` are infinite as a `Float`.
+            /// A `Double` or `Float` is infinite, as with `JSON.parse` of ECMAScript. Numbers beyond the range of
+            /// `Float` are infinite as a `Float`.
+            ///
+            /// ``JSONValue/Number/double`` is infinite as well; the ``JSONValue/Number`` is written with its original
+            /// digits.
             public static let infinity = OutOfRangeNumbers(policy: .infinity)
-            /// ``JSONValue/Number`` keeps the text. A `Double` that is read from it is an error with its coding path.
+            /// ``JSONValue/Number`` keeps the text. Reading it as a `Double` is an error with its coding path.
             public static let keep = OutOfRangeNumbers(policy: .keep)
         }
 
-        /// The deepest nesting of arrays and objects. 512 by default, and at most: it is the bound of Foundation's decoder too,
-        /// and whatever is done with a value of that depth takes less than half of the 8 MiB of stack that a thread has on Linux.
+        /// The largest depth of arrays and objects. 512 by default, which is also the upper limit.
+        ///
+        /// Foundation's decoder has the same limit. All operations on a value of this depth use less than half of the 8
+        /// MiB of stack that a thread has on Linux.
         public var maximumDepth = 512 {
             didSet { maximumDepth = Self.clamped(maximumDepth) }
         }
         /// The treatment of a name that occurs twice in one object.
         public var duplicateKeys = DuplicateKeys.firstWins
-        /// The treatment of numbers that fit no type.
+        /// The treatment of numbers that fit no numeric type.
         public var bigNumbers = BigNumbers.keep
         /// The treatment of numbers beyond the range of `Double`.
         public var outOfRange = OutOfRangeNumbers.fail
-        /// True if the text may be a string, a number, a truth value or null by itself. If not, the default, it must be an
+        /// True if the text may be a single string, number, boolean or null. With false, the default, it must be an
         /// object or an array.
         public var allowsFragments = false
-        /// True if members that are null are taken out of objects, and nulls out of arrays, at every level.
+        /// True if null members are removed from objects, and nulls from arrays, at every level.
         public var removesKeysWithNullValues = false
 
-        /// The most combining marks in a row that a name may have: 128; UAX #15 §13 takes 30 for more than any writing needs.
-        /// The time to compare names, as Swift and Foundation do it, grows with the square of their number.
+        /// The largest number of consecutive combining marks in a name: 128. By UAX #15 §13 no writing system needs
+        /// more than 30.
+        ///
+        /// The time that Swift and Foundation take to compare names grows with the square of this number.
         public static let combiningMarkLimit = 128
 
         public init() {}
 
-        /// The defaults, and fragments too.
+        /// The default rules, with fragments.
         public static var anyValue: JSONCoding.ReadingOptions {
             var options = JSONCoding.ReadingOptions()
             options.allowsFragments = true

@@ -1,45 +1,46 @@
 internal import CurlewSupport
 
 extension JSONValue {
-    /// A number as JSON has it: a 64-bit integer, a double, or the text of one that neither holds.
+    /// A JSON number: a 64-bit integer, a double, or the text of a number that fits neither.
     ///
-    /// Integers and doubles of the same value are equal; numbers that are kept as text are equal if their text is.
+    /// Integers and doubles of the same value are equal. Numbers that are kept as text are equal if their texts are
+    /// equal.
     public struct Number: Sendable, Hashable, CustomStringConvertible {
         enum Storage: Sendable {
             case integer(Int64)
             case unsigned(UInt64)
             case double(Double)
-            /// The nearest double, and the digits as they came: 16 or 17 of them, which a double tells apart but may not have, or a number
-            /// that was read as infinity.
+            /// The nearest double, and the original digits. The number has 16 or 17 digits, which a double
+            /// distinguishes but may not represent exactly, or it was read as infinity.
             case rounded(Double, digits: String)
             case text(String)
         }
 
         let storage: Storage
 
-        /// An integer.
+        /// Creates an integer.
         public init(_ value: Int64) { storage = .integer(value) }
 
-        /// An integer.
+        /// Creates an integer.
         public init(_ value: Int) { storage = .integer(Int64(value)) }
 
-        /// An integer.
+        /// Creates an integer.
         public init(_ value: UInt64) {
             storage = Int64(exactly: value).map { .integer($0) } ?? .unsigned(value)
         }
 
-        /// A double; nil for infinities and NaN, which JSON has not.
+        /// Creates a double; nil for infinities and NaN, which JSON does not have.
         public init?(_ value: Double) {
             guard value.isFinite else { return nil }
             storage = .double(value)
         }
 
-        /// True if the number is kept as text because no type holds it.
+        /// True if the number is kept as text because it fits no numeric type.
         public var isBig: Bool {
             if case .text = storage { true } else { false }
         }
 
-        /// The number as an integer type, if it is one exactly and in its range.
+        /// The number as an integer type; nil if the number is not exactly an integer in the range of the type.
         public func integer<Value: FixedWidthInteger>(as type: Value.Type = Value.self) -> Value? {
             switch storage {
             case .integer(let value): Value(exactly: value)
@@ -49,7 +50,7 @@ extension JSONValue {
             }
         }
 
-        /// The integer that a literal is, from its digits: a double may have lost some.
+        /// The integer of a literal. It is computed from the digits, because a double may have lost some of them.
         static func integer<Value: FixedWidthInteger>(_ literal: some Collection<UInt8>) -> Value? {
             let mantissa = literal.prefix { $0 | 0x20 != UInt8(ascii: "e") }
             let parts = mantissa.split(separator: UInt8(ascii: "."), maxSplits: 1)
@@ -59,7 +60,7 @@ extension JSONValue {
             var exponent = parts.count > 1 ? -parts[1].count : 0
             if mantissa.count < literal.count {
                 let power = String(decoding: literal.dropFirst(mantissa.count + 1), as: UTF8.self)
-                // What is too large for this is too large for any integer, or too small.
+                // A larger exponent makes the number too large for every integer type, or smaller than one.
                 guard let power = Int(power), power.magnitude < 1 << 32 else { return nil }
                 exponent += power
             }
@@ -67,14 +68,16 @@ extension JSONValue {
                 digits.removeLast()
                 exponent += 1
             }
-            // No type has more than 39 digits.
+            // The largest integer type has 39 digits.
             guard 0...39 ~= exponent else { return nil }
             digits += repeatElement(UInt8(ascii: "0"), count: exponent)
             return Value(String(decoding: digits, as: UTF8.self))
         }
 
-        /// The number as a double, rounded if need be: zero for one that is too small. Beyond the range it is nil, or infinite if it was
-        /// read with ``JSONCoding/ReadingOptions/OutOfRangeNumbers/infinity``.
+        /// The number as a double, rounded to the nearest; a number that is too small is zero.
+        ///
+        /// It is nil for a number beyond the range, and infinite if that number was read with
+        /// ``JSONCoding/ReadingOptions/OutOfRangeNumbers/infinity``.
         public var double: Double? {
             switch storage {
             case .integer(let value): return Double(value)
@@ -84,7 +87,7 @@ extension JSONValue {
             }
         }
 
-        /// The number as JSON.
+        /// The number as JSON text.
         public var description: String {
             switch storage {
             case .integer(let value): "\(value)"
@@ -108,7 +111,7 @@ extension JSONValue {
             }
         }
 
-        /// The value by which numbers are compared.
+        /// The form in which numbers are compared.
         private var compared: Storage {
             if case .rounded(let value, _) = storage { .double(value) } else { storage }
         }
@@ -128,14 +131,14 @@ extension JSONValue {
 }
 
 extension JSONValue.Number {
-    /// Reads a literal that the grammar allows.
+    /// Creates the number of a literal that the grammar allows.
     /// - Parameters:
     ///   - literal: The bytes of the number.
-    ///   - isInteger: True if it has neither a fraction nor an exponent.
+    ///   - isInteger: True if the literal has neither a fraction nor an exponent.
     ///   - becomesInfinite: True if the double of a number beyond the range is infinite.
     init(literal: ArraySlice<UInt8>, isInteger: Bool, becomesInfinite: Bool = false) {
         let text = String(decoding: literal, as: UTF8.self)
-        // An integer of fewer digits is in range.
+        // An integer with at most 308 digits is within the range of Double.
         if becomesInfinite, !isInteger || literal.count > 308, let value = Double(text), value.isInfinite {
             storage = .rounded(value, digits: text)
             return
@@ -147,7 +150,7 @@ extension JSONValue.Number {
         }
     }
 
-    /// The literal as a double, if that holds it: in range, and with no more digits than a double tells apart.
+    /// The literal as a double; nil if the literal is out of range, or has more digits than a double distinguishes.
     private static func double(_ text: String, _ literal: ArraySlice<UInt8>) -> Storage? {
         guard literal.count <= 400 else { return nil }
         let mantissa = literal.prefix { $0 | 0x20 != UInt8(ascii: "e") }.filter(\.isDigit)
@@ -162,10 +165,10 @@ extension JSONValue.Number {
 
 /// The text of a number.
 extension UnsafeBufferPointer<UInt8> {
-    /// True if no double holds the number.
+    /// True if the number is beyond the range of doubles.
     var isBeyondDouble: Bool { Double(String(decoding: self, as: UTF8.self))?.isFinite != true }
 
-    /// The digits of the mantissa, without the zeros before them.
+    /// The number of digits of the mantissa without leading zeros.
     var significantDigits: Int {
         prefix { $0 | 0x20 != UInt8(ascii: "e") }.drop { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ".") }
             .count { $0.isDigit }

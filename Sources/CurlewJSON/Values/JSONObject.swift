@@ -1,19 +1,20 @@
 internal import Glibc
 
 extension JSONValue {
-    /// The members of a JSON object in the order they came.
+    /// The members of a JSON object in their original order.
     ///
-    /// Two objects are equal if they have equal members, in whatever order. Names are equal if their code points are
-    /// (RFC 8259 §8.3): `é` as one code point and as `e` with an accent are two names, which to Swift are one string.
+    /// Two objects are equal if they have equal members, in any order. Names are equal if their code points are equal
+    /// (RFC 8259 §8.3): `é` as one code point and as `e` with a combining accent are two names, but equal Swift
+    /// strings.
     public struct Object: Sendable, Hashable {
-        /// The names in their order.
+        /// The names in order.
         public private(set) var keys: [String] = []
         private var members: [JSONName: JSONValue] = [:]
 
-        /// An object without members.
+        /// Creates an object without members.
         public init() {}
 
-        /// The value of a member. Setting nil takes the member out; a new member comes last.
+        /// The value of a member. Setting nil removes the member; a new member is appended.
         public subscript(key: String) -> JSONValue? {
             get { members[JSONName(key)] }
             set {
@@ -28,8 +29,8 @@ extension JSONValue {
             }
         }
 
-        /// Adds a member unless there is one of that name.
-        /// - Returns: Whether it was added.
+        /// Adds a member, unless the object has a member of that name.
+        /// - Returns: True if the member was added.
         mutating func insert(_ value: JSONValue, for key: String) -> Bool {
             let name = JSONName(key)
             guard members[name] == nil else { return false }
@@ -56,8 +57,10 @@ extension JSONValue.Object: RandomAccessCollection {
     }
 }
 
-/// The name of a member, hashed and compared by its bytes. Swift does that by the normal form of a string, which takes time
-/// that grows with the square of a run of combining marks: one name of 160 KB took seconds.
+/// The name of a member, which is hashed and compared by its bytes.
+///
+/// Swift hashes and compares the normal form of a string. The time for it grows with the square of the length of a run
+/// of combining marks: a name of 160 KB took seconds.
 private struct JSONName: Hashable, Sendable {
     private let text: String
 
@@ -81,7 +84,7 @@ private struct JSONName: Hashable, Sendable {
 }
 
 extension JSONValue.Object: ExpressibleByDictionaryLiteral {
-    /// Members in their order; of two with one name the last counts.
+    /// Creates an object with the members in order; of members with the same name the last counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         for (key, value) in elements { self[key] = value }
     }

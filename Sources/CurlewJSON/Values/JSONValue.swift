@@ -1,6 +1,6 @@
 internal import CurlewSupport
 
-/// A JSON value as a tree, for data whose shape is not known beforehand.
+/// A JSON value as a tree, for data without a known type.
 ///
 /// ```swift
 /// let value = try JSONValue(parsing: Array(#"{"name": "Numenius", "eggs": [4, 3]}"#.utf8))
@@ -8,9 +8,9 @@ internal import CurlewSupport
 /// value["eggs"]?[0]?.intValue  // 4
 /// ```
 public enum JSONValue: Sendable, Hashable {
-    /// `null`.
+    /// The value `null`.
     case null
-    /// `true` or `false`.
+    /// The value `true` or `false`.
     case bool(Bool)
     /// A number.
     case number(JSONValue.Number)
@@ -21,63 +21,63 @@ public enum JSONValue: Sendable, Hashable {
     /// An object.
     case object(JSONValue.Object)
 
-    /// Reads a JSON text: UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
+    /// Creates the tree of a JSON text in UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
     /// - Parameters:
     ///   - bytes: The text.
-    ///   - options: How to read it; by default any value may stand at the top.
-    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` that says where the text goes wrong, and nothing of what
-    ///   it says.
+    ///   - options: The rules for reading; by default the top may be any value.
+    /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed``. It contains the position of
+    ///   the error, and no part of the text.
     public init(parsing bytes: [UInt8], options: JSONCoding.ReadingOptions = .anyValue) throws {
         self = try JSONTape(JSONSource.utf8(bytes), options: options).value()
     }
 }
 
-/// What a value is, if it is that.
+/// The values of the cases; nil for a value of another case.
 extension JSONValue {
-    /// True if it is `null`.
+    /// True if the value is `null`.
     public var isNull: Bool { self == .null }
 
-    /// The truth value.
+    /// The boolean; nil if the value is not `true` or `false`.
     public var boolValue: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The number.
+    /// The number; nil if the value is not a number.
     public var numberValue: JSONValue.Number? {
         if case .number(let value) = self { value } else { nil }
     }
 
-    /// The number as an integer, if it is one and in range.
+    /// The number as an integer; nil if the value is not an integer in the range of `Int`.
     public var intValue: Int? { numberValue?.integer() }
 
-    /// The number as a double.
+    /// The number as a double; nil if the value is not a number, or is beyond the range of doubles.
     public var doubleValue: Double? { numberValue?.double }
 
-    /// The string.
+    /// The string; nil if the value is not a string.
     public var stringValue: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The elements.
+    /// The elements; nil if the value is not an array.
     public var arrayValue: [JSONValue]? {
         if case .array(let values) = self { values } else { nil }
     }
 
-    /// The members.
+    /// The members; nil if the value is not an object.
     public var objectValue: JSONValue.Object? {
         if case .object(let object) = self { object } else { nil }
     }
 
-    /// The value of a member; nil if there is none, or if this is no object.
+    /// The value of a member; nil if the value is not an object with that member.
     public subscript(key: String) -> JSONValue? { objectValue?[key] }
 
-    /// An element; nil if there is none, or if this is no array.
+    /// An element; nil if the value is not an array with that index.
     public subscript(index: Int) -> JSONValue? {
         guard let values = arrayValue, values.indices.contains(index) else { return nil }
         return values[index]
     }
 
-    /// The value without nulls at any level: members that are null are taken out, and elements that are.
+    /// The value without members and elements that are null, at any level.
     public func removingNulls() -> JSONValue {
         switch self {
         case .array(let values):
@@ -104,7 +104,7 @@ extension JSONValue: ExpressibleByIntegerLiteral {
 }
 
 extension JSONValue: ExpressibleByFloatLiteral {
-    /// A number; `null` for a literal beyond the range of doubles.
+    /// Creates a number; `null` for a literal beyond the range of doubles.
     public init(floatLiteral value: Double) { self = JSONValue.Number(value).map { .number($0) } ?? .null }
 }
 
@@ -117,7 +117,7 @@ extension JSONValue: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// An object; of two members with one name the last counts.
+    /// Creates an object; of members with the same name the last counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         var object = JSONValue.Object()
         for (key, value) in elements { object[key] = value }
@@ -159,17 +159,18 @@ extension JSONValue: Codable {
         }
     }
 
-    /// The value as a type of your own: `URL` from a string, numbers only where they fit exactly, all else by the coding's
-    /// rules.
-    /// - Throws: `DecodingError`; ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for a value that no text may be: nested more
-    ///   than 512 levels deep, or with a name that ``JSONCoding/ReadingOptions/combiningMarkLimit`` refuses.
+    /// Decodes the value as a type. A `URL` is read from a string, a number must fit its type exactly, and everything
+    /// else follows the rules of the coding.
+    /// - Throws: `DecodingError`. It throws ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/decodingFailed`` for
+    ///   a value that is invalid as a text: it is nested more than 512 levels deep, or has a name that
+    ///   ``JSONCoding/ReadingOptions/combiningMarkLimit`` rejects.
     public func decode<Value: Decodable>(
         as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding(),
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws -> Value {
         if type == JSONValue.self, let value = self as? Value { return value }
         var options = JSONCoding.ReadingOptions.anyValue
-        // The value is no text, so that a number without a Double has a coding path and no position.
+        // The value is not a text: the error for a number beyond the range needs a coding path instead of a position.
         options.outOfRange = coding.reading.outOfRange == .infinity ? .infinity : .keep
         let tape = try JSONTape(jsonBytes(), options: options)
         return try JSONDecoding.decode(type, from: tape, coding: coding, userInfo: userInfo)
@@ -177,7 +178,7 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue.Object: Codable {
-    /// Members in the order that the decoder gives them, which for Foundation's is none.
+    /// Creates an object with the members in the order of the decoder. Foundation's decoder has no order.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: JSONKey.self)
         self.init()
@@ -191,7 +192,7 @@ extension JSONValue.Object: Codable {
 }
 
 extension JSONValue.Number: Encodable {
-    /// - Throws: `EncodingError` for a number that no type holds.
+    /// - Throws: `EncodingError` for a number that fits no numeric type.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch storage {
@@ -206,7 +207,7 @@ extension JSONValue.Number: Encodable {
     }
 }
 
-/// Any name or index on a coding path.
+/// A name or index on a coding path.
 struct JSONKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -225,11 +226,11 @@ struct JSONKey: CodingKey {
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// The value as JSON text without white space, members in their order.
+    /// The value as JSON text without white space, with the members in order.
     public var description: String { String(decoding: jsonBytes(), as: UTF8.self) }
 
     /// The value as JSON in UTF-8 without white space.
-    /// - Parameter sortsKeys: Whether members are put in the order of their names' code points.
+    /// - Parameter sortsKeys: True if members are sorted by the code points of their names.
     public func jsonBytes(sortsKeys: Bool = false) -> [UInt8] {
         var writer = JSONValueWriter(sortsKeys: sortsKeys)
         writer.write(self)

@@ -1,12 +1,12 @@
-/// Lists and dictionaries that are written without a container, which would look at every element's type anew.
+/// Lists and dictionaries that are written without a container. A container would look up the type of every element.
 protocol JSONCollection {
-    /// Writes a value of this very type.
+    /// Writes a value of exactly this type.
     static func write<Source>(_ source: Source, to state: JSONEncodingState, _ place: JSONPlace) throws
 }
 
 extension Array: JSONCollection where Element: Encodable {
     static func write<Source>(_ source: Source, to state: JSONEncodingState, _ place: JSONPlace) throws {
-        // Whoever looked up this conformance did so by the type of the source.
+        // The caller has looked up this conformance by the type of the source.
         let elements = unsafeBitCast(source, to: [Element].self)
         let text = state.text
         guard let serial = text.pointee.open(place, isValue: true, keepsKeys: true),
@@ -39,7 +39,7 @@ extension Dictionary: JSONCollection where Key == String, Value: Encodable {
     }
 }
 
-/// The key of a dictionary on a path, which says of itself what the standard library's does.
+/// The key of a dictionary on a path. It has the same properties as the standard library's key.
 private struct JSONDictionaryKey: CodingKey {
     let stringValue: String
 

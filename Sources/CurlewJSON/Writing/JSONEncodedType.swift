@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 
-/// The way in which values of a type are written, found once a type and not once a value.
+/// The way of writing values of a type. It is determined once for each type instead of each value.
 enum JSONEncodedType {
-    /// By its own code. The keys of a dictionary are data and not names.
+    /// The type's own code. The keys of a dictionary are data, not names.
     case custom(keepsKeys: Bool)
-    /// By ``JSONCollection``.
+    /// The code of ``JSONCollection``.
     case collection(any JSONCollection.Type)
-    /// By the encoder of parameters, because what is written depends on the whole of it.
+    /// The encoder of parameters, because the text depends on all members of the value.
     case tree
     case boolean, string, double, float
     case int, int8, int16, int32, int64, int128
@@ -26,7 +26,7 @@ enum JSONEncodedType {
         }
     }
 
-    /// True if a value's own code may run, which may ask for its path.
+    /// True if a value's own code may run, which may request its path.
     var runsCode: Bool {
         switch self {
         case .custom, .collection, .tree: true

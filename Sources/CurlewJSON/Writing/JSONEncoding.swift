@@ -1,10 +1,10 @@
 internal import CurlewSupport
 
-/// Writes values as JSON: at once where that can be, else by way of a tree of ``ParameterValue``.
+/// Writes values as JSON: directly if possible, else through a tree of ``ParameterValue``.
 ///
-/// The tree is what defines the text. It takes what a value encodes in any order, and its errors name the place. Most values
-/// encode from the outside in, each member once, and throw nothing: those are written into one buffer, to the same bytes. Where
-/// a value does anything else, what was written is dropped and the value is encoded again.
+/// The tree defines the text. It accepts members in any order, and its errors contain the path. Most values encode from
+/// the outside in, encode each member once, and do not throw. These are written directly into one buffer, with the same
+/// bytes as through the tree. For other values the partial text is discarded, and the value is encoded again.
 package struct JSONEncoding {
     let encoder: ParameterEncoder
     package let style: JSONCoding.Style
@@ -22,7 +22,7 @@ package struct JSONEncoding {
 
     func bytesByTree(of value: some Encodable) throws -> [UInt8] { try encoder.encode(value).json(style: style) }
 
-    /// The text without a tree; nil if it cannot be written so.
+    /// The text without a tree; nil if the value cannot be written directly.
     func bytesAtOnce(of value: some Encodable) -> [UInt8]? {
         guard style.options.isDisjoint(with: [.sortedKeys, .prettyPrinted]), encoder.foundationTypes == .flattened
         else {

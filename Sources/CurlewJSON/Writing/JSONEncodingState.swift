@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// The state that the encoder and the containers of one encoding share, whichever of them lives longest.
+/// The shared state of the encoder and the containers of one encoding.
 final class JSONEncodingState {
-    /// The text, which lives as long as this object.
+    /// The text. It is valid as long as this object exists.
     let text: UnsafeMutablePointer<JSONStructure>
     private let workspace = JSONWorkspace.take()
     private let encoder: ParameterEncoder
@@ -20,7 +20,7 @@ final class JSONEncodingState {
 
     var userInfo: [CodingUserInfoKey: Any] { encoder.userInfo }
 
-    /// The way in which values of a type are written.
+    /// The way of writing values of a type.
     @inline(__always)
     func way(of type: Any.Type) -> JSONEncodedType {
         workspace.types.pointee.value(of: ObjectIdentifier(type)) ?? findWay(of: type)
@@ -33,13 +33,13 @@ final class JSONEncodingState {
         return way
     }
 
-    /// The type of containers for objects with such keys.
+    /// The type of containers for objects with keys of a type.
     @inline(__always)
     func containerType<Key: CodingKey>(for key: Key.Type) -> JSONContainerType<Key> {
         guard let type = workspace.containers.pointee.value(of: ObjectIdentifier(key)) else {
             return addContainerType(for: key)
         }
-        // It was stored for this type of keys.
+        // The container type was stored for this type of keys.
         return unsafeDowncast(type, to: JSONContainerType<Key>.self)
     }
 
@@ -50,7 +50,7 @@ final class JSONEncodingState {
         return type
     }
 
-    /// Writes a value at a place whose name or comma is written already.
+    /// Writes a value at a position whose name or comma has been written.
     @inline(__always)
     func write<Value: Encodable>(_ value: Value, _ way: JSONEncodedType, _ place: JSONPlace) throws {
         switch way {
@@ -61,7 +61,7 @@ final class JSONEncodingState {
         }
     }
 
-    /// Writes a value by its own code.
+    /// Writes a value with its own code.
     func writeCustom<Value: Encodable>(_ value: Value, _ place: JSONPlace, _ keepsKeys: Bool) throws {
         guard let serial = text.pointee.open(place, isValue: true, keepsKeys: keepsKeys) else { return }
         do {
@@ -73,7 +73,7 @@ final class JSONEncodingState {
         text.pointee.closeValue()
     }
 
-    /// Writes a value by way of the tree of parameters.
+    /// Writes a value through the tree of parameters.
     private func writeTree<Value: Encodable>(_ value: Value, _ place: JSONPlace) throws {
         let state = EncodingState(encoder)
         state.nesting = text.pointee.nesting
@@ -92,7 +92,7 @@ final class JSONEncodingState {
     }
 
     private func writeScalar<Value>(_ value: Value, _ way: JSONEncodedType) {
-        // Each is what the type is known to be: a cast that asks again costs more than all the rest.
+        // The types are known from `way`. A checked cast would cost more than everything else.
         switch way {
         case .string: text.pointee.append(unsafeBitCast(value, to: String.self))
         case .boolean: text.pointee.output.append(unsafeBitCast(value, to: Bool.self))
@@ -161,7 +161,7 @@ extension JSONEncodingState {
         }
     }
 
-    /// Writes a tree, in the way in which trees are.
+    /// Writes a tree with ``JSONWriter``.
     private func write(_ tree: ParameterValue) {
         do throws(ParameterFailure) {
             text.pointee.output.append(try JSONWriter.text(of: tree, style: style, depth: text.pointee.depth))

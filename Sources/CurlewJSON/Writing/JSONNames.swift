@@ -1,13 +1,15 @@
 internal import Glibc
 
-/// The names that the open objects have so far, to find one that comes twice.
+/// The names of the open objects, for the detection of duplicates.
 ///
-/// Most objects have a few short names and no name twice, so a mask of 64 bits answers for most. What it does not rule out is
-/// compared with the names before, which stand in the text. Names that are not plain ASCII, or too many, are kept in a set of
-/// strings: then names are the same if Swift takes them for equal, as they are for ``ParameterEncoder``, and a hash with a seed
-/// keeps whoever chooses them from making that slow.
+/// Most objects have a few short names without duplicates, so a mask of 64 bits suffices for most names. A name that
+/// the mask does not exclude is compared with the earlier names in the text.
+///
+/// Names that are not plain ASCII, or too many, are stored in a set of strings. These names are the same if they are
+/// equal as Swift strings, as in ``ParameterEncoder``. The set's hash has a random seed, so a peer cannot choose names
+/// that make it slow.
 struct JSONNames {
-    /// What is known of one object's names.
+    /// The state of the names of one object.
     struct Scope {
         fileprivate var mask: UInt64 = 0
         fileprivate var first = 0
@@ -22,7 +24,7 @@ struct JSONNames {
         let length: Int
     }
 
-    /// Raw memory, because an array checks its uniqueness at every name.
+    /// The entries in raw memory, because an array checks its uniqueness at every name.
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity = keptCapacity
     private var count = 0
@@ -45,7 +47,7 @@ struct JSONNames {
         entries = .allocate(capacity: capacity)
     }
 
-    /// The beginning of an object, inside those that have begun.
+    /// Begins an object inside the open objects.
     @inline(__always)
     func scope() -> Scope {
         var scope = Scope()
@@ -53,17 +55,20 @@ struct JSONNames {
         return scope
     }
 
-    /// The end of the innermost object.
+    /// Ends the innermost object.
     @inline(__always)
     mutating func end(_ scope: Scope) {
         count = scope.first
         if scope.hasSet { sets.removeLast() }
     }
 
-    /// Adds a name of the innermost object; false if it is there already.
+    /// Adds a name of the innermost object; false if the object has it already.
     /// - Parameters:
-    ///   - marks: What writing it told of it. It stands at the end of the text, in quotation marks and with a colon behind.
-    ///   - count: The number of members including this one.
+    ///   - name: The name. The text ends with it, in quotation marks and followed by a colon.
+    ///   - marks: The marks of the written name.
+    ///   - members: The number of members including this one.
+    ///   - scope: The state of the names of the object.
+    ///   - text: The text.
     @inline(__always)
     mutating func insert(
         _ name: String, _ marks: JSONOutput.Marks, count members: Int, into scope: inout Scope, of text: JSONOutput
@@ -98,7 +103,7 @@ struct JSONNames {
     private mutating func insertIntoSet(_ name: String, _ scope: inout Scope, _ text: JSONOutput) -> Bool {
         if !scope.hasSet {
             scope.hasSet = true
-            // Those are plain, so that they stand in the text as they are.
+            // Plain names are unchanged in the text.
             sets.append(
                 Set(
                     (scope.first..<count).map { index in
@@ -120,10 +125,10 @@ struct JSONNames {
     }
 }
 
-/// The names that keys become by a style.
+/// The names of keys in a style.
 ///
-/// A type's keys are the same for each of its values, and snake case takes long to make. A closure may make something else
-/// each time, and is asked each time.
+/// The conversion to snake case is slow, and the keys of a type are the same for all its values, so these names are
+/// stored. A closure may return a different name each time, so it is called each time.
 struct JSONKeyNames {
     var naming = ParameterEncoder.KeyNaming.asWritten
     /// The names in snake case.
@@ -135,7 +140,7 @@ struct JSONKeyNames {
     init() {}
 
     mutating func name(of key: String) -> String {
-        // Names beyond ASCII may be equal for Swift and yet be other bytes.
+        // Names beyond ASCII may be equal Swift strings with different bytes.
         guard case .snakeCase = naming.kind, key.utf8.allSatisfy({ $0 < 0x80 }) else { return naming.name(of: key) }
         if let name = known[key] { return name }
         let name = naming.name(of: key)

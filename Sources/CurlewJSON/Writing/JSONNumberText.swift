@@ -1,6 +1,6 @@
 internal import CurlewSupport
 
-/// The digits of numbers, as ``ParameterValue/Number`` describes them, and of dates.
+/// The digits of numbers, with the same text as ``ParameterValue/Number/description``, and of dates.
 extension JSONOutput {
     /// Appends an integer.
     @inline(__always)
@@ -17,7 +17,7 @@ extension JSONOutput {
         appendReserved(digitsOf: value)
     }
 
-    /// Appends the digits of an integer, at most twenty. There has to be room for as many, and for three words.
+    /// Appends the digits of an integer, at most twenty. The buffer must have room for them, and for three words.
     @inline(__always)
     private mutating func appendReserved(digitsOf value: UInt64) {
         if value < 10 {
@@ -52,8 +52,8 @@ extension JSONOutput {
 
     private static let zeros: UInt64 = 0x3030_3030_3030_3030
 
-    /// The eight digits of a number below 10⁸, a byte each, the first lowest: halves, quarters and digits are divided off all
-    /// at a time, by multiplications that are exact in these ranges.
+    /// The eight digits of a number below 10⁸, one in each byte, the first in the lowest. Halves, quarters and digits
+    /// are split in parallel, with multiplications that are exact in these ranges.
     @inline(__always)
     private static func eightDigits(_ value: UInt64) -> UInt64 {
         let thousands = value / 10_000
@@ -75,15 +75,15 @@ extension JSONOutput {
     /// Appends a finite number.
     mutating func append(_ value: Float) { appendShortened(value.description) }
 
-    /// Appends a number with at most three places behind the point and 15 digits; false if it is none.
+    /// Appends a number with at most three decimals and 15 digits; false for other numbers.
     ///
-    /// A double tells any two decimals of 15 digits apart. So if one of them is nearest to this number, it is the only one, and
-    /// without the zeros at its end the shortest text there is, which `description` looks for.
+    /// Doubles distinguish all decimals of 15 digits. So at most one such decimal has this number as its nearest
+    /// double. Without trailing zeros, this decimal is the shortest text for the number, like its `description`.
     private mutating func appendShort(_ value: Double) -> Bool {
         let magnitude = value.magnitude
         guard magnitude < 1e12 else { return false }
         let thousandths = UInt64(magnitude * 1000 + 0.5)
-        // Division rounds correctly: this is the double nearest to the decimal.
+        // The division rounds correctly, so its result is the double nearest to the decimal.
         guard Double(thousandths) / 1000 == magnitude else { return false }
         reserve(40)
         if value.sign == .minus { appendReserved(UInt64(UInt8(ascii: "-")), length: 1) }
@@ -93,7 +93,7 @@ extension JSONOutput {
         return true
     }
 
-    /// Appends thousandths behind a point, without zeros at the end.
+    /// Appends a point and thousandths, without trailing zeros.
     private mutating func appendPlaces(_ thousandths: UInt64) {
         let tenths = thousandths / 100
         let hundredths = thousandths / 10 % 10
@@ -102,7 +102,7 @@ extension JSONOutput {
         appendReserved(digits, length: last > 0 ? 4 : hundredths > 0 ? 3 : 2)
     }
 
-    /// Appends a number without the `.0` by which Swift marks whole ones.
+    /// Appends a number without the `.0` of whole numbers in Swift.
     private mutating func appendShortened(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -114,7 +114,7 @@ extension JSONOutput {
 }
 
 extension JSONOutput {
-    /// Appends a point in time in quotation marks, as ``CalendarDate/iso8601`` has it.
+    /// Appends a date in quotation marks, in the form of ``CalendarDate/iso8601``.
     mutating func append(timestamp date: CalendarDate) {
         reserve(40)
         let seconds = date.time / 1000

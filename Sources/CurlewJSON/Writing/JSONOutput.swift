@@ -3,9 +3,9 @@ internal import Glibc
 
 /// A growing buffer of JSON text.
 ///
-/// It is memory by hand, because an array checks its bounds and its uniqueness at every byte. ``reserve(_:)`` leaves room for
-/// ``slack`` more bytes than it was asked for, so that text of any length may be stored in whole words; what they put behind
-/// the end is written over or never read. The owner calls ``deallocate()`` once.
+/// It is raw memory, because an array checks its bounds and its uniqueness at every byte. ``reserve(_:)`` adds room for
+/// ``slack`` more bytes than requested, so that text of any length can be stored in whole words. Bytes behind the end
+/// are overwritten, or never read. The owner calls ``deallocate()`` once.
 struct JSONOutput {
     private(set) var start: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
@@ -20,7 +20,7 @@ struct JSONOutput {
 
     func deallocate() { start.deallocate() }
 
-    /// Empties it, and shrinks it to a capacity if it has more.
+    /// Empties the buffer, and reduces a larger capacity to `limit`.
     mutating func removeAll(keeping limit: Int) {
         count = 0
         guard capacity > limit else { return }
@@ -32,7 +32,7 @@ struct JSONOutput {
     /// The text so far.
     var bytes: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
 
-    /// Makes room for so many bytes behind the end.
+    /// Makes room for `length` bytes behind the end.
     @inline(__always)
     mutating func reserve(_ length: Int) {
         if capacity &- count < length &+ Self.slack { grow(length) }
@@ -54,14 +54,14 @@ struct JSONOutput {
         count &+= 1
     }
 
-    /// Appends the first bytes of a word, of which the lowest comes first. There has to be room for eight.
+    /// Appends the first bytes of a word, the lowest first. The buffer must have room for eight bytes.
     @inline(__always)
     mutating func appendReserved(_ word: UInt64, length: Int) {
         Self.store(word, start + count)
         count &+= length
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let first = bytes.baseAddress else { return }
         reserve(bytes.count)
@@ -69,7 +69,7 @@ struct JSONOutput {
         count &+= bytes.count
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
 
     /// Appends `true` or `false`.
@@ -102,17 +102,17 @@ struct JSONOutput {
 // MARK: - Strings
 
 extension JSONOutput {
-    /// The marks of a string by which it is looked up among others; strings that have different marks are different.
+    /// The marks of a string for look-ups. Strings with different marks are different.
     struct Marks {
-        /// The first eight bytes, and the last eight if there are more than seven.
+        /// The first eight bytes. `last` contains the last eight, for strings of at least eight bytes.
         var first: UInt64 = 0
         var last: UInt64 = 0
-        /// True if all of it is ASCII that needs no escape.
+        /// True if the string is ASCII without escapes.
         var isPlain: Bool
     }
 
-    /// Appends a string in quotation marks, with quotation marks, backslashes, control characters and, if so wished, slashes
-    /// escaped.
+    /// Appends a string in quotation marks. Quotation marks, backslashes and control characters are escaped, and
+    /// slashes if `escapingSlashes` is true.
     @discardableResult
     @inline(__always)
     mutating func append(_ string: String, escapingSlashes: Bool) -> Marks {
@@ -135,7 +135,7 @@ extension JSONOutput {
         var all: UInt64 = 0
         if length < 8 {
             marks.first = Self.shortWord(source, length)
-            // Spaces in place of the missing bytes, which would be control characters.
+            // Spaces replace the missing bytes, which would be control characters.
             guard escapes.isPlain(marks.first | 0x2020_2020_2020_2020 << UInt64(truncatingIfNeeded: length &* 8)) else {
                 return appendEscaping(bytes, escapes)
             }
@@ -162,7 +162,7 @@ extension JSONOutput {
         return marks
     }
 
-    /// One to seven bytes as a word, without a read behind their end: two reads that overlap.
+    /// The word of one to seven bytes. Overlapping reads avoid a read behind the end.
     @inline(__always)
     private static func shortWord(_ source: UnsafePointer<UInt8>, _ length: Int) -> UInt64 {
         let end = UnsafeRawPointer(source + length)
@@ -211,13 +211,13 @@ extension JSONOutput {
     private struct Escapes {
         private let slash: UInt8
 
-        // A quotation mark is looked for twice where slashes stand as they are.
+        // Without escaped slashes, the second search is for quotation marks again.
         init(slashes: Bool) { slash = slashes ? .slash : .quote }
 
         @inline(__always)
         func isPlain(_ word: UInt64) -> Bool {
-            // The high bit of a byte of `x - 0x01… & ~x` is set for the lowest byte that is zero; of `x - 0x20… & ~x` for the
-            // lowest that is less than a space.
+            // The high bit of a byte of `x - 0x01… & ~x` is set for the lowest byte that is zero. For `x - 0x20… & ~x`
+            // it is set for the lowest byte below a space.
             let control = (word &- 0x2020_2020_2020_2020) & ~word
             let found =
                 control | Self.zero(word ^ 0x2222_2222_2222_2222) | Self.zero(word ^ 0x5C5C_5C5C_5C5C_5C5C)

@@ -1,48 +1,49 @@
 internal import CurlewSupport
 
-/// The brackets, commas and names of JSON text that is written from the outside in, and who may write next.
+/// The brackets, commas and names of JSON text that is written from the outside in, and the order of its writers.
 ///
-/// A buffer has no way back: what comes out of order cannot be put in its place. Each open list or object has a frame with a
-/// number of its own, the number is what a container knows, and a write with any other number than that of the innermost frame
-/// is looked at more closely. What cannot be written in order is given up for good: see ``giveUp()``.
+/// A buffer only grows at its end, so members cannot be inserted out of order. Each open list or object has a frame
+/// with a serial number, which its container stores. A write with another number than that of the innermost frame is
+/// checked more closely. A text that cannot be written in order is abandoned: see ``giveUp()``.
 struct JSONStructure {
     var output: JSONOutput
     private var escapesSlashes = true
-    /// True if keys are names as they are.
+    /// True if keys are written unchanged.
     private var keepsKeys = true
     private var keyNames = JSONKeyNames()
-    /// The frames from the outside in. Raw memory, because an array checks its uniqueness at every write; how many there can be
-    /// is bounded, see ``open(_:isValue:keepsKeys:)``.
+    /// The frames from the outside in. They are in raw memory, because an array checks its uniqueness at every write.
+    /// For the limit of their number see ``open(_:isValue:keepsKeys:)``.
     private let frames: UnsafeMutablePointer<Frame>
     private var top: UnsafeMutablePointer<Frame>
     private var names = JSONNames()
-    /// The keys of the path, for frames that lie in objects.
+    /// The keys of the path, for frames inside objects.
     private var keys: [any CodingKey] = []
     private var lastSerial = 0
-    /// The brackets that are open.
+    /// The number of open brackets.
     private(set) var depth = 0
-    /// The number of values that are being encoded, each inside the former.
+    /// The number of nested values that are being encoded.
     private(set) var nesting = 0
-    /// True once the text cannot be what it should be.
+    /// True if the text has been abandoned.
     private(set) var isGivenUp = false
 
-    /// A list, an object, or a value that is to become something.
+    /// A list, an object, or a value whose kind is not known yet.
     struct Frame {
         enum Kind { case nothing, single, list, object }
 
         let serial: Int
         var kind: Kind
         let place: JSONPlace
-        /// True if a value's own code is under way, which frames further out have to wait for.
+        /// True if a value's own code is running. Outer frames cannot be written until it returns.
         let isValue: Bool
-        /// True if keys are data, as those of a dictionary are, and not names.
+        /// True if keys are data, as in a dictionary, and not names.
         let keepsKeys: Bool
-        /// The members so far.
+        /// The number of members so far.
         var count = 0
         var names = JSONNames.Scope()
     }
 
-    /// Leaves room for the few levels that are not counted here one by one, as those of an enumeration's raw value.
+    /// The limit of nested values. It leaves room for the few levels that are not counted here, such as raw values of
+    /// enumerations.
     private static let nestingLimit = ParameterEncoder.nestingLimit - 16
     private static let frameLimit = nestingLimit + ParameterValue.depthLimit + 8
 
@@ -54,17 +55,17 @@ struct JSONStructure {
     }
 
     private static let outermost = Frame(serial: 0, kind: .single, place: .same, isValue: true, keepsKeys: true)
-    /// The size of buffer that is kept for the next text.
+    /// The largest capacity of the buffer that is kept for the next text.
     private static let keptCapacity = 64 << 10
 
-    /// Begins a text. The last one has ended.
+    /// Begins a text, after the end of the former one.
     mutating func begin(naming: ParameterEncoder.KeyNaming, escapesSlashes: Bool) {
         self.escapesSlashes = escapesSlashes
         keepsKeys = naming.isAsWritten
         keyNames.naming = naming
     }
 
-    /// Drops the text, and most of what memory a large one took.
+    /// Discards the text, and most memory of a large text.
     mutating func end() {
         output.removeAll(keeping: Self.keptCapacity)
         names.removeAll()
@@ -83,8 +84,10 @@ struct JSONStructure {
         names.deallocate()
     }
 
-    /// Says that the text is not what it should be. Nothing throws then, for a value's own code may trust that nothing does:
-    /// writing goes on without effect until all have returned.
+    /// Abandons the text.
+    ///
+    /// No error is thrown, because a value's own code may rely on calls that do not throw. Further writes have no
+    /// effect until all code has returned.
     @inline(never)
     mutating func giveUp() {
         guard !isGivenUp else { return }
@@ -94,11 +97,11 @@ struct JSONStructure {
     }
 }
 
-/// The place of a frame in the one around it.
+/// The position of a frame in the enclosing frame.
 enum JSONPlace {
-    /// The very same: what a value encodes in place of itself.
+    /// The position of the enclosing frame itself, for a value that is encoded instead of another.
     case same
-    /// The key that was last ``JSONStructure/push(_:)``ed.
+    /// The key of the last call of ``JSONStructure/push(_:)``.
     case key
     /// The end of a list.
     case index
@@ -107,11 +110,11 @@ enum JSONPlace {
 // MARK: - Frames
 
 extension JSONStructure {
-    /// Opens a frame inside the innermost one: a value's own if its code is to run, or that of a nested container.
+    /// Opens a frame inside the innermost one, for a value whose own code will run, or for a nested container.
     ///
-    /// Values are bounded by ``nestingLimit`` and brackets by the depth of JSON, and an encoder that a nested container gave
-    /// away opens either before another frame can: together they bound the frames.
-    /// - Returns: Its number; nil if there is none, as nothing can be written any more.
+    /// ``nestingLimit`` limits the values, and the depth of JSON limits the brackets. An encoder from a nested
+    /// container opens one of them before another frame can be opened. So both limits together limit the frames.
+    /// - Returns: The number of the frame; nil if the text is abandoned.
     mutating func open(_ place: JSONPlace, isValue: Bool, keepsKeys: Bool) -> Int? {
         guard nesting < Self.nestingLimit, top - frames < Self.frameLimit - 2, !isGivenUp else {
             giveUp()
@@ -127,14 +130,14 @@ extension JSONStructure {
         return lastSerial
     }
 
-    /// Closes the innermost value, and what is open in it.
+    /// Closes the innermost value, and the open frames in it.
     mutating func closeValue() {
         guard !isGivenUp else { return }
         while !top.pointee.isValue { close() }
-        // Closing may have given up, on a bracket too many.
+        // The text may have been abandoned because of too many brackets.
         guard !isGivenUp else { return }
         nesting &-= 1
-        // At the top a value has to be something.
+        // The value at the top must have encoded something.
         if top == frames + 1, top.pointee.kind == .nothing { return giveUp() }
         close()
     }
@@ -142,7 +145,7 @@ extension JSONStructure {
     private mutating func close() {
         switch top.pointee.kind {
         case .nothing:
-            // What encoded nothing is an empty object.
+            // A value that encoded nothing is an empty object.
             guard bracket(.openBrace) else { return }
             closeBracket(.closeBrace)
         case .single: break
@@ -154,7 +157,8 @@ extension JSONStructure {
         top -= 1
     }
 
-    /// True if a frame may be written to: it is the innermost one, or only nested containers are open in it, which end then.
+    /// True if a frame can be written: it is the innermost frame, or only nested containers are open in it. These are
+    /// closed.
     @inline(__always)
     private mutating func isReady(_ serial: Int) -> Bool { top.pointee.serial == serial || reopen(serial) }
 
@@ -172,7 +176,7 @@ extension JSONStructure {
         return !isGivenUp
     }
 
-    /// Makes a frame that is nothing yet that kind, and opens its bracket; false if it is another kind already.
+    /// Sets the kind of a frame that has none, and opens its bracket; false if the frame has another kind already.
     mutating func become(_ kind: Frame.Kind, _ serial: Int) -> Bool {
         guard isReady(serial) else { return false }
         if top.pointee.kind == kind, kind != .single { return true }
@@ -209,7 +213,7 @@ extension JSONStructure {
 // MARK: - Members
 
 extension JSONStructure {
-    /// Writes what goes before the next element of a list; false if nothing can be written there.
+    /// Writes the comma before the next element of a list; false if the element cannot be written.
     @inline(__always)
     mutating func beginElement(_ serial: Int) -> Bool {
         guard isReady(serial) else { return false }
@@ -218,7 +222,7 @@ extension JSONStructure {
         return true
     }
 
-    /// Writes the name of the next member of an object; false if nothing can be written there.
+    /// Writes the name of the next member of an object; false if the member cannot be written.
     mutating func beginMember(_ name: String, _ serial: Int) -> Bool {
         guard isReady(serial) else { return false }
         let name = keepsKeys || top.pointee.keepsKeys ? name : keyNames.name(of: name)
@@ -246,7 +250,7 @@ extension JSONStructure {
     @inline(__always)
     mutating func append(_ string: String) { output.append(string, escapingSlashes: escapesSlashes) }
 
-    /// Writes a list of what needs no more than that, one by one.
+    /// Writes a list of plain elements, one by one.
     @inline(__always)
     mutating func appendList<Element>(_ elements: [Element], _ append: (inout JSONStructure, Element) -> Void) {
         guard bracket(.openBracket) else { return }
@@ -263,18 +267,19 @@ extension JSONStructure {
 // MARK: - Paths
 
 extension JSONStructure {
-    /// Remembers the key of what will be opened next at ``JSONPlace/key``.
+    /// Stores the key of the next frame at ``JSONPlace/key``.
     mutating func push(_ key: any CodingKey) {
-        // Frames that are given up for are not closed either.
+        // Frames of an abandoned text are not closed, so their keys would remain.
         if !isGivenUp { keys.append(key) }
     }
 
-    /// Forgets the key, of what was not opened in the end.
+    /// Removes the key of a frame that was not opened.
     mutating func popKey() {
         if !isGivenUp { keys.removeLast() }
     }
 
-    /// The path of a frame that a value's code asks for. If that is closed, this gives up, and the answer is the innermost path.
+    /// The path of a frame, for a value's own code. If the frame is closed, the text is abandoned, and the result is
+    /// the innermost path.
     mutating func path(of serial: Int) -> [any CodingKey] { path(to: frame(serial) ?? top) }
 
     private func path(to last: UnsafeMutablePointer<Frame>) -> [any CodingKey] {
@@ -295,7 +300,7 @@ extension JSONStructure {
         return path
     }
 
-    /// The path of what is about to be written.
+    /// The path of the next value.
     func path(at place: JSONPlace) -> [any CodingKey] {
         let path = path(to: top)
         switch place {
@@ -305,7 +310,7 @@ extension JSONStructure {
         }
     }
 
-    /// The number of members of a frame. If that is closed, this gives up, and the answer is none.
+    /// The number of members of a frame. If the frame is closed, the text is abandoned, and the result is 0.
     mutating func count(of serial: Int) -> Int { frame(serial)?.pointee.count ?? 0 }
 
     private mutating func frame(_ serial: Int) -> UnsafeMutablePointer<Frame>? {

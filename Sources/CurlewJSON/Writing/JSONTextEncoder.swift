@@ -1,7 +1,7 @@
-/// The encoder that a value's `encode(to:)` is given where JSON is written at once.
+/// The encoder for a value's `encode(to:)`, for JSON that is written directly.
 ///
-/// It and its containers know the number of a frame, and nothing more: what they are asked once another frame is the innermost,
-/// they pass to ``JSONStructure``. They are small enough to lie in their existentials.
+/// The encoder and its containers only store the number of a frame. If another frame is the innermost,
+/// ``JSONStructure`` handles the call. They are small enough to fit into their existentials.
 struct JSONTextEncoder: Encoder {
     let state: JSONEncodingState
     let serial: Int
@@ -25,9 +25,9 @@ struct JSONTextEncoder: Encoder {
 }
 
 extension JSONEncodingState {
-    /// Opens a container at a place whose name or comma is written already.
+    /// Opens a container at a position whose name or comma has been written.
     fileprivate func nested(_ kind: JSONStructure.Frame.Kind, _ place: JSONPlace) -> JSONTextEncoder {
-        // No frame has a negative number but the one by which all is given up, and that takes nothing.
+        // The only frame with a negative number is that of an abandoned text (-1), so writes with -2 have no effect.
         let serial = text.pointee.open(place, isValue: false, keepsKeys: false) ?? -2
         if kind != .nothing { _ = text.pointee.become(kind, serial) }
         return JSONTextEncoder(state: self, serial: serial)
@@ -47,8 +47,8 @@ protocol JSONMemberContainer<Key>: KeyedEncodingContainerProtocol {
     init(state: JSONEncodingState, serial: Int)
 }
 
-/// The type of containers for a type of keys, with its conformance: to look up both for every object takes the runtime longer
-/// than to write some members.
+/// The type of containers for a type of keys, with its conformance. Looking up both for every object takes the runtime
+/// longer than writing some members.
 final class JSONContainerType<Key: CodingKey> {
     let type: any JSONMemberContainer<Key>.Type = JSONObjectContainer<Key>.self
 
@@ -120,7 +120,7 @@ struct JSONObjectContainer<Key: CodingKey>: JSONMemberContainer {
 private struct JSONListContainer: UnkeyedEncodingContainer {
     let state: JSONEncodingState
     let serial: Int
-    /// The elements that could not be written: to a value that counts them, its list grows all the same.
+    /// The number of elements that could not be written. They count for a value that reads the number of its elements.
     private var lost = 0
 
     init(state: JSONEncodingState, serial: Int) {
@@ -178,7 +178,7 @@ private struct JSONListContainer: UnkeyedEncodingContainer {
     }
 }
 
-/// Writes one value in place of the whole.
+/// Writes one value instead of the encoded value.
 private struct JSONSingleContainer: SingleValueEncodingContainer {
     let state: JSONEncodingState
     let serial: Int

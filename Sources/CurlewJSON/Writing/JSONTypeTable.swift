@@ -1,12 +1,12 @@
-/// What was found out about types, by the type.
+/// Information about types, by type.
 struct JSONTypeTable<Value> {
     private struct Slot {
         let type: ObjectIdentifier
         let value: Value
     }
 
-    /// The slots that a type may be in are those from its own on to the first free one. Raw memory, because an array checks its
-    /// bounds and retains itself at every value.
+    /// The slots. A type is in a slot between its own one and the first free one. They are in raw memory, because an
+    /// array checks its bounds and retains itself at every value.
     private var slots: UnsafeMutablePointer<Slot?>
     private var mask = 31
     private(set) var count = 0
@@ -39,7 +39,7 @@ struct JSONTypeTable<Value> {
 
     @inline(__always)
     private func start(_ type: ObjectIdentifier) -> Int {
-        // Types lie at multiples of eight.
+        // The addresses of types are multiples of eight.
         let mixed = UInt(bitPattern: type) >> 3 &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed >> 40) & mask
     }

@@ -1,11 +1,12 @@
 internal import CurlewSupport
 
-/// What an encoding needs and the next one can use again: its memory, and what was found out about types.
+/// The reusable parts of an encoding: its memory, and information about types.
 ///
-/// A small document would spend a good part of its time on making them. A few are kept, each with bounds.
+/// Creating them would take a considerable part of the time of a small document. A few workspaces of limited size are
+/// kept.
 final class JSONWorkspace {
-    /// The text. Behind a pointer and not a property, because every access to a property of an object is checked for another
-    /// that is under way. It lives as long as this object, and so do the tables.
+    /// The text. It is behind a pointer, because every access to a property of an object is checked for exclusivity.
+    /// The text and the tables exist as long as this object.
     let text: UnsafeMutablePointer<JSONStructure>
     let types: UnsafeMutablePointer<JSONTypeTable<JSONEncodedType>>
     /// A ``JSONContainerType`` for each type of keys.
@@ -34,10 +35,10 @@ final class JSONWorkspace {
         containers.deallocate()
     }
 
-    /// One that nobody else has.
+    /// A workspace for exclusive use.
     static func take() -> JSONWorkspace { pool.withLock { $0.popLast() } ?? JSONWorkspace() }
 
-    /// Takes one back that nobody has any more.
+    /// Returns a workspace to the pool after its last use.
     static func giveBack(_ workspace: JSONWorkspace) {
         workspace.text.pointee.end()
         guard workspace.types.pointee.count + workspace.containers.pointee.count < typeLimit else { return }

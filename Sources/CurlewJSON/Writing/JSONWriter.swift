@@ -12,7 +12,7 @@ struct JSONWriter {
         isPretty = style.options.contains(.prettyPrinted)
     }
 
-    /// The text of a value that lies so many brackets deep in another's.
+    /// The text of a value inside `depth` brackets of another text.
     static func text(of value: ParameterValue, style: JSONCoding.Style, depth: Int) throws(ParameterFailure) -> [UInt8]
     {
         var writer = JSONWriter(style: style)
@@ -21,7 +21,7 @@ struct JSONWriter {
         return writer.output
     }
 
-    /// Writes the whole.
+    /// Writes the top value.
     mutating func write(_ value: ParameterValue) throws(ParameterFailure) {
         switch value {
         case .array, .dictionary, .set: break
@@ -87,7 +87,7 @@ struct JSONWriter {
 
     private mutating func close(_ bracket: UInt8, isEmpty: Bool) {
         depth -= 1
-        // Foundation leaves an empty line in what is empty.
+        // Foundation writes an empty line inside empty brackets.
         if isPretty, isEmpty { output.append(.lineFeed) }
         breakLine()
         output.append(bracket)
@@ -98,7 +98,7 @@ struct JSONWriter {
         breakLine()
     }
 
-    /// Lines as Foundation breaks them.
+    /// Breaks the line like Foundation.
     private mutating func breakLine() {
         guard isPretty else { return }
         output.append(.lineFeed)

@@ -36,7 +36,7 @@ struct JSONSnippets {
         }
     }
 
-    @Test("a type is written and read back")
+    @Test("a value is written and read back")
     func types() throws {
         let text = try written([Bird(latinName: "Numenius arquata", seenAt: Date(timeIntervalSince1970: 86_400))])
         let expected = #"[{"latin_name":"Numenius arquata","seen_at":"1970-01-02T00:00:00Z"}]"#
@@ -44,7 +44,7 @@ struct JSONSnippets {
         #expect(try read(text).map(\.latinName) == ["Numenius arquata"])
     }
 
-    @Test("a tree is asked for a value, and an error for its place")
+    @Test("a value is read from a tree, and a position from an error")
     func trees() throws {
         #expect(try eggs(Array(#"{"nests": [{"eggs": 4}]}"#.utf8)) == 4)
         #expect(place(Array("[1,\n 2 3]".utf8)) == "an array lacks a comma or its end: line 2, column 4")

@@ -1,6 +1,6 @@
 import CurlewJSON
 
-/// Reads and writes JSON by the product CurlewJSON, and fails if anything comes out otherwise.
+/// Reads and writes JSON with the product CurlewJSON, and fails for an unexpected result.
 @main
 struct JSONAlone {
     struct Bird: Codable, Equatable {

@@ -1,7 +1,7 @@
 /// Writes parameters as JSON.
 ///
-/// Methods that have their parameters in the query are served by ``base``. Others get a body of JSON with the Content-Type
-/// `application/json`, unless the request has a Content-Type. Without parameters there is neither.
+/// Requests with parameters in the query are serialized by ``base``. Other requests get a JSON body, and the
+/// Content-Type `application/json` unless they have one. A request without parameters gets neither.
 ///
 /// ```swift
 /// var serializer = JSONRequestSerializer()
@@ -9,9 +9,9 @@
 /// serializer.base.encoder.keyNaming = .snakeCase
 /// ```
 public struct JSONRequestSerializer: RequestSerializer {
-    /// The style in which JSON is written.
+    /// The style of the JSON.
     public var style: JSONCoding.Style
-    /// The serializer of queries; it also has the default fields, the methods with a query and the encoder of values.
+    /// The serializer of queries. Its default fields, its methods with a query and its encoder of values apply as well.
     public var base: HTTPRequestSerializer
 
     public init(style: JSONCoding.Style = JSONCoding.Style(), base: HTTPRequestSerializer = HTTPRequestSerializer()) {
@@ -30,7 +30,8 @@ public struct JSONRequestSerializer: RequestSerializer {
 }
 
 extension JSONCoding {
-    /// What writes parameters in this dialect; queries as another serializer does. ``encoder`` is not asked: it knows no parameters.
+    /// The serializer of parameters in this dialect; `base` writes queries. ``encoder`` is not used, because it cannot
+    /// encode parameters.
     func serializer(over base: HTTPRequestSerializer) -> JSONRequestSerializer {
         var base = base
         if keys != .asWritten { base.encoder.keyNaming = keys.naming }

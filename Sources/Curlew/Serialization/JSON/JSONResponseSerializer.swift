@@ -1,34 +1,34 @@
-/// Reads JSON into a `Decodable` type or a ``JSONValue``.
+/// Decodes a JSON body as a `Decodable` type or a ``JSONValue``.
 ///
-/// By default it takes `application/json`, `text/json`, `text/javascript` and every type with the suffix `+json`, and
-/// asks for them in Accept. The text is checked against RFC 8259 and ``options`` before it is decoded.
+/// By default it accepts `application/json`, `text/json`, `text/javascript` and every type with the suffix `+json`, and
+/// requests `application/json` in Accept. The text is checked against RFC 8259 and ``options`` before it is decoded.
 ///
 /// ```swift
 /// var serializer = JSONResponseSerializer<[Reading]>(coding: JSONCoding(keys: .snakeCase))
 /// serializer.options.duplicateKeys = .fail
 /// ```
 ///
-/// An empty body, or one of white space, is nil for an optional type, ``NoContent`` for that, and ``ErrorCode/emptyBody``
-/// for any other type. The body of a status that is not taken is decoded too; if the type does not fit it, it is a
+/// An empty body, or one of white space, is nil for an optional type and a value for ``NoContent``. For any other type
+/// it is ``ErrorCode/emptyBody``. The body of an unacceptable status is decoded too: as the type, else as a
 /// ``JSONValue`` in ``CurlewError/parsedBody``.
 public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
-    // Said, as the compiler does not find it in every order of files.
+    // The compiler does not infer the type in every order of files.
     public typealias Output = Value
 
     public var acceptance = ResponseAcceptance(.json)
-    /// The rules by which the text is read.
+    /// The rules for reading the text.
     public var options: JSONCoding.ReadingOptions
-    /// At which statuses an empty body is the value that stands for one. At others it is ``ErrorCode/emptyBody``. Any by
-    /// default.
+    /// The statuses whose empty bodies become the type's value for an empty body. At other statuses an empty body is
+    /// ``ErrorCode/emptyBody``. All statuses by default.
     public var emptyBodyStatuses = ResponseAcceptance.Statuses.any
-    /// The dialect of the text, but for its ``JSONCoding/reading``, which ``options`` stand for. nil, the default, is that of
-    /// the session that brings the response.
+    /// The dialect of the text; ``options`` replace its ``JSONCoding/reading``. nil, the default, is the dialect of the
+    /// response's session.
     public var coding: JSONCoding?
 
     /// - Parameters:
-    ///   - type: What to make of the text.
-    ///   - options: How the text is read.
-    ///   - coding: The dialect of the text; nil is that of the session that brings the response.
+    ///   - type: The type of the value.
+    ///   - options: The rules for reading the text.
+    ///   - coding: The dialect of the text; nil is the dialect of the response's session.
     public init(
         _ type: Value.Type = Value.self, options: JSONCoding.ReadingOptions = JSONCoding.ReadingOptions(),
         coding: JSONCoding? = nil
@@ -58,13 +58,13 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseS
         return try throwingCurlewErrors { try JSONValue(parsing: response.body, options: lenient) }
     }
 
-    /// The same serializer with a model for the JSON of statuses that are not taken.
+    /// The same serializer with a model for the JSON of unacceptable statuses.
     ///
     /// ```swift
     /// let serializer = JSONResponseSerializer<User>().orFailure(Problem.self)
     /// ```
     ///
-    /// The error is ``ErrorCode/unacceptableStatus`` as ever; ``CurlewError/failure(as:)`` has the value.
+    /// The error is still ``ErrorCode/unacceptableStatus``; ``CurlewError/failure(as:)`` returns the value.
     public func orFailure<Failure: Decodable & Sendable>(
         _ type: Failure.Type
     ) -> ResponseSerializers.OrFailure<Self, JSONResponseSerializer<Failure>> {
@@ -80,7 +80,7 @@ extension ResponseSerializer {
         JSONResponseSerializer(type, options: options, coding: coding)
     }
 
-    /// What `as: Model.self` stands for: the body as JSON, whatever its media type and whatever value is at the top.
+    /// The serializer of `as: Model.self`: the body as JSON, with any media type and any value at the top.
     static func model<Model: Decodable & Sendable>(
         _ type: Model.Type, statuses: ResponseAcceptance.Statuses = .successful, bodyLimit: ByteSize? = nil
     ) -> Self where Self == JSONResponseSerializer<Model> {
@@ -92,17 +92,17 @@ extension ResponseSerializer {
     }
 }
 
-/// JSON among the formats.
+/// The name of the format in errors.
 enum JSONFormat {
     static let name = "JSON"
 }
 
 extension ResponseAcceptance.ContentTypes {
-    /// The media types of JSON, those that end in `+json` among them.
+    /// The media types of JSON, including those that end in `+json`.
     static let json = ResponseAcceptance.ContentTypes.types(.json, .textJSON, .javaScript)
 }
 
-/// The value of a type that stands for an empty body, if it has one.
+/// The type's value for an empty body; nil if the type has none.
 func emptyBody<Value>(for type: Value.Type) -> Value? {
     (type as? any EmptyBodyRepresentable.Type)?.valueOfEmptyBody as? Value
 }

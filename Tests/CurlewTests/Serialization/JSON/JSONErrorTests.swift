@@ -5,8 +5,8 @@ import Testing
 
 @testable import Curlew
 
-/// The module CurlewJSON has an error of its own. Whatever goes through the library reports one of the library.
-@Suite("Errors of JSON in the words of the library")
+/// The module CurlewJSON has its own error type. Functions of Curlew report a `CurlewError` instead.
+@Suite("JSON errors as CurlewError")
 struct JSONErrorTests {
     private let text = Array("{\n \"a\": [1, 1e400]}".utf8)
     private let values = ["a": [1, Double.infinity]]
@@ -21,7 +21,7 @@ struct JSONErrorTests {
         #expect(error?.stage == .preparing && error?.underlying == nil, sourceLocation: location)
     }
 
-    @Test("an error of reading has its code and its place")
+    @Test("a reading error has its code and position")
     func readingErrors() throws {
         let collected = CurlewResponse.Collected(
             head: HTTPResponse(status: .ok), body: text, uri: try CurlewURI("http://a.test/"))
@@ -31,7 +31,7 @@ struct JSONErrorTests {
         expect(.decodingFailed, reading) { _ = try event.json(as: JSONValue.self) }
     }
 
-    @Test("an error of writing names the parameter")
+    @Test("a writing error names the parameter")
     func writingErrors() throws {
         let request = CurlewRequest(.post, try CurlewURI("http://a.test/"))
         let tree: ParameterValue = ["a": [1, ParameterValue(Double.infinity)]]
@@ -51,7 +51,7 @@ struct JSONErrorTests {
         }
     }
 
-    @Test("an error of the program's own use of JSON is one of the library at the end of a call")
+    @Test("a JSON error in a link or closure of the program becomes a CurlewError at the end of the call")
     func ownUse() async throws {
         let session = try HTTPSession(baseURL: "http://a.test/", transport: StubTransport(), chain: .bare) {
             Link { request, next in
@@ -67,7 +67,7 @@ struct JSONErrorTests {
         #expect(content?.code == .encodingFailed && content?.message == writing)
     }
 
-    @Test("an error beneath another is one of the library")
+    @Test("an underlying JSON error becomes a CurlewError")
     func beneath() throws {
         let beneath = #expect(throws: JSONCoding.Failure.self) { try JSONValue(parsing: text) }
         let error = CurlewError(.decodingFailed, "line 1 cannot be read as JSON", underlying: beneath)

@@ -2,7 +2,7 @@ import Curlew
 import Foundation
 import Testing
 
-@Suite("Parameters of the greatest depth")
+@Suite("Parameters at the depth limit")
 struct DeepParameterTests {
     @Test("the time to sort nested sets in a form does not grow with their depth", .timeLimit(.minutes(1)))
     func nestedSets() throws {
