@@ -19,7 +19,7 @@ TRAITS = --enable-all-traits
 # Those of the library take several processes; TEST_JOBS=1 makes it one.
 TEST = SWIFT='$(SWIFT)' FILTER='$(FILTER)' .ci/test $(TRAITS) $(SWIFTFLAGS)
 TEST_EXAMPLES = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)') --package-path Examples
-# The condition chooses locks that ThreadSanitizer can follow (Sources/Curlew/Support/Lock.swift).
+# The condition chooses locks that ThreadSanitizer can follow (Sources/CurlewSupport/Lock.swift).
 SANITIZE_THREAD = --sanitize=thread -Xswiftc -DCURLEW_THREAD_SANITIZER --scratch-path .build-thread
 TSAN_OPTIONS = halt_on_error=0:second_deadlock_stack=1:log_path=$(CURDIR)/.build-thread/reports/thread:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-websockets test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-websockets test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -76,6 +76,10 @@ test-websockets: setup ## Opens WebSockets to servers that others wrote: websock
 test-gallery: setup ## Looks at the page of the gallery in headless Chromium
 	@.ci/setup chromium
 	CURLEW_CHROMIUM=1 $(TEST_EXAMPLES) --filter GalleryTests
+
+# From a clone of HEAD, as the package of a user has it; in .build-json-alone.
+test-json-alone: setup ## Builds a package that needs the product CurlewJSON alone, the headers of libraries hidden
+	@.ci/json-alone $(SWIFTFLAGS)
 
 # Builds of their own, in .build-traits: what a trait takes out must not be missed.
 test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden
@@ -158,4 +162,4 @@ bench: ## Runs the benchmarks
 endif
 
 clean: ## Removes everything that was built
-	rm -rf .build .build-thread .build-address .build-newer-libcurl .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-json-alone .build-thread .build-address .build-newer-libcurl .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build

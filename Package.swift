@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewCredentials", targets: ["CurlewCredentials"]),
         .library(name: "CurlewImages", targets: ["CurlewImages"]),
+        .library(name: "CurlewJSON", targets: ["CurlewJSON"]),
         .library(name: "CurlewPostgres", targets: ["CurlewPostgres"]),
         .library(name: "CurlewService", targets: ["CurlewService"]),
         .library(name: "CurlewStorage", targets: ["CurlewStorage"]),
@@ -131,6 +132,9 @@ let package = Package(
             name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev", "pkg-config"])]),
         .systemLibrary(
             name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
+        // Bytes, dates, text and locks for all modules. This module has no public names.
+        .target(name: "CurlewSupport", swiftSettings: settings),
+        .target(name: "CurlewJSON", dependencies: ["CurlewSupport"], swiftSettings: settings),
         .target(
             name: "Curlew",
             dependencies: [
@@ -140,6 +144,8 @@ let package = Package(
                 "CLinux",
                 "COpenSSL",
                 .target(name: "CPSL", condition: .when(traits: ["PublicSuffixList"])),
+                "CurlewJSON",
+                "CurlewSupport",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -266,6 +272,7 @@ let package = Package(
         .target(
             name: "PostgresServer", dependencies: ["Curlew"], path: "Tests/PostgresServer", swiftSettings: settings),
         .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),
+        .target(name: "ThreadWork", path: "Tests/ThreadWork", swiftSettings: settings),
         .target(
             name: "LoadSimulation", dependencies: ["Curlew", "SeededNumbers"], path: "Tests/LoadSimulation",
             swiftSettings: settings),
@@ -277,6 +284,8 @@ let package = Package(
                 "CStalledResolver",
                 "CSystemFaults",
                 "Curlew",
+                "CurlewJSON",
+                "CurlewSupport",
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 "CZlib",
@@ -285,10 +294,15 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 "LoadSimulation",
                 "SeededNumbers",
+                "ThreadWork",
             ],
             exclude: ["Support/Snippets/Recordings"],
             swiftSettings: settings
         ),
+        // The tests of CurlewJSON need neither a server nor Curlew.
+        .testTarget(
+            name: "CurlewJSONTests", dependencies: ["CurlewJSON", "SeededNumbers", "ThreadWork"],
+            swiftSettings: settings),
         // Not a test target: it has to be a process that can be killed. `make test-crash` runs it.
         .executableTarget(
             name: "crash-campaign",

@@ -46,6 +46,19 @@ let names = [
     "FuzzWire",
 ]
 
+/// The dependencies of a target. The targets for JSON only need the product CurlewJSON.
+func dependencies(of name: String) -> [Target.Dependency] {
+    if name.hasPrefix("FuzzJSON") { return ["FuzzingKit", .product(name: "CurlewJSON", package: "curlew")] }
+    return [
+        "FuzzingKit",
+        .product(name: "Curlew", package: "curlew"),
+        .product(name: "CurlewImages", package: "curlew"),
+        .product(name: "CurlewJSON", package: "curlew"),
+        .product(name: "CurlewWebSockets", package: "curlew"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+    ]
+}
+
 let package = Package(
     name: "curlew-fuzzing",
     dependencies: [
@@ -57,17 +70,7 @@ let package = Package(
         .target(name: "FuzzingKit", dependencies: ["CLibFuzzer"], swiftSettings: settings),
     ]
         + names.map { name in
-            .executableTarget(
-                name: name,
-                dependencies: [
-                    "FuzzingKit",
-                    .product(name: "Curlew", package: "curlew"),
-                    .product(name: "CurlewImages", package: "curlew"),
-                    .product(name: "CurlewWebSockets", package: "curlew"),
-                    .product(name: "HTTPTypes", package: "swift-http-types"),
-                ],
-                swiftSettings: settings
-            )
+            .executableTarget(name: name, dependencies: dependencies(of: name), swiftSettings: settings)
         },
     swiftLanguageModes: [.v6]
 )

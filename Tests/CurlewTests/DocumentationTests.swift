@@ -103,6 +103,11 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/SerializationSnippets.swift")
     }
 
+    @Test("the article on JSON shows code that compiles")
+    func json() throws {
+        try expectBlocks(of: "DocC/Curlew.docc/JSONByItself.md", in: "Tests/CurlewJSONTests/Support/Snippets.swift")
+    }
+
     @Test("the article on load and failure shows code that compiles")
     func load() throws {
         try expectBlocks(

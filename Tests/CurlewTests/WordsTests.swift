@@ -13,8 +13,8 @@ struct WordsTests {
         /// The number of beginnings without a noun that is left. A change may lower it and never raises it.
         var limit: Int {
             switch self {
-            case .innerComment: 7
-            case .docComment: 19
+            case .innerComment: 0
+            case .docComment: 0
             case .testName: 0
             }
         }

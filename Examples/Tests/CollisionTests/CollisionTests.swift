@@ -27,7 +27,9 @@ struct CollisionTests {
     private func publicNames() throws -> Set<String> {
         let kinds: Set<Substring> = ["struct", "class", "actor", "enum", "protocol", "typealias"]
         var files: [String] = []
-        let modules = ["Curlew", "CurlewCredentials", "CurlewImages", "CurlewService", "CurlewWebSockets"]
+        let modules = [
+            "Curlew", "CurlewCredentials", "CurlewImages", "CurlewJSON", "CurlewService", "CurlewWebSockets",
+        ]
         for module in modules.map({ "Sources/\($0)" }) {
             // ServiceTrait.swift and ImagesTrait.swift list the names that need the traits.
             files += try FileManager.default.subpathsOfDirectory(atPath: "\(Self.root)/\(module)")

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// A fuzz target for the fields that a cache reads. Ages and lifetimes must stay within their bounds, and no response
 /// with no-store may be stored. No stale response may be served against a prohibition, and no response to one user's

@@ -1,6 +1,7 @@
 internal import FuzzingKit
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// A fuzz target for text in legacy encodings. Repaired text must have a bounded size, and invalid bytes must not hide
 /// quotation marks or angle brackets. Decoding without repairs must return the same text or an error.

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// A fuzz target for heads of responses. A parser with a cache of earlier heads must read each head like a parser
 /// without one, and no field may contain forbidden bytes.

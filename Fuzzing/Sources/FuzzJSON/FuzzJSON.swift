@@ -1,6 +1,6 @@
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// A fuzz target for JSON. A value must stay equal after writing and reading, and no set of options may accept a text
 /// that the most lenient one rejects.

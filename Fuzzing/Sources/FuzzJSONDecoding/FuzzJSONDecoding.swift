@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// A fuzz target for JSON decoding. Curlew's decoder must read random types like Foundation's: the same values, the
 /// same kinds of errors, at the same paths.

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// A fuzz target for JSON encoding. Bytes that are written directly must equal those written by way of a tree of
 /// parameters. Foundation and Curlew must read the same value from them.

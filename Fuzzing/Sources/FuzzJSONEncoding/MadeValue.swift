@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// A value made from choices: a type with its own encoding path, or a type whose code performs random steps on its
 /// encoder.

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import FuzzingKit
 
 @testable internal import Curlew
+@testable internal import CurlewJSON
 
 extension Choices {
     mutating func parameterStyle() -> RequestParameters.Style {

@@ -1,6 +1,8 @@
 internal import FuzzingKit
 
 @testable internal import Curlew
+@testable internal import CurlewJSON
+@testable internal import CurlewSupport
 
 /// A fuzz target for parameters in queries, forms and JSON, with random trees and styles. A form must contain only
 /// allowed bytes, and its decoded pairs must equal those of a plain walk of the tree. A URI must accept the form

@@ -1,4 +1,5 @@
 @testable internal import Curlew
+@testable internal import CurlewJSON
 
 /// The pairs of a tree, found by simple recursion over texts.
 enum PlainWalk {

@@ -2,6 +2,7 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// A fuzz target for redirects. For every Location the next request must have a valid URI with `http` or `https`. The
 /// redirect must never lead from `https` to `http`, nor send secrets to another origin.

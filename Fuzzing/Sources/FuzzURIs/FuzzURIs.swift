@@ -1,6 +1,7 @@
 internal import FuzzingKit
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// A fuzz target for URIs. A URI must stay equal after writing and reading, must contain no byte that may not be sent,
 /// and must resolve references by RFC 3986.

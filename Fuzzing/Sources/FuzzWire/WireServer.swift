@@ -1,6 +1,7 @@
 internal import Glibc
 
 @testable internal import Curlew
+@testable internal import CurlewSupport
 
 /// The server for the requests of an input: one thread and two ports. One port follows the input's script, the other
 /// one answers correctly.

@@ -61,6 +61,7 @@ extension CurlewError {
         switch error {
         case let error as CurlewError: self = error
         case let error as CancellationError: self.init(error)
+        case let error as JSONCoding.Failure: self.init(error)
         default:
             self.init(.foreignFailure, "a link or a closure of the program's own failed", underlying: error)
         }

@@ -87,7 +87,8 @@ public struct CurlewError: Error, Sendable {
     }
 
     init(_ code: ErrorCode, _ message: String, context: Context, underlying: (any Error)? = nil) {
-        storage = Storage(code: code, message: message, context: context, underlying: underlying)
+        storage = Storage(
+            code: code, message: message, context: context, underlying: underlying.map { Self.adopting($0) })
     }
 
     /// The kind of failure.

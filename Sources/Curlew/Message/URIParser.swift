@@ -149,23 +149,14 @@ enum URIParser {
     }
 
     /// Text that is safe in an error: no control characters, no password, at most 100 characters.
-    static func printable(_ string: String) -> String { String(masked(string).prefix(100)) }
+    static func printable(_ string: String) -> String { string.printable }
 
     /// The part of a URL that is safe in an error: neither query nor fragment, which may contain codes and tokens.
     static func printable(url: String) -> String {
         guard let end = url.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return printable(url) }
         // A password that is not percent-encoded may contain `?` and `#`.
         if url.unicodeScalars[end...].contains("@") { return "…" }
-        return masked(String(url[..<end])).prefix(100) + "…"
-    }
-
-    /// The text without control characters and without the part before its last `@`, which may be a password.
-    ///
-    /// It is read scalar by scalar, like a URL: an `@` with a combining mark behind it is another `Character`.
-    private static func masked(_ string: String) -> String {
-        let visible = string.replacingControlCharacters
-        guard let at = visible.unicodeScalars.lastIndex(of: "@") else { return visible }
-        return "…" + visible[at...]
+        return String(url[..<end]).printable + "…"
     }
 
     private static let hexDigits = Array("0123456789ABCDEF".utf8)

@@ -191,7 +191,7 @@ extension HTTPSession {
         case .none, .form, .propertyList, .multipart: return request
         case .body(let body): request.body = body
         case .encoded(let encode): request.body = .bytes(try Self.encoding(encode))
-        case .json(let value): request.body = .bytes(try json.encode(value))
+        case .json(let value): request.body = .bytes(try throwingCurlewErrors { try json.encode(value) })
         }
         if case .json = content.content.kind {
             request.addContentType("application/json")
@@ -204,7 +204,9 @@ extension HTTPSession {
     /// Runs a closure that makes content.
     private static func encoding<Value>(_ make: () throws -> Value) throws -> Value {
         do { return try make() } catch {
-            if error is CurlewError || error is CancellationError { throw CurlewError(wrapping: error) }
+            if error is CurlewError || error is JSONCoding.Failure || error is CancellationError {
+                throw CurlewError(wrapping: error)
+            }
             throw CurlewError(.encodingFailed, "the content cannot be made", underlying: error)
         }
     }

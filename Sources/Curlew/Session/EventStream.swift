@@ -98,7 +98,7 @@ extension ServerSentEvent {
     public func json<Value: Decodable>(as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding()) throws
         -> Value
     {
-        try coding.decode(type, from: Array(data.utf8))
+        try throwingCurlewErrors { try coding.decode(type, from: Array(data.utf8)) }
     }
 }
 

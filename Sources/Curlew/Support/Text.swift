@@ -1,40 +1,6 @@
 internal import Glibc
 
 extension UInt8 {
-    package static let colon = UInt8(ascii: ":")
-    package static let slash = UInt8(ascii: "/")
-    package static let questionMark = UInt8(ascii: "?")
-    package static let numberSign = UInt8(ascii: "#")
-    package static let at = UInt8(ascii: "@")
-    package static let openBracket = UInt8(ascii: "[")
-    package static let closeBracket = UInt8(ascii: "]")
-    package static let space = UInt8(ascii: " ")
-    package static let tab = UInt8(ascii: "\t")
-    package static let carriageReturn = UInt8(ascii: "\r")
-    package static let lineFeed = UInt8(ascii: "\n")
-    package static let comma = UInt8(ascii: ",")
-    package static let semicolon = UInt8(ascii: ";")
-    package static let equals = UInt8(ascii: "=")
-    package static let quote = UInt8(ascii: "\"")
-    package static let percent = UInt8(ascii: "%")
-    package static let backslash = UInt8(ascii: "\\")
-    static let openBrace = UInt8(ascii: "{")
-    static let closeBrace = UInt8(ascii: "}")
-
-    package var isLetter: Bool { (self | 0x20) >= UInt8(ascii: "a") && (self | 0x20) <= UInt8(ascii: "z") }
-    package var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
-    var isHexDigit: Bool { hexValue != nil }
-
-    /// The value of an ASCII hexadecimal digit.
-    package var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-
     /// True if the byte may stand in a token: a method or a field name (RFC 9110 §5.6.2).
     package var isTokenByte: Bool {
         if isLetter || isDigit { return true }
@@ -67,19 +33,6 @@ extension UInt8 {
 
     /// True for a space or a tab.
     package var isBlank: Bool { self == .space || self == .tab }
-}
-
-extension String {
-    /// The text with U+FFFD in place of control characters, so that a peer cannot control log lines or a terminal.
-    var replacingControlCharacters: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return self }
-        return String(UnicodeScalarView(unicodeScalars.map { $0.isControl ? "\u{FFFD}" : $0 }))
-    }
-}
-
-extension Unicode.Scalar {
-    /// True for C0, DEL and C1 characters.
-    fileprivate var isControl: Bool { value < 0x20 || 0x7F..<0xA0 ~= value }
 }
 
 extension Sequence<UInt8> {
@@ -153,19 +106,6 @@ extension String {
 /// The system's text for an error number.
 package func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }
 
-extension Unicode.Scalar {
-    /// True if the scalar combines with the character before it. All scalars that normalization reorders are of this
-    /// kind.
-    var isCombiningMark: Bool {
-        // The first combining mark is U+0300.
-        guard value >= 0x300 else { return false }
-        switch properties.generalCategory {
-        case .nonspacingMark, .spacingMark, .enclosingMark: return true
-        default: return false
-        }
-    }
-}
-
 extension ArraySlice<UInt8> {
     /// The bytes without surrounding spaces and tabs.
     var trimmingBlanks: ArraySlice<UInt8> {
@@ -183,12 +123,5 @@ extension ArraySlice<UInt8> {
     func hasPrefix(ignoringCase word: StaticString) -> Bool {
         guard count >= word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { zip(self, $0).allSatisfy { $0.lowercasedASCII == $1 } }
-    }
-}
-
-extension UInt8 {
-    /// The byte in lower case if it is an ASCII letter, else unchanged.
-    package var lowercasedASCII: UInt8 {
-        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }
 }

@@ -17,7 +17,8 @@ extension Recording {
             self = try JSONCoding().decode(Recording.self, from: try Self.bytes(ofFile: path))
         } catch let error as DecodingError {
             throw CurlewError(.recordingFailed, "\(path) is not a recording: \(error.place)", underlying: error)
-        } catch let error as CurlewError where error.code == .decodingFailed {
+        } catch let error as JSONCoding.Failure {
+            let error = CurlewError(error)
             throw CurlewError(.recordingFailed, "\(path) is not a recording: \(error.message)", underlying: error)
         }
     }

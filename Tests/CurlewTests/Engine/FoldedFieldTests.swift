@@ -1,6 +1,7 @@
 import CurlewTesting
 import HTTPTypes
 import Testing
+import ThreadWork
 
 @testable import Curlew
 

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Testing
+import ThreadWork
 
 @testable import Curlew
 

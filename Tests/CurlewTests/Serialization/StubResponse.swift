@@ -35,12 +35,3 @@ func chunkedBody(_ chunks: [[UInt8]], then error: (any Error)? = nil) -> CurlewR
 func pieces(of bytes: [UInt8], size: Int) -> [[UInt8]] {
     stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
 }
-
-/// The result of `body` on a new thread with a stack of this size.
-func onThread<Value: Sendable>(stackSize: Int, _ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-        let thread = Thread { continuation.resume(returning: body()) }
-        thread.stackSize = stackSize
-        thread.start()
-    }
-}

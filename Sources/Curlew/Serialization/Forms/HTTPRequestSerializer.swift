@@ -58,7 +58,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
 
     private func query(of parameters: ParameterValue, for request: CurlewRequest) throws -> [UInt8] {
         if let queryEncoder { return Array(try queryEncoder(request, parameters).utf8) }
-        do throws(ParameterFailure) { return try style.form(of: parameters) } catch { throw error.error }
+        do throws(ParameterFailure) { return try style.form(of: parameters) } catch { throw error.curlewError }
     }
 
     /// True if the parameters of the call are written into the query.

@@ -21,7 +21,7 @@ extension RequestParameters.Style {
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` if the parameters are not a dictionary, or too deep.
     public func pairs(of parameters: ParameterValue) throws -> [RequestParameters.Style.Pair] {
         var walker = PairWalker(style: self, sink: PairCollector(style: self))
-        do throws(ParameterFailure) { try walker.walk(parameters) } catch { throw error.error }
+        do throws(ParameterFailure) { try walker.walk(parameters) } catch { throw error.curlewError }
         return walker.sink.pairs
     }
 
@@ -29,7 +29,7 @@ extension RequestParameters.Style {
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for a value that cannot be written.
     public func text(of pair: RequestParameters.Style.Pair) throws -> String? {
         do throws(ParameterFailure) { return try text(of: pair.value) } catch {
-            throw error.inside(.key(pair.name)).error
+            throw error.inside(.key(pair.name)).curlewError
         }
     }
 
@@ -37,7 +37,7 @@ extension RequestParameters.Style {
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for a value that cannot be written.
     public func form(_ parameters: ParameterValue) throws -> String {
         do throws(ParameterFailure) { return String(decoding: try form(of: parameters), as: UTF8.self) } catch {
-            throw error.error
+            throw error.curlewError
         }
     }
 }

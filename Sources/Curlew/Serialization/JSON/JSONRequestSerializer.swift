@@ -1,7 +1,7 @@
 /// Writes parameters as JSON.
 ///
-/// Methods that have their parameters in the query are served by ``base``. Others get a body of JSON with the Content-Type
-/// `application/json`, unless the request has a Content-Type. Without parameters there is neither.
+/// Requests with parameters in the query are serialized by ``base``. Other requests get a JSON body, and the
+/// Content-Type `application/json` unless they have one. A request without parameters gets neither.
 ///
 /// ```swift
 /// var serializer = JSONRequestSerializer()
@@ -9,9 +9,9 @@
 /// serializer.base.encoder.keyNaming = .snakeCase
 /// ```
 public struct JSONRequestSerializer: RequestSerializer {
-    /// The style in which JSON is written.
+    /// The style of the JSON.
     public var style: JSONCoding.Style
-    /// The serializer of queries; it also has the default fields, the methods with a query and the encoder of values.
+    /// The serializer of queries. Its default fields, its methods with a query and its encoder of values apply as well.
     public var base: HTTPRequestSerializer
 
     public init(style: JSONCoding.Style = JSONCoding.Style(), base: HTTPRequestSerializer = HTTPRequestSerializer()) {
@@ -30,49 +30,13 @@ public struct JSONRequestSerializer: RequestSerializer {
 }
 
 extension JSONCoding {
-    /// The style in which parameters are written as JSON (RFC 8259), always in UTF-8.
-    ///
-    /// ```swift
-    /// var style = JSONCoding.Style()
-    /// style.options = [.sortedKeys, .withoutEscapingSlashes]
-    /// ```
-    public struct Style: Sendable {
-        /// Options of the text.
-        public struct Options: OptionSet, Sendable, Hashable {
-            public let rawValue: Int
-
-            public init(rawValue: Int) { self.rawValue = rawValue }
-
-            /// Keys ascending by their UTF-8 bytes. Without it they stand as they were put in, or encoded.
-            public static let sortedKeys = Options(rawValue: 1)
-            /// Lines and indentation for human readers.
-            public static let prettyPrinted = Options(rawValue: 2)
-            /// `/` stands as it is. Without it it is written `\/`, as AFNetworking does by default.
-            public static let withoutEscapingSlashes = Options(rawValue: 4)
-            /// The top may be something else than a dictionary or a list.
-            public static let fragmentsAllowed = Options(rawValue: 8)
-        }
-
-        /// The options of the text. None by default.
-        public var options: Options = []
-        /// The form in which points in time are written. ``RequestParameters/Style/DateStyle/iso8601`` by default.
-        public var dates = RequestParameters.Style.DateStyle.iso8601
-        /// The form in which bytes are written. ``RequestParameters/Style/DataStyle/base64`` by default.
-        public var data = RequestParameters.Style.DataStyle.base64
-        /// The treatment of infinity and NaN. ``RequestParameters/Style/NonFiniteStyle/refused`` by default.
-        public var nonFinite = RequestParameters.Style.NonFiniteStyle.refused
-
-        public init() {}
-    }
-}
-
-extension ParameterValue {
-    /// The tree as JSON. A set becomes a list, sorted by what its members are described as.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``: a number is not finite, the tree is too deep, a date
-    ///   cannot be written, or the top is neither a dictionary nor a list.
-    public func json(style: JSONCoding.Style = JSONCoding.Style()) throws -> [UInt8] {
-        var writer = JSONWriter(style: style)
-        do throws(ParameterFailure) { try writer.write(self) } catch { throw error.error }
-        return writer.output
+    /// The serializer of parameters in this dialect; `base` writes queries. ``encoder`` is not used, because it cannot
+    /// encode parameters.
+    func serializer(over base: HTTPRequestSerializer) -> JSONRequestSerializer {
+        var base = base
+        if keys != .asWritten { base.encoder.keyNaming = keys.naming }
+        var style = style
+        style.options.remove(.fragmentsAllowed)
+        return JSONRequestSerializer(style: style, base: base)
     }
 }

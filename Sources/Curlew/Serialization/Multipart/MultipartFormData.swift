@@ -106,7 +106,7 @@ extension MultipartFormData {
     /// Appends a value as JSON, with the Content-Type `application/json`, in the dialect of ``json``.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``. Then the form is unchanged.
     public mutating func append(json value: some Encodable & Sendable, name: String) throws {
-        let bytes = try json.encode(value)
+        let bytes = try throwingCurlewErrors { try json.encode(value) }
         let fields: HTTPFields = [.contentDisposition: disposition(name, nil), .contentType: "application/json"]
         append(FormPart(name: name, fields: fields, content: .bytes(bytes)))
     }
@@ -252,7 +252,7 @@ extension FormPart {
     /// An error of the part's body, with the number of the part in the message.
     func error(_ error: any Error, at index: Int) -> CurlewError {
         let place = "part \(index + 1)\(name.isEmpty ? "" : " (\(URIParser.printable(name)))") of the form"
-        guard let error = error as? CurlewError else {
+        guard let error = CurlewError.adopting(error) as? CurlewError else {
             return CurlewError(.bodyFailed, "\(place) failed", underlying: error)
         }
         return CurlewError(error.code, "\(place): \(error.message)", underlying: error.underlying).naming(error.path)
@@ -293,7 +293,7 @@ extension MultipartFormData {
         parameters value: some Encodable & Sendable, style: RequestParameters.Style = RequestParameters.Style(),
         encoder: ParameterEncoder = ParameterEncoder()
     ) throws {
-        try append(parameters: encoder.encode(value), style: style)
+        try append(parameters: throwingCurlewErrors { try encoder.encode(value) }, style: style)
     }
 }
 

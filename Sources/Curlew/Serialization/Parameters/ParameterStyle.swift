@@ -21,12 +21,12 @@ extension RequestParameters {
         public var booleans = RequestParameters.Style.BooleanStyle.numeric
         /// The form of null. ``RequestParameters/Style/NullStyle/nameAlone`` by default.
         public var nulls = RequestParameters.Style.NullStyle.nameAlone
-        /// The form of dates. ``RequestParameters/Style/DateStyle/description`` by default.
+        /// The form of dates. ``ParameterValue/DateStyle/description`` by default.
         public var dates = RequestParameters.Style.DateStyle.description
-        /// The form of bytes. ``RequestParameters/Style/DataStyle/base64`` by default. Multipart bodies contain the
-        /// bytes themselves.
+        /// The form of bytes. ``ParameterValue/DataStyle/base64`` by default. Multipart bodies contain the bytes
+        /// themselves.
         public var data = RequestParameters.Style.DataStyle.base64
-        /// The treatment of infinity and NaN. ``RequestParameters/Style/NonFiniteStyle/refused`` by default.
+        /// The treatment of infinity and NaN. ``ParameterValue/NonFiniteStyle/refused`` by default.
         public var nonFinite = RequestParameters.Style.NonFiniteStyle.refused
         /// The form of a space in a query or form. ``RequestParameters/Style/SpaceStyle/percentEncoded`` by default.
         public var spaces = RequestParameters.Style.SpaceStyle.percentEncoded
@@ -157,97 +157,14 @@ extension RequestParameters.Style {
     }
 }
 
+// The styles that JSON has as well.
 extension RequestParameters.Style {
-    /// The style of the keys of encoded types. The keys of dictionaries are not changed.
-    public struct KeyNaming: Sendable {
-        enum Kind: Sendable {
-            case asWritten
-            case snakeCase
-            case custom(@Sendable (String) -> String)
-        }
-
-        let kind: Kind
-
-        /// The names of the type.
-        public static let asWritten = RequestParameters.Style.KeyNaming(kind: .asWritten)
-
-        /// Snake case: `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as in Foundation's JSON
-        /// encoder.
-        public static let snakeCase = RequestParameters.Style.KeyNaming(kind: .snakeCase)
-
-        /// The result of a closure for each key.
-        public static func custom(_ name: @escaping @Sendable (String) -> String) -> RequestParameters.Style.KeyNaming {
-            RequestParameters.Style.KeyNaming(kind: .custom(name))
-        }
-
-        var isAsWritten: Bool {
-            if case .asWritten = kind { true } else { false }
-        }
-
-        func name(of key: some CodingKey) -> String { name(of: key.stringValue) }
-
-        func name(of key: String) -> String {
-            switch kind {
-            case .asWritten: key
-            case .snakeCase: Self.snakeCase(key)
-            case .custom(let name): name(key)
-            }
-        }
-
-        /// The name in snake case. An underscore is inserted before each capital that follows a small letter or digit,
-        /// and before the last of several capitals if a small letter follows.
-        private static func snakeCase(_ key: String) -> String {
-            let characters = Array(key)
-            var name = ""
-            for (index, character) in characters.enumerated() {
-                if index > 0, character.isUppercase, characters[index - 1] != "_" {
-                    let followsSmall = !characters[index - 1].isUppercase
-                    let precedesSmall = index + 1 < characters.count && characters[index + 1].isLowercase
-                    if followsSmall || precedesSmall { name += "_" }
-                }
-                name += character.lowercased()
-            }
-            return name
-        }
-    }
-}
-
-extension RequestParameters.Style {
-    /// The treatment of infinite numbers and NaN, for which neither JSON nor forms have a notation.
-    public struct NonFiniteStyle: Sendable, Hashable {
-        enum Kind: Sendable, Hashable {
-            case refused
-            case text(positive: String, negative: String, notANumber: String)
-        }
-
-        let kind: Kind
-
-        /// Non-finite numbers are ``ErrorCode/encodingFailed``.
-        public static let refused = RequestParameters.Style.NonFiniteStyle(kind: .refused)
-
-        /// Non-finite numbers are written as text.
-        public static func text(
-            positiveInfinity: String = "inf", negativeInfinity: String = "-inf", notANumber: String = "nan"
-        ) -> RequestParameters.Style.NonFiniteStyle {
-            RequestParameters.Style.NonFiniteStyle(
-                kind: .text(positive: positiveInfinity, negative: negativeInfinity, notANumber: notANumber))
-        }
-
-        /// The non-finite number for this text; nil for other texts.
-        func number(from text: String) -> Double? {
-            guard case .text(let positive, let negative, let notANumber) = kind else { return nil }
-            if text == positive { return .infinity }
-            if text == negative { return -.infinity }
-            return text == notANumber ? .nan : nil
-        }
-
-        /// The text for a non-finite number.
-        func text(of number: ParameterValue.Number) throws(ParameterFailure) -> String {
-            guard case .text(let positive, let negative, let notANumber) = kind else {
-                throw ParameterFailure("is a number that is infinite or not a number")
-            }
-            let double = number.double
-            return double.isNaN ? notANumber : double > 0 ? positive : negative
-        }
-    }
+    /// The form of dates.
+    public typealias DateStyle = ParameterValue.DateStyle
+    /// The form of bytes where only text is possible.
+    public typealias DataStyle = ParameterValue.DataStyle
+    /// The treatment of infinite numbers and NaN, for which forms have no notation.
+    public typealias NonFiniteStyle = ParameterValue.NonFiniteStyle
+    /// The style of the keys of encoded types.
+    public typealias KeyNaming = ParameterEncoder.KeyNaming
 }

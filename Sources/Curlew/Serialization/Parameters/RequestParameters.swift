@@ -52,16 +52,18 @@ public struct RequestParameters: Sendable {
         switch source {
         case .none: nil
         case .value(let value): value
-        case .encodable(let value): try encoder.encode(value)
+        case .encodable(let value): try throwingCurlewErrors { try encoder.encode(value) }
         }
     }
 
     /// The parameters as JSON text; nil if there are none.
     func json(_ encoding: JSONEncoding) throws -> [UInt8]? {
-        switch source {
-        case .none: nil
-        case .value(let value): try value.json(style: encoding.style)
-        case .encodable(let value): try encoding.bytes(of: value)
+        try throwingCurlewErrors {
+            switch source {
+            case .none: nil
+            case .value(let value): try value.json(style: encoding.style)
+            case .encodable(let value): try encoding.bytes(of: value)
+            }
         }
     }
 

@@ -50,7 +50,7 @@ extension ParameterValue {
     public func propertyList(_ format: PropertyListRequestSerializer.Format = .xml) throws -> [UInt8] {
         var writer = PropertyListWriter()
         // The writer's checks also apply to the binary form.
-        do throws(ParameterFailure) { try writer.write(self, forXML: format == .xml) } catch { throw error.error }
+        do throws(ParameterFailure) { try writer.write(self, forXML: format == .xml) } catch { throw error.curlewError }
         return format == .xml ? writer.output : try binaryPropertyList()
     }
 

@@ -10,7 +10,7 @@ extension ResponseSerializers.Text {
     /// ```
     public struct Encoding: Sendable, Hashable, CustomStringConvertible {
         enum Kind: Sendable, Hashable {
-            case utf8, utf16, utf16LittleEndian, utf16BigEndian, utf32, utf32LittleEndian, utf32BigEndian
+            case unicode(UnicodeEncoding)
             case ascii, latin1, windows1252
             case legacy(LegacyEncoding)
         }
@@ -20,19 +20,19 @@ extension ResponseSerializers.Text {
         init(_ kind: Kind) { self.kind = kind }
 
         /// UTF-8.
-        public static let utf8 = ResponseSerializers.Text.Encoding(.utf8)
+        public static let utf8 = ResponseSerializers.Text.Encoding(.unicode(.utf8))
         /// UTF-16 in the order of its byte order mark; without one little-endian, as in browsers.
-        public static let utf16 = ResponseSerializers.Text.Encoding(.utf16)
+        public static let utf16 = ResponseSerializers.Text.Encoding(.unicode(.utf16))
         /// UTF-16, the low byte first.
-        public static let utf16LittleEndian = ResponseSerializers.Text.Encoding(.utf16LittleEndian)
+        public static let utf16LittleEndian = ResponseSerializers.Text.Encoding(.unicode(.utf16LittleEndian))
         /// UTF-16, the high byte first.
-        public static let utf16BigEndian = ResponseSerializers.Text.Encoding(.utf16BigEndian)
+        public static let utf16BigEndian = ResponseSerializers.Text.Encoding(.unicode(.utf16BigEndian))
         /// UTF-32 in the order of its byte order mark; without one little-endian.
-        public static let utf32 = ResponseSerializers.Text.Encoding(.utf32)
+        public static let utf32 = ResponseSerializers.Text.Encoding(.unicode(.utf32))
         /// UTF-32, the low byte first.
-        public static let utf32LittleEndian = ResponseSerializers.Text.Encoding(.utf32LittleEndian)
+        public static let utf32LittleEndian = ResponseSerializers.Text.Encoding(.unicode(.utf32LittleEndian))
         /// UTF-32, the high byte first.
-        public static let utf32BigEndian = ResponseSerializers.Text.Encoding(.utf32BigEndian)
+        public static let utf32BigEndian = ResponseSerializers.Text.Encoding(.unicode(.utf32BigEndian))
         /// ASCII; bytes from 0x80 are invalid. The label `us-ascii` of a response means ``windows1252``.
         public static let ascii = ResponseSerializers.Text.Encoding(.ascii)
         /// ISO 8859-1: every byte is its own code point. The label `iso-8859-1` of a response means ``windows1252``.
@@ -58,13 +58,7 @@ extension ResponseSerializers.Text {
         /// The name in the WHATWG Encoding Standard.
         public var description: String {
             switch kind {
-            case .utf8: "UTF-8"
-            case .utf16: "UTF-16"
-            case .utf16LittleEndian: "UTF-16LE"
-            case .utf16BigEndian: "UTF-16BE"
-            case .utf32: "UTF-32"
-            case .utf32LittleEndian: "UTF-32LE"
-            case .utf32BigEndian: "UTF-32BE"
+            case .unicode(let encoding): encoding.rawValue
             case .ascii: "US-ASCII"
             case .latin1: "ISO-8859-1"
             case .windows1252: "windows-1252"
@@ -90,12 +84,10 @@ extension ResponseSerializers.Text.Encoding {
 
     private func text(of bytes: ArraySlice<UInt8>, repairs: Bool) throws -> String? {
         switch kind {
-        case .utf8: return Self.text(Self.strip([0xEF, 0xBB, 0xBF], from: bytes), UTF8.self, repairs)
+        case .unicode(let encoding): return encoding.text(of: bytes, repairs: repairs)
         case .ascii: return decodeASCII(bytes, repairs: repairs)
         case .latin1: return Self.text(of: bytes) { Unicode.Scalar($0) }
         case .windows1252: return Self.text(of: bytes, Self.windowsCharacter)
-        case .utf16, .utf16LittleEndian, .utf16BigEndian: return decodeUnits(bytes, UTF16.self, repairs)
-        case .utf32, .utf32LittleEndian, .utf32BigEndian: return decodeUnits(bytes, UTF32.self, repairs)
         case .legacy(let encoding): return try encoding.decode(bytes, repairs: repairs)
         }
     }
@@ -103,41 +95,6 @@ extension ResponseSerializers.Text.Encoding {
     private func decodeASCII(_ bytes: ArraySlice<UInt8>, repairs: Bool) -> String? {
         if !repairs, bytes.contains(where: { $0 >= 0x80 }) { return nil }
         return Self.text(of: bytes) { $0 < 0x80 ? Unicode.Scalar($0) : "\u{FFFD}" }
-    }
-
-    /// Decodes UTF-16 or UTF-32: bytes to units, units to text.
-    private func decodeUnits<Encoding: Unicode.Encoding>(
-        _ bytes: ArraySlice<UInt8>, _ encoding: Encoding.Type, _ repairs: Bool
-    ) -> String? where Encoding.CodeUnit: FixedWidthInteger {
-        typealias Unit = Encoding.CodeUnit
-        let width = Unit.bitWidth / 8
-        guard repairs || bytes.count % width == 0 else { return nil }
-        var units: [Unit] = []
-        units.reserveCapacity(bytes.count / width)
-        var position = bytes.startIndex
-        while position + width <= bytes.endIndex {
-            units.append(bytes[position..<(position + width)].reversed().reduce(0) { $0 << 8 | Unit($1) })
-            position += width
-        }
-        let mark = Unit(0xFEFF)
-        // The units were read as little-endian; a byte-swapped mark shows that they are big-endian.
-        if kind == .utf16BigEndian || kind == .utf32BigEndian {
-            units = units.map(\.byteSwapped)
-        } else if kind == .utf16 || kind == .utf32, units.first == mark.byteSwapped {
-            units = units.map(\.byteSwapped)
-        }
-        let text = Self.text(units.first == mark ? units.dropFirst() : units[...], encoding, repairs)
-        return bytes.count % width == 0 ? text : text.map { $0 + "\u{FFFD}" }
-    }
-
-    private static func text<Encoding: Unicode.Encoding>(
-        _ units: ArraySlice<Encoding.CodeUnit>, _ encoding: Encoding.Type, _ repairs: Bool
-    ) -> String? {
-        repairs ? String(decoding: units, as: encoding) : String(validating: units, as: encoding)
-    }
-
-    private static func strip(_ mark: [UInt8], from bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes
     }
 
     private static func text(of bytes: ArraySlice<UInt8>, _ scalar: (UInt8) -> Unicode.Scalar) -> String {
@@ -164,11 +121,7 @@ extension ResponseSerializers.Text.Encoding {
 extension ResponseSerializers.Text.Encoding {
     /// The encoding of a byte order mark at the beginning; nil without one.
     package static func marked(_ bytes: some Collection<UInt8>) -> ResponseSerializers.Text.Encoding? {
-        let start = Array(bytes.prefix(4))
-        if start.starts(with: [0xEF, 0xBB, 0xBF]) { return .utf8 }
-        if start == [0xFF, 0xFE, 0, 0] || start == [0, 0, 0xFE, 0xFF] { return .utf32 }
-        if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
-        return nil
+        UnicodeEncoding.marked(Array(bytes.prefix(4))).map { Self(.unicode($0)) }
     }
 
     /// The encoding of a text with a byte order mark and a label: the mark decides, as in browsers (WHATWG Encoding

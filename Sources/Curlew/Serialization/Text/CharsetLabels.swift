@@ -39,17 +39,9 @@ package enum CharsetLabels {
     }()
 
     private static func kind(named name: String) -> ResponseSerializers.Text.Encoding.Kind? {
-        switch name {
-        case "UTF-8": .utf8
-        case "UTF-16": .utf16
-        case "UTF-16LE": .utf16LittleEndian
-        case "UTF-16BE": .utf16BigEndian
-        case "UTF-32": .utf32
-        case "UTF-32LE": .utf32LittleEndian
-        case "UTF-32BE": .utf32BigEndian
-        case "windows-1252": .windows1252
-        default: LegacyEncoding(rawValue: name).map { .legacy($0) }
-        }
+        if name == "windows-1252" { return .windows1252 }
+        if let encoding = UnicodeEncoding(rawValue: name) { return .unicode(encoding) }
+        return LegacyEncoding(rawValue: name).map { .legacy($0) }
     }
 
     /// The encodings of the standard, each with its labels. `replacement` is omitted: its encodings are not safe to

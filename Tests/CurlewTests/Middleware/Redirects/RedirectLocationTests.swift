@@ -2,6 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+import ThreadWork
 
 @testable import Curlew
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import SeededNumbers
 import Testing
+import ThreadWork
 
 @testable import Curlew
 
