@@ -64,10 +64,10 @@ test-uploads: setup ## Uploads to servers that others wrote: tuspyserver and mot
 	@$(UPLOAD_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/upload-servers.txt
 	CURLEW_UPLOAD_SERVERS=$(UPLOAD_SERVERS)/bin/python $(TEST_EXAMPLES) --filter UploadServerTests
 
-# The same for WebSockets.
+# Independent servers of WebSockets, from PyPI.
 WEBSOCKET_SERVERS = $(CURDIR)/.build/websocket-servers
 
-test-websockets: setup ## Opens WebSockets to servers that others wrote: websockets and wsproto, from PyPI, and nginx if it is there
+test-websockets: setup ## Opens WebSockets to independent servers: websockets and wsproto, from PyPI, and nginx if it is installed
 	@.ci/setup python3-venv
 	@test -x $(WEBSOCKET_SERVERS)/bin/pip || python3 -m venv $(WEBSOCKET_SERVERS)
 	@$(WEBSOCKET_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/websocket-servers.txt

@@ -138,7 +138,7 @@ static inline int curlew_context_allows_beast(SSL_CTX *_Nonnull context) {
 static inline void curlew_context_keep_sessions(SSL_CTX *_Nonnull context) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 }
-// A write that was blocked may be repeated from other memory that has the same bytes. libcurl before 8.14 does not set this mode.
+// A blocked write may be repeated from other memory with the same bytes. libcurl before 8.14 does not set this mode.
 static inline void curlew_context_accept_moving_buffers(SSL_CTX *_Nonnull context) {
     SSL_CTX_set_mode(context, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }

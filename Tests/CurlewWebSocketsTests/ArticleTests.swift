@@ -14,7 +14,7 @@ struct ArticleTests {
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test("every bound of a WebSocket is in the table of bounds, with its default")
+    @Test("the table of bounds has every bound of a WebSocket with its default")
     func bounds() throws {
         let options = CurlewWebSocket.Options()
         let limits = options.limits
@@ -44,7 +44,7 @@ struct ArticleTests {
         #expect(unseen.isEmpty)
     }
 
-    @Test("the tests that the table of Autobahn's cases names are there")
+    @Test("the tests in the table of Autobahn's cases exist")
     func autobahn() throws {
         let article = try text(of: "DocC/Curlew.docc/WebSocket.md")
         let folders = ["Autobahn", "Frames", "Closing", "Sockets", "Compression"]
@@ -57,7 +57,7 @@ struct ArticleTests {
         }
     }
 
-    @Test("the recipe and the first example run as they are printed")
+    @Test("the recipe and the first example of the article run")
     func examples() async throws {
         let server = try await MockWebSocketServer.start { socket in
             _ = try await socket.nextMessage()

@@ -14,7 +14,7 @@ package actor Probe {
     private var running: [Int: Running] = [:]
     private var lastNumber = 0
     private var sessions = SessionTable()
-    /// The things to send over WebSockets that are open, by the ids of their orders.
+    /// The items to send over open WebSockets, by the ids of their orders.
     private var items: [JSONValue: AsyncStream<WebSocketItem>.Continuation] = [:]
 
     /// - Parameter write: Writes an answer, a line without its end. It is called concurrently.

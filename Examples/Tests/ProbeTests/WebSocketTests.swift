@@ -4,9 +4,9 @@ import Testing
 
 @testable import Probe
 
-@Suite("WebSockets come a line for each thing that happens", .timeLimit(.minutes(1)))
+@Suite("WebSockets of the probe", .timeLimit(.minutes(1)))
 struct WebSocketTests {
-    @Test("items are sent in order, messages and the close come as lines", arguments: [false, true])
+    @Test("items are sent in order, and messages and the close are lines", arguments: [false, true])
     func echo(_ isCompressed: Bool) async throws {
         let options = CurlewWebSocket.Options(compression: isCompressed ? CurlewWebSocket.Compression() : nil)
         let server = try await MockWebSocketServer.start(protocols: ["chat"], options: options) { try await $0.echo() }
@@ -33,7 +33,7 @@ struct WebSocketTests {
         await server.shutdown()
     }
 
-    @Test("an abort and a refusal end it with an error")
+    @Test("an abort and a refusal end a WebSocket with an error")
     func errors() async throws {
         let server = try await MockWebSocketServer.start { try await $0.echo() }
         let probe = ProbeDriver()
@@ -50,7 +50,7 @@ struct WebSocketTests {
         await plain.shutdown()
     }
 
-    @Test("items that are none are a bad request", arguments: [#"{"text":1}"#, "{}", #"{"close":70000}"#])
+    @Test("invalid items are a bad request", arguments: [#"{"text":1}"#, "{}", #"{"close":70000}"#])
     func badItems(_ item: String) async throws {
         let answer = try await ProbeDriver().ask(
             #"{"id":1,"op":"websocket","url":"ws://127.0.0.1:1/","send":[\#(item)]}"#)

@@ -3,8 +3,8 @@ internal import FuzzingKit
 
 @testable internal import CurlewWebSockets
 
-/// WebSocket: in any pieces the frames of a peer are the same messages, for both roles, with and without compression,
-/// and within the limits; written and read again, the messages are the same.
+/// The frames of a peer give the same messages in any pieces, for both roles, with and without compression, and within
+/// the limits. The messages are unchanged after writing and reading.
 @main
 struct FuzzWebSocketFrames: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -20,8 +20,8 @@ struct FuzzWebSocketFrames: FuzzTarget {
         for pieces in piecings(of: frames, seed: seed) {
             let cut = Transcript(of: pieces, role: role, limits: limits, compression: compression)
             if compression != nil, cut.violation != nil, whole.violation != nil {
-                // Of two faults in one message the pieces decide which one is found first: zlib reports corrupt data
-                // before the text ahead of it is checked.
+                // If a message has two faults, the pieces decide which fault is found first: zlib reports corrupt data
+                // before the preceding text is validated.
                 requireEqual(whole.entries, cut.entries, "the messages depend on the pieces")
             } else {
                 requireEqual(whole, cut, "the messages depend on the pieces")
@@ -31,7 +31,7 @@ struct FuzzWebSocketFrames: FuzzTarget {
         checkWriting(whole, role, compression)
     }
 
-    /// Messages that refer to no earlier ones.
+    /// An agreement without kept contexts, with the smallest windows.
     private static var fresh: DeflateAgreement {
         var agreement = DeflateAgreement()
         agreement.clientKeepsContext = false
@@ -84,7 +84,7 @@ struct FuzzWebSocketFrames: FuzzTarget {
     }
 }
 
-/// The masks of every run are the same, so that a finding can be repeated.
+/// A source of the same masks in every run, which makes a finding reproducible.
 private struct ConstantNumbers: RandomNumberGenerator {
     mutating func next() -> UInt64 { 0x37FA_213D_A55A_0FF0 }
 }
@@ -99,7 +99,7 @@ private struct Transcript: Equatable {
     }
 
     var entries: [Entry] = []
-    /// Bytes of a message that is not complete.
+    /// The bytes of an incomplete message.
     var unfinished: [UInt8] = []
     var violation: WebSocketViolation?
 
@@ -130,7 +130,7 @@ private struct Transcript: Equatable {
             }
         } catch {
             violation = error
-            // The bytes before a fault depend on the pieces, as text is checked piece by piece.
+            // The bytes before a violation depend on the pieces, because text is validated piece by piece.
             unfinished = []
         }
     }

@@ -2,12 +2,12 @@ internal import Glibc
 
 @testable internal import CurlewWebSockets
 
-/// A server that accepts one WebSocket for each script, and sends the script's frames over it.
+/// A server that accepts a WebSocket for each script and sends the script's frames over it.
 struct FrameServer: Sendable {
     private let listener: Int32
     private let port: Int
     private static let sending = Int32(MSG_NOSIGNAL)
-    /// The wait for a client, in milliseconds.
+    /// The maximum wait for a client, in milliseconds.
     private static let patience: Int32 = 10_000
 
     init() {
@@ -29,7 +29,7 @@ struct FrameServer: Sendable {
 
     var url: String { "ws://127.0.0.1:\(port)/" }
 
-    /// Serves one client in a thread of its own. A client that does not come is given up.
+    /// Serves one client in a separate thread. The wait for the client is limited.
     func serve(_ script: Script) -> Task<Void, Never> {
         let (done, end) = AsyncStream.makeStream(of: Void.self)
         let run = Run(listener: listener, script: script) { end.finish() }
@@ -60,7 +60,7 @@ struct FrameServer: Sendable {
         }
 
         func serve() {
-            // A client that was cancelled may not come; one of an earlier script may have left before it was accepted.
+            // A cancelled client may not connect. The client of an earlier script may have left before it was accepted.
             while isReadable(listener, script.use == .cancelled ? 100 : FrameServer.patience) {
                 let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else { return }

@@ -5,8 +5,8 @@ internal import HTTPTypes
 @testable internal import Curlew
 @testable internal import CurlewWebSockets
 
-/// A server's frames as they come over the wire: whatever they are, each WebSocket ends within its timeouts, no turn of the loop takes long, the
-/// messages are those that the frames hold, and nothing is left of the connection.
+/// Arbitrary frames of a server over a socket. Each WebSocket ends within its timeouts, no turn of the loop is long,
+/// the messages are those of the frames, and the connection leaves nothing behind.
 @main
 struct FuzzWebSocketWire: FuzzTarget {
     private static let server = FrameServer()
@@ -17,9 +17,9 @@ struct FuzzWebSocketWire: FuzzTarget {
             configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-fuzz")], chain: .bare)
     }
 
-    /// The time that a WebSocket may take, with a close timeout of 50 ms, on a machine with other work.
+    /// The maximum time of a WebSocket with a close timeout of 50 ms, on a machine with other work.
     private static let patience = Duration.seconds(20)
-    /// Processor time that no turn of the loop may take: a sanitizer's share included.
+    /// The maximum processor time of a turn of the loop, including the share of a sanitizer.
     private static let longestTurn = Duration.milliseconds(500)
 
     static func check(_ input: [UInt8]) {
@@ -45,7 +45,7 @@ struct FuzzWebSocketWire: FuzzTarget {
         await task.value
         let duration = ContinuousClock.now - start
         require(duration < patience, "a WebSocket took \(duration)")
-        // The next input finds neither connections nor tasks of this one.
+        // The connections and tasks of this input end before the next input.
         while await session.session?.connectionCount() != 0 || session.session?.tasks().isEmpty == false {
             require(ContinuousClock.now - start < patience, "a connection is left")
             await Task.yield()
@@ -89,7 +89,7 @@ struct FuzzWebSocketWire: FuzzTarget {
     }
 }
 
-/// The meaning of an input.
+/// The actions of the server and the client, decoded from an input.
 struct Script: Sendable {
     enum Ending: Sendable { case close, reset, keep }
     enum Use: Sendable { case messages, parts, left, cancelled }
@@ -116,7 +116,7 @@ struct Script: Sendable {
         frames = Array(choices.rest.prefix(60_000))
     }
 
-    /// The messages that the frames hold, up to the first fault.
+    /// The messages of the frames, up to the first violation.
     var messages: [CurlewWebSocket.Message] {
         var reader = MessageReader(role: .client, compression: isCompressed ? DeflateAgreement() : nil)
         var buffer = ReceiveBuffer()

@@ -1,4 +1,4 @@
-/// A timer on a loop, for other modules: touched on its loop alone.
+/// A timer on a loop, for other modules. It is used only on its loop.
 package final class LoopAlarm {
     private final class Timer: LoopTimer {
         let action: () -> Void
@@ -11,7 +11,7 @@ package final class LoopAlarm {
     private let loop: CurlewEventLoop
     private let timer: Timer
 
-    /// - Parameter action: Called on the loop, once for each time that the alarm was set and has passed.
+    /// - Parameter action: A closure that is called on the loop each time the alarm fires.
     package init(on loop: CurlewEventLoop, _ action: @escaping () -> Void) {
         self.loop = loop
         timer = Timer(action)
@@ -24,10 +24,10 @@ package final class LoopAlarm {
 }
 
 extension CurlewEventLoop {
-    /// Runs a closure on the loop, soon and in order.
+    /// Runs a closure on the loop, soon and in the order of the calls.
     package func execute(_ block: @escaping @Sendable () -> Void) { core.execute(block) }
 
-    /// An object that the loop has one of, for code that runs on it.
+    /// The loop's only object of a type, for code that runs on the loop.
     package func local<Object: AnyObject>(_ type: Object.Type, _ make: () -> Object) -> Object {
         core.checkIsolated()
         if let known = core.locals[ObjectIdentifier(type)] as? Object { return known }

@@ -1,8 +1,8 @@
-/// Tasks that wait on a loop for a condition, first come first served.
+/// The tasks that wait on a loop for a condition, in the order of their arrival.
 ///
-/// A wait may end before its condition does: its task looks again.
+/// A wait may end while its condition still holds. The task must check the condition again.
 ///
-/// `@unchecked Sendable`: it is touched on its loop alone; a cancellation comes from elsewhere, and sends a command there.
+/// `@unchecked Sendable`: it is used only on its loop. A cancellation from another thread sends a command to the loop.
 package final class LoopWaiters: @unchecked Sendable {
     /// A wait. `@unchecked Sendable` for the same reason.
     private final class Wait: @unchecked Sendable {
@@ -17,12 +17,12 @@ package final class LoopWaiters: @unchecked Sendable {
 
     package var isEmpty: Bool { waits.isEmpty }
 
-    /// Waits, on the loop.
+    /// Waits on the loop.
     /// - Parameters:
-    ///   - condition: True while there is a reason to wait. It is asked when the wait is noted, as the runtime may run something else on the loop
-    ///     before that.
+    ///   - condition: True while there is a reason to wait. It is evaluated when the wait is registered, because the
+    ///     runtime may run other work on the loop before that.
     ///   - isShielded: True if a cancellation of the task does not end the wait.
-    ///   - isolation: The actor on the loop that waits.
+    ///   - isolation: The waiting actor, which runs on the loop.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cancelled``, or an error that ends all waits.
     package func wait(
         while condition: @autoclosure () -> Bool, isShielded: Bool = false,
@@ -30,7 +30,7 @@ package final class LoopWaiters: @unchecked Sendable {
     ) async throws {
         let wait = Wait()
         try await withTaskCancellationHandler {
-            // A closure runs on the actor that it captures, and on no other.
+            // A closure runs only on the actor that it captures.
             try await withCheckedThrowingContinuation(isolation: isolation) {
                 (continuation: CheckedContinuation<Void, any Error>) in
                 loop.core.checkIsolated()

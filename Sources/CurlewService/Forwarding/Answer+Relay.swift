@@ -3,11 +3,12 @@ public import Curlew
 public import NIOCore
 
 extension HTTPSession.Forwarding.Answer {
-    /// Carries the bytes of a connection that the upstream has switched to another protocol, both ways and unchanged, until both sides have ended. It is called
-    /// once the head of the answer, with its status 101, is sent.
+    /// Relays the bytes of a connection that the upstream has switched to another protocol, in both directions, until
+    /// both sides have ended. The method is called after the head of the answer, with its status 101, was sent.
     ///
-    /// Neither side is read faster than the other takes. The end of one side is passed on; where the upstream's connection has TLS, the end of
-    /// the client's side closes it. Whatever the outcome, the upstream's connection is closed when the method returns.
+    /// Neither side is read faster than the other side accepts bytes. The end of one side is passed on. If the
+    /// upstream's connection has TLS, the end of the client's side closes it. The upstream's connection is always
+    /// closed when the method returns.
     ///
     /// ```swift
     /// let answer = try await upstream.forward(head, body: body, as: rules)
@@ -16,11 +17,12 @@ extension HTTPSession.Forwarding.Answer {
     /// try await answer.relay(inbound) { try await outbound.write($0) } finish: { outbound.finish() }
     /// ```
     /// - Parameters:
-    ///   - inbound: The client's bytes behind its request.
-    ///   - write: Sends bytes to the client. It returns when more may be sent.
-    ///   - finish: Ends the side towards the client.
-    /// - Throws: The errors of `inbound`, `write` and `finish`; a ``Curlew/CurlewError`` if the upstream's connection breaks, with ``Curlew/ErrorCode/cancelled`` if the task is
-    ///   cancelled, and with ``Curlew/ErrorCode/invalidRequest`` if ``upgraded`` is nil.
+    ///   - inbound: The client's bytes after its request.
+    ///   - write: A closure that sends bytes to the client. It returns when more bytes may be sent.
+    ///   - finish: A closure that ends the side towards the client.
+    /// - Throws: The errors of `inbound`, `write` and `finish`. A ``Curlew/CurlewError`` if the upstream's connection
+    ///   fails, with ``Curlew/ErrorCode/cancelled`` if the task is cancelled, and with
+    ///   ``Curlew/ErrorCode/invalidRequest`` if ``upgraded`` is nil.
     public func relay<Inbound: AsyncSequence & Sendable>(
         _ inbound: Inbound, write: @escaping @Sendable (ByteBuffer) async throws -> Void,
         finish: @escaping @Sendable () async throws -> Void

@@ -81,7 +81,8 @@ struct ForwardedRequest {
         .host, .contentLength, .contentType, .contentEncoding, .authorization, .cookie, .expect, .maxForwards, .via,
     ]
 
-    /// The first protocol of the client's that the rules admit. A request with a body is forwarded as any other.
+    /// The first protocol of the client that the rules admit. A request with a body is forwarded as an ordinary
+    /// request.
     private static func upgrade(
         of head: HTTPRequest, _ content: Content, _ rules: HTTPSession.Forwarding
     ) -> String? {
@@ -164,7 +165,7 @@ struct ForwardedRequest {
             throw Refusal(.badRequest, "a quoted string in Forwarded has no end")
         }
         let codings = head.headerFields[values: .te].flatMap(HopFields.words)
-        // Connection is the transport's where an upgrade is asked for.
+        // The transport sets Connection in an upgrade.
         if upgrade == nil, codings.contains(where: { $0.lowercased() == "trailers" }) {
             fields.append(HTTPField(name: .te, value: "trailers"))
             fields.append(HTTPField(name: .connection, value: "TE"))

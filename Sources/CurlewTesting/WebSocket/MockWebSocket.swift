@@ -3,13 +3,14 @@ internal import Curlew
 public import CurlewWebSockets
 public import HTTPTypes
 
-/// The server's end of a WebSocket in a test: well behaved, or with the faults that the test wants.
+/// The server's end of a WebSocket in a test. It can follow the protocol, or violate it as the test requires.
 ///
 ///     let server = try await MockWebSocketServer.start { socket in
 ///         while case .message(let message)? = try await socket.receive() { try await socket.send(message) }
 ///     }
 ///
-/// One task receives at a time. Nothing is sent by itself: pings and close frames are events, and ``echo()`` is a server that answers them.
+/// One task receives at a time. The actor sends nothing automatically: pings and close frames are events. ``echo()``
+/// answers both.
 public actor MockWebSocket {
     /// An event from the client.
     public enum Event: Sendable, Hashable {
@@ -19,16 +20,16 @@ public actor MockWebSocket {
         case ping([UInt8])
         /// A pong.
         case pong([UInt8])
-        /// The close frame; the client sends nothing after it.
+        /// The close frame. It is the last event.
         case close(CurlewWebSocket.CloseStatus)
     }
 
-    /// The connection beneath, for every way to end; nil where a ``StubTransport`` has none.
+    /// The underlying connection, which a test can end in every way; nil for a ``StubTransport``.
     public nonisolated let connection: RawConnection?
     private nonisolated let channel: any MockWebSocketChannel
     /// The client's handshake.
     public nonisolated let request: HTTPRequest
-    /// The subprotocol that was agreed on.
+    /// The negotiated subprotocol.
     public nonisolated let subprotocol: String?
     /// True if messages may be compressed.
     public nonisolated let isCompressed: Bool
@@ -53,13 +54,14 @@ public actor MockWebSocket {
             options: options.compression ?? CurlewWebSocket.Compression())
     }
 
-    /// Reads the client's handshake, and accepts it.
+    /// Reads the client's handshake and accepts it.
     /// - Parameters:
     ///   - connection: A connection of a ``RawServer``.
-    ///   - protocols: The subprotocols that the server speaks, the preferred one first.
+    ///   - protocols: The subprotocols that the server supports, the preferred one first.
     ///   - options: The bounds and the compression of the server.
-    ///   - adjust: Changes the response before it is sent.
-    /// - Throws: ``TestKitError`` for a handshake that breaks RFC 6455; the client gets a response that says so.
+    ///   - adjust: A closure that changes the response before it is sent.
+    /// - Throws: ``TestKitError`` for a handshake that violates RFC 6455. The client gets a response with an error
+    ///   status.
     public static func accept(
         _ connection: RawConnection, protocols: [String] = [],
         options: CurlewWebSocket.Options = CurlewWebSocket.Options(),
@@ -88,8 +90,8 @@ public actor MockWebSocket {
 
     // MARK: Receiving
 
-    /// The next event; nil once the client has ended the connection.
-    /// - Throws: ``TestKitError`` for a frame that breaks RFC 6455.
+    /// The next event; nil after the client has ended the connection.
+    /// - Throws: ``TestKitError`` for a frame that violates RFC 6455.
     public func receive() async throws -> Event? {
         while true {
             do throws(WebSocketViolation) {
@@ -118,7 +120,7 @@ public actor MockWebSocket {
         }
     }
 
-    /// The next message; pings are answered meanwhile. nil once the client closes.
+    /// The next message; nil after the client's close frame or the end of the connection. Pings are answered meanwhile.
     public func nextMessage() async throws -> CurlewWebSocket.Message? {
         while let event = try await receive() {
             switch event {
@@ -161,14 +163,14 @@ public actor MockWebSocket {
         try await channel.write(bytes)
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes without a frame.
     public func write(_ bytes: [UInt8]) async throws { try await channel.write(bytes) }
 
-    /// Sends a frame as it is described, whatever rules it breaks.
+    /// Sends a frame, even if it violates the protocol.
     public func send(_ frame: MockWebSocketFrame) async throws { try await channel.write(frame.bytes) }
 
-    /// Sends back each message, answers pings, and answers the close frame: a good server.
-    /// - Returns: The client's close frame; nil if the connection ended without.
+    /// Sends back each message, and answers pings and the close frame.
+    /// - Returns: The client's close frame; nil if the connection ended without it.
     @discardableResult
     public func echo() async throws -> CurlewWebSocket.CloseStatus? {
         while let event = try await receive() {
@@ -185,9 +187,9 @@ public actor MockWebSocket {
     }
 }
 
-/// The bytes beneath a ``MockWebSocket``.
+/// The channel of bytes under a ``MockWebSocket``.
 protocol MockWebSocketChannel: Sendable {
-    /// The next bytes; nil once the client has ended its side.
+    /// The next bytes; nil after the client has ended its side.
     func read() async throws -> [UInt8]?
     func write(_ bytes: [UInt8]) async throws
 }
@@ -214,7 +216,7 @@ extension HTTPRequest {
 }
 
 extension HTTPResponse {
-    /// The head as it goes over the wire of HTTP/1.1.
+    /// The text of the head in HTTP/1.1.
     var headText: String {
         let fields = headerFields.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
         return "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n\(fields)\r\n"

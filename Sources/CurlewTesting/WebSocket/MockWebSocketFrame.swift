@@ -1,17 +1,18 @@
 #if TestKit
-/// A frame of a WebSocket (RFC 6455 §5.2) with any values, those included that no frame may have.
+/// A frame of a WebSocket (RFC 6455 §5.2) with any values, including invalid ones.
 public struct MockWebSocketFrame: Sendable, Hashable {
-    /// The opcode, of which four bits count: 0 continues a message, 1 is text, 2 is binary, 8 closes, 9 is a ping and 10 a pong.
+    /// The opcode, of which the lowest four bits are sent: 0 continues a message, 1 is text, 2 is binary, 8 closes, 9
+    /// is a ping and 10 a pong.
     public var opcode: UInt8
     /// The payload.
     public var payload: [UInt8]
-    /// False for a frame that others continue.
+    /// False if another frame continues the message.
     public var isFinal: Bool
     /// The three reserved bits; 4 marks a compressed message (RFC 7692).
     public var reserved: UInt8
-    /// The mask, which a server's frame may not have.
+    /// The mask, which a server's frame must not have.
     public var mask: [UInt8]?
-    /// The length that the header announces; that of the payload when nil.
+    /// The length that the header announces; nil for the length of the payload.
     public var announcedLength: UInt64?
 
     /// Makes a frame.
@@ -27,7 +28,7 @@ public struct MockWebSocketFrame: Sendable, Hashable {
         self.announcedLength = announcedLength
     }
 
-    /// The frame as it goes over the wire.
+    /// The bytes of the frame.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = [(self.isFinal ? 0x80 : 0) | (self.reserved & 7) << 4 | self.opcode & 0x0F]
         let maskBit: UInt8 = self.mask == nil ? 0 : 0x80
@@ -47,7 +48,7 @@ public struct MockWebSocketFrame: Sendable, Hashable {
 }
 
 extension MockWebSocketFrame {
-    /// Frames with one fault each, by the fault. A client answers each with the close code beside it.
+    /// Frames that violate the protocol, with the name of each fault. A client answers with the listed close code.
     public static let faults: [(name: String, frames: [MockWebSocketFrame], closeCode: UInt16)] = [
         ("a mask", [.init(opcode: 1, [104], mask: [1, 2, 3, 4])], 1002),
         ("a reserved opcode", [.init(opcode: 3)], 1002),

@@ -1,13 +1,13 @@
 #if TestKit
 public import CurlewWebSockets
 
-/// A server that speaks WebSocket and nothing else.
+/// A server that accepts only WebSockets.
 ///
 ///     let server = try await MockWebSocketServer.start { socket in try await socket.echo() }
 ///     try await api.webSocket(.raw(server.url("/chat"))) { socket in … }
 ///
-/// The closure runs once a connection, each in a task of its own; when it returns or throws the connection closes. A server that is dropped ends by
-/// itself.
+/// The closure runs in a separate task for each connection. The connection closes when the closure returns or throws. A
+/// server without references shuts down automatically.
 public final class MockWebSocketServer: Sendable {
     private let server: RawServer
 
@@ -15,10 +15,10 @@ public final class MockWebSocketServer: Sendable {
 
     /// Starts a server.
     /// - Parameters:
-    ///   - address: The address that it listens at; IPv4 loopback by default.
-    ///   - tls: Its TLS; cleartext when nil.
-    ///   - protocols: The subprotocols that it speaks, the preferred one first.
-    ///   - options: Its bounds and its compression.
+    ///   - address: The address of the server; IPv4 loopback by default.
+    ///   - tls: The TLS of the server; cleartext when nil.
+    ///   - protocols: The subprotocols that the server supports, the preferred one first.
+    ///   - options: The bounds and the compression of the server.
     ///   - handler: The server's end of each WebSocket.
     public static func start(
         at address: ServerAddress = .ipv4, tls: ServerTLS? = nil, protocols: [String] = [],
@@ -31,7 +31,7 @@ public final class MockWebSocketServer: Sendable {
             })
     }
 
-    /// The port it listens on; 0 on a Unix socket.
+    /// The port of the server; 0 on a Unix socket.
     public var port: Int { self.server.port }
 
     /// The address of `path` on this server, with the scheme `ws` or `wss`.

@@ -4,13 +4,14 @@ public import CurlewWebSockets
 internal import HTTPTypes
 
 extension StubAnswer {
-    /// Opens a WebSocket, whose server's end the closure is. It runs in a task of its own; when it returns or throws the connection ends.
+    /// Opens a WebSocket, with the closure as the server's end. The closure runs in a separate task, and the connection
+    /// ends when the closure returns or throws.
     ///
     ///     stub.on(.get, "/chat", answer: .webSocket { socket in try await socket.echo() })
     ///
-    /// A request that is no handshake is refused, as ``MockWebSocket/accept(_:protocols:options:adjust:)`` does it.
+    /// A request that is not a valid handshake is refused, as in ``MockWebSocket/accept(_:protocols:options:adjust:)``.
     /// - Parameters:
-    ///   - protocols: The subprotocols that the server speaks, the preferred one first.
+    ///   - protocols: The subprotocols that the server supports, the preferred one first.
     ///   - options: The bounds and the compression of the server.
     ///   - handler: The server's end.
     public static func webSocket(

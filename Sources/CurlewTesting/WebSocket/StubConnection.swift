@@ -1,9 +1,9 @@
 #if TestKit
 internal import Curlew
 
-/// A connection that exists in memory alone: a client's end on a loop, and a server's end for a test's task.
+/// A connection in memory, between a client on a loop and a server in a task of the test.
 ///
-/// `@unchecked Sendable`: the user and its wishes are touched on the loop alone, the bytes are watched.
+/// `@unchecked Sendable`: the user and its events are used only on the loop, and the bytes are in a ``Watched``.
 final class StubConnection: UpgradedConnection, MockWebSocketChannel, @unchecked Sendable {
     private struct State: Sendable {
         var toClient: [UInt8] = []
@@ -21,7 +21,7 @@ final class StubConnection: UpgradedConnection, MockWebSocketChannel, @unchecked
     private var wantsInput = false
     private var wantsOutput = false
 
-    /// The bytes that wait in each direction.
+    /// The maximum number of buffered bytes in each direction.
     private static let capacity = 64 << 10
 
     init(on loop: CurlewEventLoop, bufferSize: Int, nonce: String?) {
@@ -116,7 +116,7 @@ final class StubConnection: UpgradedConnection, MockWebSocketChannel, @unchecked
 
     private func end() { self.state.update { $0.isClientDone = true } }
 
-    /// Tells the client's user of what it waits for.
+    /// Informs the client's user of the events for which it waits.
     private func wake() {
         self.loop.execute { [weak self] in
             guard let self else { return }

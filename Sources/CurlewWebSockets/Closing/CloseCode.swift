@@ -1,8 +1,7 @@
 extension CurlewWebSocket {
     /// The reason for the close of a WebSocket, as a number (RFC 6455 §7.4, and IANA's registry of close codes).
     ///
-    /// Codes from 3000 to 3999 are registered by libraries and frameworks, codes from 4000 to 4999 are free for
-    /// applications.
+    /// Libraries and frameworks register codes from 3000 to 3999. Codes from 4000 to 4999 are free for applications.
     ///
     /// ```swift
     /// import CurlewWebSockets
@@ -13,12 +12,13 @@ extension CurlewWebSocket {
         /// The number.
         public let rawValue: UInt16
 
-        /// Makes a code of any number; ``isTransmissible`` tells if a close frame may carry it.
+        /// Makes a code from any number. ``isTransmissible`` is true for the codes that a close frame may carry.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// True if a close frame may carry the code: 1000 to 1003, 1007 to 1014, and 3000 to 4999.
         ///
-        /// All other codes below 3000 are reserved, and 1005, 1006 and 1015 describe connections without such a frame.
+        /// All other codes below 3000 are reserved. The codes 1005, 1006 and 1015 describe endings for which no frame
+        /// carried a code.
         public var isTransmissible: Bool {
             switch rawValue {
             case 1000...1003, 1007...1014, 3000...4999: true
@@ -34,9 +34,9 @@ extension CurlewWebSocket.CloseCode {
     public static let normalClosure = Self(rawValue: 1000)
     /// 1001: a server shuts down, or a client leaves.
     public static let goingAway = Self(rawValue: 1001)
-    /// 1002: the peer broke a rule of the protocol.
+    /// 1002: the peer violated the protocol.
     public static let protocolError = Self(rawValue: 1002)
-    /// 1003: the peer sent a kind of message that is not accepted.
+    /// 1003: the peer sent a kind of message that the endpoint does not accept.
     public static let unsupportedData = Self(rawValue: 1003)
     /// 1005: the peer's close frame had no code. No frame carries this code.
     public static let noStatusReceived = Self(rawValue: 1005)
@@ -56,7 +56,7 @@ extension CurlewWebSocket.CloseCode {
     public static let tlsHandshakeFailed = Self(rawValue: 1015)
 }
 
-/// Codes that IANA has registered since.
+/// Codes that IANA has registered after RFC 6455.
 extension CurlewWebSocket.CloseCode {
     /// 1012: the server restarts; a client may reconnect after a random delay.
     public static let serviceRestart = Self(rawValue: 1012)
@@ -73,7 +73,7 @@ extension CurlewWebSocket.CloseCode {
 }
 
 extension CurlewWebSocket.CloseCode: CustomStringConvertible {
-    /// The number, and its meaning if the code is a known one.
+    /// The number, and the meaning of a known code.
     public var description: String { meaning.map { "\(rawValue) (\($0))" } ?? "\(rawValue)" }
 
     private var meaning: String? {

@@ -5,7 +5,7 @@ extension CurlewWebSocket {
     public struct CloseStatus: Sendable {
         /// The code; ``CurlewWebSocket/CloseCode/noStatusReceived`` stands for a close frame without content.
         public let code: CurlewWebSocket.CloseCode
-        /// The reason, at most 123 bytes of UTF-8. It is for logs, not for users, and comes from the peer unchanged.
+        /// The reason, at most 123 bytes of UTF-8. It is meant for logs, not for users. A received reason is unchanged.
         public let reason: String
 
         /// A close frame without content.
@@ -14,7 +14,7 @@ extension CurlewWebSocket {
         /// Makes a status that a close frame can carry.
         /// - Parameters:
         ///   - code: The code.
-        ///   - reason: The reason. Text beyond 123 bytes of UTF-8 is cut off, at the border of a Unicode scalar.
+        ///   - reason: The reason. Text beyond 123 bytes of UTF-8 is removed, at the boundary of a Unicode scalar.
         /// - Returns: nil if no close frame may carry the code (``CurlewWebSocket/CloseCode/isTransmissible``).
         public init?(_ code: CurlewWebSocket.CloseCode, reason: String = "") {
             guard code.isTransmissible else { return nil }
@@ -26,12 +26,12 @@ extension CurlewWebSocket {
             self.reason = reason
         }
 
-        /// The status that tells the peer about its violation.
+        /// The status that reports a violation to the peer.
         init(_ violation: WebSocketViolation) {
             self.init(uncheckedCode: violation.closeCode, reason: Self.shortened(violation.description))
         }
 
-        /// The greatest length of a reason: a control frame holds 125 bytes, and the code takes two of them.
+        /// The maximum length of a reason. A control frame holds 125 bytes, and the code takes two of them.
         private static let reasonLimit = FrameHeader.controlLimit - 2
 
         private static func shortened(_ reason: String) -> String {
@@ -68,12 +68,12 @@ extension CurlewWebSocket.CloseStatus {
 }
 
 extension CurlewWebSocket.CloseStatus: CustomStringConvertible {
-    /// The code, and the reason in quotation marks if there is one. Control characters are escaped.
+    /// The code, and a reason in quotation marks. Control characters are escaped.
     public var description: String { reason.isEmpty ? "\(code)" : "\(code): \(reason.debugDescription)" }
 }
 
 extension CurlewWebSocket.CloseStatus: Hashable {
-    /// True if the codes and the bytes of the reasons are the same.
+    /// True if the codes and the bytes of the reasons are equal.
     public static func == (left: CurlewWebSocket.CloseStatus, right: CurlewWebSocket.CloseStatus) -> Bool {
         left.code == right.code && left.reason.hasSameBytes(as: right.reason)
     }

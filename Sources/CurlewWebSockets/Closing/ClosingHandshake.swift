@@ -1,54 +1,55 @@
-/// The closing handshake of one connection (RFC 6455 §7) as a pure machine: it takes events and names the actions that
-/// follow.
+/// The closing handshake of a connection (RFC 6455 §7), as a pure state machine: an event causes actions.
 ///
-/// The connection performs the actions of an event in their order, before the next event.
+/// The connection performs the actions of an event in their order, and before the next event.
 package struct ClosingHandshake: Sendable {
-    /// An event that matters to the end of the connection.
+    /// An event that affects the end of the connection.
     package enum Event: Sendable, Hashable {
         /// The application closes the connection.
         case closeRequested(CurlewWebSocket.CloseStatus)
-        /// The last byte of the own close frame was given to the system.
+        /// The system has accepted the last byte of the endpoint's own close frame.
         case closeFlushed
-        /// The peer's close frame came.
+        /// The peer's close frame was received.
         case closeReceived(CurlewWebSocket.CloseStatus)
-        /// The peer broke a rule; nothing more is read from it.
+        /// The peer violated the protocol. Its further bytes are discarded.
         case peerViolated(WebSocketViolation)
-        /// A write failed, so that the peer gets nothing more.
+        /// A write failed. The connection cannot send any more.
         case outputBroke
-        /// The peer ended the connection, or it broke.
+        /// The peer ended the connection, or the connection failed.
         case connectionEnded
-        /// The time for the closing handshake is over.
+        /// The closing handshake has exceeded its timeout.
         case timedOut
     }
 
     /// An action of the connection.
     package enum Action: Sendable, Hashable {
-        /// Writes the close frame behind the frames that wait already. ``Event/closeFlushed`` reports its end.
+        /// Writes the close frame after the frames that are already buffered. ``Event/closeFlushed`` reports that it
+        /// was sent.
         case sendClose(CurlewWebSocket.CloseStatus)
-        /// Starts the timer for the closing handshake. It is started once.
+        /// Starts the timer of the closing handshake. A connection starts it at most once.
         case startTimer
         /// Closes the transport.
         case closeConnection
-        /// Reports the end, stops the timer, and frees everything. It is the last action.
+        /// Reports the end, stops the timer and frees the memory. It is the last action.
         case finish(CurlewWebSocket.Ending)
     }
 
-    /// The state; each case holds the close frames so far.
+    /// The state. Each case holds the close frames that are known.
     package enum State: Sendable, Hashable {
         case open
-        /// The own close frame is on its way, and the peer's is awaited.
+        /// The endpoint's own close frame is being sent, and the peer's is awaited.
         case closing(sent: CurlewWebSocket.CloseStatus, isFlushed: Bool)
         /// Both close frames are known, and the own one is not yet flushed.
         case answering(
             sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus,
             cause: CurlewWebSocket.Ending.Cause)
-        /// Both close frames are exchanged, and the server is to end the connection.
+        /// Both close frames are exchanged, and the server must end the connection.
         case awaitingEnd(
             sent: CurlewWebSocket.CloseStatus, received: CurlewWebSocket.CloseStatus,
             cause: CurlewWebSocket.Ending.Cause)
-        /// The peer violated the protocol and is told so.
+        /// The peer violated the protocol, and the endpoint's close frame reports the violation.
         case failing(sent: CurlewWebSocket.CloseStatus, violation: WebSocketViolation)
-        /// The connection cannot send any more. The bytes that the peer has sent are read to their end, as its close frame may be among them.
+        /// The connection cannot send any more. The received bytes are read to their end, because they may include the
+        /// peer's close frame.
         case receiving(isClosing: Bool)
         case ended(CurlewWebSocket.Ending)
     }
@@ -58,10 +59,10 @@ package struct ClosingHandshake: Sendable {
 
     package init(role: WebSocketRole) { self.role = role }
 
-    /// True if frames may be sent: after the close frame none may follow (RFC 6455 §5.5.1).
+    /// True if frames may be sent. No frame may follow the close frame (RFC 6455 §5.5.1).
     package var canSend: Bool { state == .open }
 
-    /// True if messages of the peer are still delivered: the peer may finish its messages before it answers a close
+    /// True if the peer's messages are still delivered. The peer may finish its messages before it answers a close
     /// frame.
     package var canReceive: Bool {
         switch state {
@@ -70,7 +71,8 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// True if a ping of the peer is answered: until its close frame comes, even after the own one (RFC 6455 §5.5.2).
+    /// True if the peer's pings are answered. They are answered until the peer's close frame, even after the endpoint's
+    /// own close frame (RFC 6455 §5.5.2).
     package var answersPings: Bool {
         switch state {
         case .open, .closing: true
@@ -78,7 +80,7 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// True if a write has failed, and the peer's bytes are read to their end.
+    /// True if a write has failed and the peer's bytes are read to their end.
     package var isOutputBroken: Bool { if case .receiving = state { true } else { false } }
 
     /// True if both close frames are known.
@@ -90,14 +92,14 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// Takes an event and returns the actions that it causes.
+    /// Handles an event and returns the actions that it causes.
     package mutating func handle(_ event: Event) -> [Action] {
         let (next, actions) = Self.transition(from: state, on: event, role: role)
         state = next
         return actions
     }
 
-    /// The machine: the next state, and the actions in their order.
+    /// The transition of an event: the next state, and the actions in their order.
     static func transition(from state: State, on event: Event, role: WebSocketRole) -> (State, [Action]) {
         switch state {
         case .open: fromOpen(event)
@@ -117,7 +119,7 @@ package struct ClosingHandshake: Sendable {
         case .closeRequested(let status):
             return (.closing(sent: status, isFlushed: false), [.sendClose(status), .startTimer])
         case .closeReceived(let status):
-            // The answer repeats the peer's code (RFC 6455 §5.5.1). The reason is not repeated.
+            // The answer repeats the peer's code (RFC 6455 §5.5.1), but not its reason.
             let answer = CurlewWebSocket.CloseStatus(status.code) ?? .withoutCode
             return (
                 .answering(sent: answer, received: status, cause: .closedByPeer), [.sendClose(answer), .startTimer]
@@ -143,7 +145,7 @@ package struct ClosingHandshake: Sendable {
             }
             return (.awaitingEnd(sent: sent, received: received, cause: .closedLocally), [])
         case .peerViolated(let violation):
-            // The close frame is sent already, and a second one must not follow.
+            // A second close frame must not follow the first.
             return end(CurlewWebSocket.Ending(cause: .violation(violation.description), sent: sent, received: nil))
         case .connectionEnded: return end(CurlewWebSocket.Ending(cause: .connectionLost, sent: sent, received: nil))
         case .timedOut: return end(CurlewWebSocket.Ending(cause: .timedOut, sent: sent, received: nil))
@@ -152,8 +154,8 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// The server ends the connection first: the wait of TCP for late segments is then the server's, and the client can
-    /// connect again at once (RFC 6455 §7.1.1).
+    /// The transitions after both close frames. The server ends the connection first, so TCP's wait for late segments
+    /// is at the server. The client can reconnect at once (RFC 6455 §7.1.1).
     private static func afterBoth(
         _ state: State, _ ending: CurlewWebSocket.Ending, _ event: Event, _ role: WebSocketRole
     ) -> (State, [Action]) {
@@ -169,8 +171,8 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// A client waits for the server's end: closing at once, with unread bytes, would reset the connection and could
-    /// destroy the close frame on its way.
+    /// The transitions after a violation. A client waits for the server to end the connection. A close at once, with
+    /// unread bytes, would reset the connection and could destroy the close frame in transit.
     private static func fromFailing(
         _ state: State, _ sent: CurlewWebSocket.CloseStatus, _ violation: WebSocketViolation, _ event: Event,
         _ role: WebSocketRole

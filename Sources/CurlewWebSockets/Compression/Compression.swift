@@ -3,16 +3,17 @@ public import Curlew
 extension CurlewWebSocket {
     /// Compression of messages by permessage-deflate (RFC 7692).
     ///
-    /// A message may refer to earlier ones of its sender, its context. To keep it makes small messages much smaller, and
-    /// costs memory on both sides as long as the connection lives: some 256 KiB for the sender and 40 KiB for the receiver,
-    /// with the largest window.
+    /// A message may refer to its sender's earlier messages, the context. A kept context makes small messages much
+    /// smaller. With the largest window it takes about 256 KiB of memory at the sender and 40 KiB at the receiver, as
+    /// long as the connection is open.
     ///
-    /// Secrets and text of an attacker in one context let an observer guess the secrets by the sizes of messages, as CRIME
-    /// and BREACH do; then contexts should not be kept, or compression should be off.
+    /// An observer can guess a secret from the sizes of messages if an attacker's text is in the same context, as in
+    /// the attacks CRIME and BREACH. In this case, do not keep contexts, or turn compression off.
     public struct Compression: Sendable, Hashable {
-        /// The size of the window through which messages refer to bytes before them: two to the power of its bits.
+        /// The size of the compression window, the range of earlier bytes that a message may refer to. It is two to the
+        /// power of its bits.
         public enum Window: Int, Sendable, Hashable, CaseIterable, Comparable {
-            /// 256 bytes. zlib cannot compress with this window; runs of one byte are compressed instead.
+            /// 256 bytes. zlib cannot compress with this window, so only runs of one byte are compressed.
             case bits8 = 8
             /// 512 bytes.
             case bits9 = 9
@@ -33,15 +34,15 @@ extension CurlewWebSocket {
             public static func < (left: Window, right: Window) -> Bool { left.rawValue < right.rawValue }
         }
 
-        /// From 1, quick, to 9, small. 6 by default, as in zlib.
+        /// The level of compression, from 1 (fastest) to 9 (smallest). 6 by default, as in zlib.
         public var level: Int
-        /// Messages that are shorter are not compressed. 64 bytes by default.
+        /// The size below which a message is not compressed. 64 bytes by default.
         public var minimumSize: ByteSize
-        /// True if the client's messages may refer to earlier ones (`client_no_context_takeover` is its opposite). True by
-        /// default.
+        /// True if the client's messages may refer to its earlier messages (`client_no_context_takeover` is the
+        /// opposite). True by default.
         public var clientKeepsContext: Bool
-        /// True if the server's messages may refer to earlier ones (`server_no_context_takeover` is its opposite). True by
-        /// default.
+        /// True if the server's messages may refer to its earlier messages (`server_no_context_takeover` is the
+        /// opposite). True by default.
         public var serverKeepsContext: Bool
         /// The largest window for the client's messages (`client_max_window_bits`). 32 KiB by default.
         public var clientWindow: CurlewWebSocket.Compression.Window

@@ -1,10 +1,10 @@
 internal import Curlew
 
-/// The result of a negotiation of permessage-deflate: both ends have the same.
+/// The result of a negotiation of permessage-deflate. It is the same at both endpoints.
 package struct DeflateAgreement: Sendable, Hashable {
-    /// True if the client's messages may refer to earlier ones.
+    /// True if the client's messages may refer to its earlier messages.
     package var clientKeepsContext = true
-    /// True if the server's messages may refer to earlier ones.
+    /// True if the server's messages may refer to its earlier messages.
     package var serverKeepsContext = true
     /// The largest window for the client's messages.
     package var clientWindow = CurlewWebSocket.Compression.Window.bits15
@@ -14,7 +14,7 @@ package struct DeflateAgreement: Sendable, Hashable {
     package init() {}
 }
 
-/// The client's half (RFC 7692 §7.1).
+/// The client's part of the negotiation (RFC 7692 §7.1).
 extension DeflateAgreement {
     /// The offer of a client with these options.
     static func offer(_ options: CurlewWebSocket.Compression) -> DeflateParameters {
@@ -29,17 +29,18 @@ extension DeflateAgreement {
     /// The result for a client.
     /// - Parameters:
     ///   - response: The server's parameters.
-    ///   - options: The options that the offer was made of.
+    ///   - options: The options from which the offer was made.
     /// - Returns: nil if the response does not fit the offer.
     init?(response: DeflateParameters, to options: CurlewWebSocket.Compression) {
-        // A server accepts these two by repeating them (§7.1.1.1, §7.1.2.1), and may add them on its own.
+        // A server accepts these two parameters by repeating them (§7.1.1.1, §7.1.2.1). It may also add them without an
+        // offer.
         guard options.serverKeepsContext || !response.serverKeepsContext else { return nil }
         serverKeepsContext = response.serverKeepsContext
         if options.serverWindow < .bits15 {
             guard let window = response.serverWindow, window <= options.serverWindow else { return nil }
         }
         serverWindow = response.serverWindow ?? .bits15
-        // These two bind the client; the offer is a promise that holds without a word of the server (§7.1.1.2,
+        // These two parameters bind the client. Its offer is valid without an answer of the server (§7.1.1.2,
         // §7.1.2.2).
         clientKeepsContext = options.clientKeepsContext && response.clientKeepsContext
         switch response.clientWindow {
@@ -52,11 +53,11 @@ extension DeflateAgreement {
     }
 }
 
-/// The server's half (RFC 7692 §7.1).
+/// The server's part of the negotiation (RFC 7692 §7.1).
 extension DeflateAgreement {
-    /// The result for a server that takes the first acceptable offer.
+    /// The result for a server that accepts the first acceptable offer.
     /// - Parameters:
-    ///   - offers: The elements of the client's field, other extensions among them.
+    ///   - offers: The elements of the client's field, including other extensions.
     ///   - options: The server's options.
     /// - Returns: The response and the result; nil if no offer is acceptable.
     static func answer(

@@ -5,7 +5,7 @@ struct DeflateParameters: Hashable {
     /// The parameter `client_max_window_bits`.
     enum ClientWindow: Hashable {
         case absent
-        /// Without a value, as only an offer may have it: the client takes any window.
+        /// Without a value: the client accepts any window. Only an offer may have this form.
         case any
         case bits(CurlewWebSocket.Compression.Window)
     }
@@ -19,7 +19,7 @@ struct DeflateParameters: Hashable {
 
     init() {}
 
-    /// Reads the parameters; nil if one is unknown, occurs twice or has an invalid value.
+    /// Reads the parameters; nil if a parameter is unknown, occurs twice or has an invalid value.
     init?(_ element: ExtensionElement) {
         var names: Set<String> = []
         for parameter in element.parameters {

@@ -1,10 +1,10 @@
-/// Compresses messages, one after the other (RFC 7692 §7.2.1).
+/// Compresses messages in sequence (RFC 7692 §7.2.1).
 struct MessageDeflater {
     private let window: CurlewWebSocket.Compression.Window
-    /// True if messages may refer to earlier ones.
+    /// True if messages may refer to earlier messages.
     let keepsContext: Bool
     private let level: Int
-    /// Made for the first compressed message: zlib takes 256 KiB.
+    /// The compressor. It is created for the first compressed message, because zlib allocates 256 KiB.
     private var deflater: RawDeflater?
 
     init(_ agreement: DeflateAgreement, role: WebSocketRole, level: Int) {
@@ -15,7 +15,7 @@ struct MessageDeflater {
 
     /// Compresses the next part of a message.
     /// - Parameters:
-    ///   - part: The bytes. All of them can be decompressed from the output so far.
+    ///   - part: The bytes. The output so far is enough to decompress all of them.
     ///   - isLast: True for the last part.
     ///   - output: The bytes to append to.
     mutating func deflate(_ part: RawSpan, isLast: Bool, into output: inout [UInt8]) throws(WebSocketViolation) {
@@ -24,10 +24,11 @@ struct MessageDeflater {
         try deflater.deflate(part, into: &output)
         guard isLast else { return }
         if output.count - before >= 4 {
-            // The empty block of the flush ends each message, and is left out.
+            // The empty block of the flush ends each message. The sender removes it.
             output.removeLast(4)
         } else {
-            // The part is empty, and everything was flushed before: an empty block without its last four bytes.
+            // The part is empty, and all earlier output is flushed. The zero byte is an empty block without its last
+            // four bytes.
             output.append(0)
         }
         if !keepsContext { try deflater.reset() }
@@ -40,7 +41,7 @@ struct MessageDeflater {
         return deflater
     }
 
-    /// Frees zlib's memory if the next message needs nothing of the last one. It is called between messages.
+    /// Frees zlib's memory if the context is not kept. It is called between messages.
     mutating func freeIfIdle() {
         if !keepsContext { deflater = nil }
     }

@@ -1,9 +1,9 @@
 internal import CZlib
 
-/// zlib's compression to data without a frame (RFC 1951). Memory: 256 KiB with the largest window, 132 KiB with the
-/// smallest.
+/// zlib's compression to raw deflate data (RFC 1951). It takes 256 KiB of memory with the largest window, and 132 KiB
+/// with the smallest.
 ///
-/// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
+/// The stream is allocated separately, because zlib keeps its address. It is freed with the object.
 final class RawDeflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
@@ -11,28 +11,28 @@ final class RawDeflater {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         let level = Int32(min(max(level, 1), 9))
-        // zlib has no window of 2^8 for data without a frame: some versions refuse it, and others use 2^9 silently.
+        // zlib has no window of 2^8 for raw data. Some versions refuse it, and others silently use 2^9.
         let bits = Int32(max(window.rawValue, 9))
         guard curlew_deflate_init(stream, level, -bits) == Z_OK else { throw .outOfMemory }
         guard window == .bits8 else { return }
-        // Runs of one byte reach back by one byte only, which every window holds.
+        // A run of one byte refers only to the preceding byte, which is inside every window.
         guard deflateParams(stream, level, Z_RLE) == Z_OK else { throw .outOfMemory }
     }
 
     deinit {
-        // Harmless on a stream that was never started: its state is null.
+        // The call is harmless for a stream that was never started, because its state is null.
         deflateEnd(stream)
         stream.deallocate()
     }
 
-    /// Compresses all of the input, and flushes: the output ends with `00 00 FF FF`, or is empty if there was nothing
-    /// to flush.
+    /// Compresses all of the input and flushes the output. The output ends with `00 00 FF FF`; it is empty if there was
+    /// nothing to flush.
     func deflate(_ input: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
         var offset = 0
         var isFlushed = false
         while !isFlushed {
             let rest = input.extracting(droppingFirst: offset)
-            // The bound of zlib holds for the input; the flush and bits that wait take some bytes more.
+            // zlib's bound covers the input. The flush and pending bits take a few more bytes.
             let room = Int(deflateBound(stream, UInt(min(rest.byteCount, 256 << 10)))) + 16
             let (used, isDrained) = try step(rest, into: &output, upTo: room)
             offset += used
@@ -49,8 +49,8 @@ final class RawDeflater {
         input.withUnsafeBytes { source in
             output.append(addingCapacity: count) { (target: inout OutputSpan<UInt8>) in
                 target.withUnsafeMutableBufferPointer { target, filled in
-                    // zlib does not write to its input, though it takes a pointer that could. Both pointers end with
-                    // this call.
+                    // zlib does not write to its input, although it takes a mutable pointer. Both pointers are valid
+                    // only during this call.
                     let given = UInt32(min(source.count, Int(UInt32.max)))
                     let room = UInt32(min(count, target.count - filled))
                     stream.pointee.next_in = UnsafeMutablePointer(
@@ -67,12 +67,12 @@ final class RawDeflater {
                 }
             }
         }
-        // No progress is no error: there was nothing to flush.
+        // A call without progress is not an error: there was nothing to flush.
         guard status == Z_OK || status == Z_BUF_ERROR else { throw .outOfMemory }
         return (used, isDrained)
     }
 
-    /// Forgets everything but the level and the window.
+    /// Resets the stream, except for its level and its window.
     func reset() throws(WebSocketViolation) {
         guard deflateReset(stream) == Z_OK else { throw .outOfMemory }
     }

@@ -1,40 +1,42 @@
 internal import CZlib
 
-/// zlib's decompression of data without a frame (RFC 1951). Memory: a window of its size, when it is needed, and some 8
-/// KiB.
+/// zlib's decompression of raw deflate data (RFC 1951). It takes about 8 KiB of memory, and the size of the window when
+/// zlib needs it.
 ///
-/// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
+/// The stream is allocated separately, because zlib keeps its address. It is freed with the object.
 final class RawInflater {
     private let stream: UnsafeMutablePointer<z_stream>
-    /// True behind a final block, until more input comes.
+    /// True after a final block, until more input is read.
     private(set) var isBehindFinalBlock = false
 
-    /// True if the data so far ends with a whole block and a whole byte: as the four bytes that end a message leave it.
+    /// True if the data so far ends with a complete block and a complete byte, as it does after the four bytes that end
+    /// a message.
     var isAtBlockBoundary: Bool {
-        // zlib counts unused bits in the lowest six, and marks the place behind a block with 128.
+        // zlib stores the number of unused bits in the lowest six bits, and sets the bit 128 after a block.
         stream.pointee.data_type & 0b1011_1111 == 128
     }
 
     init(_ window: CurlewWebSocket.Compression.Window) throws(WebSocketViolation) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // Versions of zlib before 1.2.9 compress with a window of 2^9 where 2^8 is asked for, and so may a peer.
+        // Versions of zlib before 1.2.9 compress with a window of 2^9 when 2^8 is requested. A peer may use such a
+        // version.
         let bits = Int32(max(window.rawValue, 9))
         guard curlew_inflate_init(stream, -bits) == Z_OK else { throw .outOfMemory }
     }
 
     deinit {
-        // Harmless on a stream that was never started: its state is null.
+        // The call is harmless for a stream that was never started, because its state is null.
         inflateEnd(stream)
         stream.deallocate()
     }
 
-    /// Decompresses some of the input.
+    /// Decompresses a part of the input.
     /// - Parameters:
     ///   - input: Compressed bytes.
     ///   - output: The bytes to append to.
-    ///   - count: The most bytes to append, at least one.
-    /// - Returns: The number of bytes of the input that are used up, and false if more output waits inside zlib.
+    ///   - count: The maximum number of bytes to append, at least one.
+    /// - Returns: The number of input bytes that are used up, and false if zlib holds more output.
     func inflate(
         _ input: RawSpan, into output: inout [UInt8], upTo count: Int
     ) throws(WebSocketViolation) -> (used: Int, isDrained: Bool) {
@@ -45,8 +47,8 @@ final class RawInflater {
         input.withUnsafeBytes { source in
             output.append(addingCapacity: count) { (target: inout OutputSpan<UInt8>) in
                 target.withUnsafeMutableBufferPointer { target, filled in
-                    // zlib does not write to its input, though it takes a pointer that could. Both pointers end with
-                    // this call.
+                    // zlib does not write to its input, although it takes a mutable pointer. Both pointers are valid
+                    // only during this call.
                     let given = UInt32(min(source.count, Int(UInt32.max)))
                     let room = UInt32(min(count, target.count - filled))
                     stream.pointee.next_in = UnsafeMutablePointer(
@@ -65,7 +67,7 @@ final class RawInflater {
         }
         switch status {
         case Z_STREAM_END: isBehindFinalBlock = true
-        // No progress is no error: it asks for more input or more room.
+        // A call without progress is not an error: zlib needs more input or more room.
         case Z_OK, Z_BUF_ERROR: break
         case Z_MEM_ERROR: throw .outOfMemory
         default: throw .corruptCompression
@@ -73,14 +75,14 @@ final class RawInflater {
         return (used, isBehindFinalBlock || produced < count)
     }
 
-    /// Begins the next block after a final one (RFC 7692 §7.2.3.4). The window stays: the peer's may stay, too. To copy
-    /// it out and in again by the functions for dictionaries would let two bytes of a peer cost a copy of 32 KiB.
+    /// Begins the next block after a final one (RFC 7692 §7.2.3.4). The window is kept, because the peer may keep its
+    /// window. With zlib's dictionary functions, two bytes of a peer could cost a copy of 32 KiB.
     private func continueBehindFinalBlock() throws(WebSocketViolation) {
         guard inflateResetKeep(stream) == Z_OK else { throw .corruptCompression }
         isBehindFinalBlock = false
     }
 
-    /// Forgets everything.
+    /// Resets the stream, including its window.
     func reset() throws(WebSocketViolation) {
         guard inflateReset(stream) == Z_OK else { throw .corruptCompression }
         isBehindFinalBlock = false

@@ -2,9 +2,10 @@ public import Curlew
 
 /// An open WebSocket (RFC 6455), inside the closure of `HTTPSession.webSocket`.
 ///
-/// It may be used from several tasks at a time: one reads ``messages``, others send. Messages of several senders do not mix.
+/// Several tasks may use it at a time: one task reads ``messages``, and others send. The messages of several senders do
+/// not mix.
 public struct CurlewWebSocket: Sendable {
-    /// The response that opened it, with status 101.
+    /// The response that opened the WebSocket, with status 101.
     public let response: CurlewResponse
     /// The subprotocol that the server chose; nil for none.
     public let subprotocol: String?
@@ -15,18 +16,24 @@ public struct CurlewWebSocket: Sendable {
 
     // MARK: Receiving
 
-    /// The messages that come, for one reader at a time. The sequence ends when the WebSocket is closed by either side.
+    /// The received messages, for one reader at a time. The sequence ends when either side closes the WebSocket.
     ///
-    /// At most ``CurlewWebSocket/Options/receiveBufferSize`` of messages wait for the reader; then the socket is not read, and pings are not answered,
-    /// until the reader takes some. A sequence that is left and begun anew goes on with the next message.
+    /// At most ``CurlewWebSocket/Options/receiveBufferSize`` of messages is buffered for the reader. At this size the
+    /// socket is not read, and pings are not answered, until the reader takes messages. A new iterator continues with
+    /// the next message.
     ///
-    /// It throws ``Curlew/CurlewError``: ``Curlew/ErrorCode/webSocketFailed`` if the peer breaks the protocol, ``Curlew/ErrorCode/connectionLost``,
-    /// ``Curlew/ErrorCode/idleTimeout`` for a ping without an answer, ``Curlew/ErrorCode/cancelled``, ``Curlew/ErrorCode/sessionInvalidated``.
+    /// It throws ``Curlew/CurlewError`` with one of these codes:
+    ///
+    /// - ``Curlew/ErrorCode/webSocketFailed`` if the peer violates the protocol
+    /// - ``Curlew/ErrorCode/idleTimeout`` if the peer does not answer a ping
+    /// - ``Curlew/ErrorCode/connectionLost``, ``Curlew/ErrorCode/cancelled``, ``Curlew/ErrorCode/sessionInvalidated``
     public var messages: CurlewWebSocket.Messages { CurlewWebSocket.Messages(socket: self) }
 
-    /// The messages in parts, as they come: for messages that are not to be held as a whole. From the first use on, messages are
-    /// received in parts; the bounds of ``CurlewWebSocket/Limits`` hold as before. The rest of a message whose parts are left in its middle is skipped
-    /// by ``messages``, and the next part of a later reader of parts.
+    /// The received messages in parts, for messages that are too large for memory. After the first use of this
+    /// property, messages are received in parts; the bounds of ``CurlewWebSocket/Limits`` still apply.
+    ///
+    /// A reader may stop in the middle of a message. A later reader of parts then continues with the next part, and
+    /// ``messages`` skips the rest of that message.
     public var parts: CurlewWebSocket.Parts { CurlewWebSocket.Parts(socket: self) }
 
     /// The next part; nil at the end.
@@ -38,7 +45,7 @@ public struct CurlewWebSocket: Sendable {
                 return part
             }
             guard try await connection.waitForPart() else {
-                // A cancellation closes the WebSocket, and may be noticed by that first.
+                // A cancellation also closes the WebSocket, and the close may be noticed first.
                 if Task.isCancelled { throw CurlewError.taskCancelled }
                 return nil
             }
@@ -47,17 +54,20 @@ public struct CurlewWebSocket: Sendable {
 
     // MARK: Sending
 
-    /// Sends a message. It returns when the message is in the send buffer (``CurlewWebSocket/Options/sendBufferSize``), and waits for room while the
-    /// peer does not read. A message that is larger than ``CurlewWebSocket/Options/fragmentSize`` goes out in fragments.
+    /// Sends a message. The method returns when the message is in the send buffer
+    /// (``CurlewWebSocket/Options/sendBufferSize``), and waits for room while the peer does not read. A message larger
+    /// than ``CurlewWebSocket/Options/fragmentSize`` is sent in fragments.
     ///
-    /// A task that is cancelled before its message has begun to go out sends nothing of it. A message that has begun is sent as a whole, unless that takes
-    /// longer than ``CurlewWebSocket/Options/closeTimeout`` from the cancellation on: then the WebSocket is closed with
-    /// ``CurlewWebSocket/CloseCode/internalError``, as a message without an end cannot be followed by another.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketClosed``, ``Curlew/ErrorCode/connectionLost`` or ``Curlew/ErrorCode/cancelled``.
+    /// A task that is cancelled before its message has begun sends nothing of it. A message that has begun is sent
+    /// completely, within ``CurlewWebSocket/Options/closeTimeout`` after the cancellation. Beyond this time the
+    /// WebSocket is closed with ``CurlewWebSocket/CloseCode/internalError``, because no message can follow an
+    /// incomplete one.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketClosed``, ``Curlew/ErrorCode/connectionLost``
+    ///   or ``Curlew/ErrorCode/cancelled``.
     public func send(_ message: CurlewWebSocket.Message) async throws { try await connection.send(message) }
 
-    /// Sends a value as a message of text, in the session's dialect of JSON (``Curlew/HTTPSession/json``).
-    /// - Throws: As ``send(_:)``, and ``Curlew/ErrorCode/encodingFailed``.
+    /// Sends a value as a text message, in the session's dialect of JSON (``Curlew/HTTPSession/json``).
+    /// - Throws: The errors of ``send(_:)``, and ``Curlew/ErrorCode/encodingFailed``.
     public func send(json value: some Encodable) async throws {
         let bytes: [UInt8]
         do {
@@ -68,11 +78,12 @@ public struct CurlewWebSocket: Sendable {
         try await send(CurlewWebSocket.Message(.text, bytes: bytes))
     }
 
-    /// Sends a message whose bytes come in chunks; each is a fragment, or several if it is larger than ``CurlewWebSocket/Options/fragmentSize``. No other
-    /// message goes out until its end.
+    /// Sends a message from a sequence of chunks. A chunk is sent as one fragment, or as several if it is larger than
+    /// ``CurlewWebSocket/Options/fragmentSize``. Other messages wait for the end of this message.
     ///
-    /// A sequence that throws, and a task that is cancelled, leave the message without an end, so the WebSocket is closed with ``CurlewWebSocket/CloseCode/internalError``.
-    /// - Throws: As ``send(_:)``; ``Curlew/ErrorCode/foreignFailure`` with an error of the sequence.
+    /// If the sequence throws or the task is cancelled, the message stays incomplete. The WebSocket is then closed with
+    /// ``CurlewWebSocket/CloseCode/internalError``.
+    /// - Throws: The errors of ``send(_:)``; ``Curlew/ErrorCode/foreignFailure`` for an error of the sequence.
     public func send<Chunks: AsyncSequence>(
         _ kind: CurlewWebSocket.Message.Kind, chunks: Chunks
     ) async throws where Chunks.Element == [UInt8] {
@@ -80,7 +91,7 @@ public struct CurlewWebSocket: Sendable {
         do {
             try await connection.beginMessage(kind)
             for try await chunk in chunks { try await connection.continueMessage(chunk[...], isLast: false) }
-            // Some sequences end where their task is cancelled, as if they had no more.
+            // Some sequences end without an error when their task is cancelled.
             if Task.isCancelled { throw CurlewError.taskCancelled }
             try await connection.continueMessage([], isLast: true)
         } catch {
@@ -91,11 +102,13 @@ public struct CurlewWebSocket: Sendable {
         await connection.endTurn()
     }
 
-    /// Sends a ping, and waits for the pong. The messages have to be read meanwhile, as the pong comes behind them.
+    /// Sends a ping, and waits for the pong. A task must read the messages meanwhile, because the pong arrives after
+    /// them.
     ///
-    /// Pings that find out that a peer is gone are sent by themselves (``CurlewWebSocket/Options/pingInterval``).
-    /// - Returns: The time that it took.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketClosed``, ``Curlew/ErrorCode/connectionLost`` or ``Curlew/ErrorCode/cancelled``.
+    /// The pings that detect a lost peer are sent automatically (``CurlewWebSocket/Options/pingInterval``).
+    /// - Returns: The time from the ping to the pong.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/webSocketClosed``, ``Curlew/ErrorCode/connectionLost``
+    ///   or ``Curlew/ErrorCode/cancelled``.
     @discardableResult
     public func ping() async throws -> Duration {
         let clock = ContinuousClock()
@@ -106,10 +119,13 @@ public struct CurlewWebSocket: Sendable {
 
     // MARK: Closing
 
-    /// Sends a close frame. Messages that the peer sent before its own close frame are still delivered; nothing more can be sent.
+    /// Sends a close frame. No message can be sent after it. Messages that the peer sent before its own close frame are
+    /// still delivered.
     ///
-    /// A WebSocket that is closed or closing stays as it is. The end of the closure closes it, too.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a code that no close frame may carry.
+    /// The call has no effect on a WebSocket that is closed or closing. The end of the closure also closes the
+    /// WebSocket.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a code that no close frame may
+    ///   carry.
     public func close(_ code: CurlewWebSocket.CloseCode = .normalClosure, reason: String = "") async throws {
         guard let status = CurlewWebSocket.CloseStatus(code, reason: reason) else {
             throw CurlewError(.invalidRequest, "no close frame may carry the code \(code)")

@@ -1,22 +1,22 @@
 extension CurlewWebSocket {
-    /// The figures of a WebSocket so far. Its exchange counts the bytes of the connection, with the frames
-    /// (``Curlew/TaskMetrics/Attempt``).
+    /// The figures of a WebSocket so far. ``Curlew/TaskMetrics/Attempt`` counts the bytes of the connection, including
+    /// the headers of frames.
     public struct Figures: Sendable, Hashable {
-        /// The messages that were given to the send buffer as a whole.
+        /// The messages that were completely written to the send buffer.
         public internal(set) var sentMessages = 0
-        /// The bytes of messages that were given to the send buffer, before compression.
+        /// The bytes of messages that were written to the send buffer, before compression.
         public internal(set) var sentBytes: Int64 = 0
-        /// The messages that have come as a whole, those included that wait for their reader.
+        /// The messages that were completely received, including those that wait for the reader.
         public internal(set) var receivedMessages = 0
-        /// The bytes of messages that have come, after decompression.
+        /// The received bytes of messages, after decompression.
         public internal(set) var receivedBytes: Int64 = 0
-        /// The pings of the peer.
+        /// The received pings.
         public internal(set) var receivedPings = 0
-        /// The pings that were sent, those of ``CurlewWebSocket/Options/pingInterval`` included.
+        /// The sent pings, including those of ``CurlewWebSocket/Options/pingInterval``.
         public internal(set) var sentPings = 0
     }
 
-    /// The figures of this moment.
+    /// The present figures.
     public var figures: Figures {
         get async { await connection.figures }
     }

@@ -1,30 +1,30 @@
 internal import Curlew
 
-/// The frames on their way to the peer.
+/// The buffer of the frames that are sent to the peer.
 struct FrameSender: ~Copyable {
     /// The result of a flush.
     enum Flushed {
-        /// The peer takes no more at present.
+        /// The socket accepts no bytes at present.
         case blocked
         case flushed
-        /// The same, and the close frame is out.
+        /// All bytes, including the close frame, were sent.
         case closeFlushed
         case failed(CurlewError)
     }
 
     private var writer: MessageWriter
-    /// The bytes behind ``start`` wait; those before it were sent.
+    /// The buffered bytes. The bytes before ``start`` were sent.
     private var output: [UInt8] = []
     private var start = 0
-    /// The ping that waits to be answered: of several, the last (RFC 6455 §5.5.3).
+    /// The payload of the newest ping that is not answered (RFC 6455 §5.5.3).
     private var pendingPong: [UInt8]?
-    /// The end of the pong in ``output`` that is not sent yet. The next pong is written when that one is sent.
+    /// The end of the unsent pong in ``output``. The next pong is written after that one is sent.
     private var pongEnd: Int?
     private var pingNumber: UInt64 = 0
     private var hasClosed = false
     private var hasReportedClose = false
 
-    /// The most memory that stays for the next message.
+    /// The maximum capacity that is kept for the next message.
     private static let keptCapacity = 64 << 10
 
     init(_ compression: DeflateAgreement?, _ options: CurlewWebSocket.Options) {
@@ -32,13 +32,13 @@ struct FrameSender: ~Copyable {
             role: .client, compression: compression, options: options.compression ?? CurlewWebSocket.Compression())
     }
 
-    /// The number of bytes that wait.
+    /// The number of unsent bytes.
     var count: Int { output.count - start }
-    /// True if nothing waits, a pong included.
+    /// True if no byte and no pong is unsent.
     var isEmpty: Bool { start == output.count && pendingPong == nil }
-    /// True if a fragment was written whose message is not whole.
+    /// True if a fragment of an unfinished message was written.
     var isMessageOpen: Bool { writer.isMessageOpen }
-    /// The memory that the bytes take.
+    /// The capacity of the buffer, in bytes.
     var capacity: Int { output.capacity }
 
     // MARK: Messages
@@ -59,13 +59,14 @@ struct FrameSender: ~Copyable {
         }
     }
 
-    /// Prepares for another frame: frees the space of sent bytes, and writes the pong that waits.
+    /// Prepares for another frame: frees the space of sent bytes, and writes the pending pong.
     private mutating func makeRoom() {
         removeSent()
         writePong()
     }
 
-    /// Frees the space of the sent bytes once it is at least as large as what waits, so that each byte is moved once at most.
+    /// Frees the space of the sent bytes once it is at least as large as the unsent bytes. Each byte is therefore moved
+    /// at most once.
     private mutating func removeSent() {
         guard start >= max(Self.keptCapacity, count) else { return }
         output.removeFirst(start)
@@ -75,7 +76,7 @@ struct FrameSender: ~Copyable {
 
     // MARK: Control frames
 
-    /// Sends a ping with a number of its own.
+    /// Writes a ping with a new number as its payload.
     mutating func ping() -> UInt64 {
         makeRoom()
         pingNumber += 1
@@ -83,20 +84,21 @@ struct FrameSender: ~Copyable {
         return pingNumber
     }
 
-    /// The number of the ping that a pong answers; nil if none of this end's was sent with its payload.
+    /// The number of the ping that a pong answers; nil if no ping with its payload was sent.
     func number(ofPing payload: [UInt8]) -> UInt64? {
         guard payload.count == 8 else { return nil }
         let number = payload.reduce(0) { $0 << 8 | UInt64($1) }
         return number <= pingNumber ? number : nil
     }
 
-    /// Answers a ping with the next flush, or with the next frame. A later ping takes its place until then.
+    /// Answers a ping with the next flush or the next frame. A later ping replaces it until then.
     mutating func answer(_ payload: [UInt8]) { pendingPong = payload }
 
-    /// Answers no ping any more.
+    /// Discards the pending pong.
     mutating func dropPong() { pendingPong = nil }
 
-    /// Writes the pong that waits, unless an earlier one is still on its way: a peer that pings and does not read costs the memory of two.
+    /// Writes the pending pong, unless an earlier pong is unsent. A peer that sends pings and does not read thus takes
+    /// the memory of two pongs.
     private mutating func writePong() {
         guard pongEnd == nil, let payload = pendingPong else { return }
         pendingPong = nil
@@ -112,7 +114,7 @@ struct FrameSender: ~Copyable {
 
     // MARK: The socket
 
-    /// Writes as much as the peer takes.
+    /// Writes as many bytes as the socket accepts.
     mutating func flush(to connection: any UpgradedConnection) -> Flushed {
         writePong()
         while start < output.count {

@@ -2,15 +2,18 @@ public import Curlew
 public import HTTPTypes
 
 extension HTTPSession {
-    /// Opens a WebSocket (RFC 6455), and gives it to the closure. The end of the closure closes it.
+    /// Opens a WebSocket (RFC 6455), passes it to the closure, and closes it when the closure ends.
     ///
-    /// - A closure that returns closes it with ``CurlewWebSockets/CurlewWebSocket/CloseCode/normalClosure``, one that throws with
-    ///   ``CurlewWebSockets/CurlewWebSocket/CloseCode/internalError``, and a task that is cancelled with ``CurlewWebSockets/CurlewWebSocket/CloseCode/goingAway``. The closing handshake takes
-    ///   ``CurlewWebSockets/CurlewWebSocket/Options/closeTimeout`` at most, which a cancellation does not cut short.
-    /// - The handshake is a GET over HTTP/1.1 that goes through the whole chain: credentials, cookies, challenges and retries act as on any request. A
-    ///   redirect is refused unless ``RequestOptions/redirects`` says otherwise. The connection is one of the session's own, counted
-    ///   among its ``ConnectionLimits``, and judged by its policies. Through an HTTP proxy it goes by CONNECT.
-    /// - ``SessionActor/shutdown(deadline:)`` closes the WebSocket with ``CurlewWebSockets/CurlewWebSocket/CloseCode/goingAway``, and waits for its end.
+    /// - The close code is ``CurlewWebSockets/CurlewWebSocket/CloseCode/normalClosure`` if the closure returns,
+    ///   ``CurlewWebSockets/CurlewWebSocket/CloseCode/internalError`` if it throws, and
+    ///   ``CurlewWebSockets/CurlewWebSocket/CloseCode/goingAway`` if the task is cancelled. The closing handshake takes
+    ///   at most ``CurlewWebSockets/CurlewWebSocket/Options/closeTimeout``, even in a cancelled task.
+    /// - The handshake is a GET over HTTP/1.1 that passes through the complete chain: credentials, cookies, challenges
+    ///   and retries apply as for any request. A redirect is refused unless ``RequestOptions/redirects`` is set. The
+    ///   connection serves only the WebSocket. It counts towards the session's ``ConnectionLimits``, and the session's
+    ///   policies apply to it. An HTTP proxy gets a CONNECT.
+    /// - ``SessionActor/shutdown(deadline:)`` closes the WebSocket with
+    ///   ``CurlewWebSockets/CurlewWebSocket/CloseCode/goingAway`` and waits for its end.
     ///
     /// ```swift
     /// let ending = try await api.webSocket("rooms/\(id)") { socket in
@@ -23,14 +26,15 @@ extension HTTPSession {
     ///   - reference: The URL; `ws` and `wss` stand for `http` and `https`.
     ///   - protocols: The subprotocols to offer, the preferred one first.
     ///   - query: Parameters for the query of the URL.
-    ///   - fields: Fields of the handshake. Those of the WebSocket itself are set here.
+    ///   - fields: Fields of the handshake. The method adds those of RFC 6455.
     ///   - credential: The credential for the field Authorization.
     ///   - options: The bounds and times of the WebSocket.
     ///   - requestOptions: The options of the handshake.
-    ///   - body: The use of the WebSocket.
+    ///   - body: The closure that uses the WebSocket.
     /// - Returns: The end of the WebSocket.
-    /// - Throws: ``CurlewError``: ``ErrorCode/webSocketHandshakeFailed`` with the response and the beginning of its body; those of a request; an error of
-    ///   ``CurlewWebSockets/CurlewWebSocket`` that the closure has passed on; ``ErrorCode/foreignFailure`` with an error of the closure's own.
+    /// - Throws: ``CurlewError``: ``ErrorCode/webSocketHandshakeFailed`` with the response and the beginning of its
+    ///   body; the errors of a request; an error of ``CurlewWebSockets/CurlewWebSocket`` that the closure rethrows;
+    ///   ``ErrorCode/foreignFailure`` for the closure's own error.
     @discardableResult
     public func webSocket(
         _ reference: URIReference, protocols: [String] = [], query: RequestParameters = .none,
@@ -58,14 +62,14 @@ extension HTTPSession {
 }
 
 extension HTTPSession {
-    /// Opens a WebSocket, which is not started.
+    /// Opens a WebSocket. The caller starts its connection.
     func openWebSocket(
         _ reference: URIReference, protocols: [String], query: RequestParameters, fields: HTTPFields,
         credential: Credential?, options: CurlewWebSocket.Options, requestOptions: RequestOptions
     ) async throws -> CurlewWebSocket {
         let opening = try WebSocketOpening(protocols, fields, options)
         var requestOptions = requestOptions
-        // Each connection has a key of its own, also those of retries.
+        // Each connection, including those of retries, has a new key.
         requestOptions.upgradeNonce = .secWebSocketKey
         let request = try upgradeRequest(
             .get, reference, to: "websocket", query: query, fields: opening.fields, credential: credential,

@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// The parts of messages that have come and wait for their reader, who may be on any thread.
+/// The buffer of received parts of messages. Its reader may run on any thread.
 final class MessageInbox: Sendable {
     private struct State {
         var parts: [CurlewWebSocket.Part] = []
@@ -8,21 +8,21 @@ final class MessageInbox: Sendable {
         var size = 0
         /// True if the loop has stopped reading.
         var isPaused = false
-        /// The parts of a message that were taken, and whose last part was not.
+        /// The bytes of a message whose last part is not taken.
         var collected: [UInt8]?
     }
 
     private let state = Guarded(State())
     private let limit: Int
-    /// The memory that a part takes beside its bytes: empty messages count as well.
+    /// The memory of a part in addition to its bytes. Empty messages count as well.
     private static let overhead = 64
-    /// The number of slots that were read before the others move up.
+    /// The minimum number of taken parts before the array is compacted.
     private static let compactionLimit = 64
 
-    /// - Parameter limit: The size from which on nothing more is read.
+    /// - Parameter limit: The size at which reading pauses.
     init(limit: Int) { self.limit = limit }
 
-    /// True if nothing more is to be read. The reader then tells when there is room again.
+    /// True if reading must pause. The reader then reports when there is room again.
     func pausesReading() -> Bool {
         state.withLock { state in
             state.isPaused = state.size >= limit
@@ -30,9 +30,9 @@ final class MessageInbox: Sendable {
         }
     }
 
-    /// The size of the parts that wait.
+    /// The size of the buffered parts.
     var size: Int { state.withLock { $0.size } }
-    /// True if parts of a message were taken that is not whole.
+    /// True if parts of an incomplete message were taken.
     var hasCollected: Bool { state.withLock { $0.collected != nil } }
     var isEmpty: Bool { state.withLock { $0.first == $0.parts.count } }
 
@@ -44,7 +44,7 @@ final class MessageInbox: Sendable {
     }
 
     /// Takes the first part.
-    /// - Returns: The part, and true if the loop is to read on.
+    /// - Returns: The part, and true if the loop must resume reading.
     func take() -> (part: CurlewWebSocket.Part, resumes: Bool)? {
         state.withLock { state in
             guard state.first < state.parts.count else { return nil }
@@ -64,9 +64,10 @@ final class MessageInbox: Sendable {
         }
     }
 
-    /// Puts the parts of a message together. The parts stay when a reader leaves in the middle of the message.
+    /// Joins the parts of a message. The joined parts are kept if a reader stops in the middle of the message.
     /// - Parameter part: The part that was taken.
-    /// - Returns: The bytes of the message if the part is its last. The rest of a message whose beginning was read in parts is dropped.
+    /// - Returns: The bytes of the message if the part is its last. The rest of a message whose beginning was read in
+    ///   parts is discarded.
     func collect(_ part: CurlewWebSocket.Part) -> [UInt8]? {
         if part.isFirst, part.isLast { return part.bytes }
         return state.withLock { state in
@@ -81,7 +82,7 @@ final class MessageInbox: Sendable {
         }
     }
 
-    /// The part that a reader of parts gets: with it those that were put together before.
+    /// The part that a reader of parts gets. It includes the earlier parts that ``collect(_:)`` has joined.
     func extend(_ part: CurlewWebSocket.Part) -> CurlewWebSocket.Part {
         state.withLock { state in
             guard let collected = state.collected else { return part }

@@ -3,29 +3,31 @@ public import Curlew
 extension CurlewWebSocket {
     /// The options of a WebSocket.
     ///
-    /// The defaults answer pings, find out within a minute that a peer is gone, hold at most some 128 KiB for a socket beside the message that is being
-    /// received, and compress nothing.
+    /// By default, a WebSocket answers pings, detects a lost peer within a minute, and compresses nothing. It buffers
+    /// at most about 128 KiB, in addition to the message that is being received.
     public struct Options: Sendable {
         /// Bounds on the messages that are received.
         public var limits: CurlewWebSocket.Limits
         /// The compression to offer. nil, the default, offers none.
         public var compression: CurlewWebSocket.Compression?
-        /// The size of the messages that wait for their reader; when it is reached, the socket is not read. 64 KiB by default. The
-        /// message that reaches it is kept as a whole.
+        /// The size of the messages that wait for their reader. At this size the socket is not read. The message that
+        /// reaches the size is kept completely. 64 KiB by default.
         public var receiveBufferSize: ByteSize
-        /// The size of the frames that wait for the peer to read; when it is reached, ``CurlewWebSocket/send(_:)`` waits. 64 KiB by default.
+        /// The size of the frames that wait for the peer. At this size ``CurlewWebSocket/send(_:)`` waits. 64 KiB by
+        /// default.
         public var sendBufferSize: ByteSize
-        /// The size of the frames that a larger message is sent in. 64 KiB by default.
+        /// The maximum number of a message's bytes in a frame. A larger message is sent in several frames, its
+        /// fragments. 64 KiB by default.
         public var fragmentSize: ByteSize
-        /// The time without a byte from the peer after which a ping is sent. 30 seconds by default; nil sends none.
+        /// The time without a byte from the peer after which a ping is sent. 30 seconds by default; nil sends no pings.
         public var pingInterval: Duration?
-        /// The time without a byte from the peer after a ping after which the connection counts as lost. 30 seconds by default. It does not run while
-        /// the socket is not read, as its reader is behind.
+        /// The time limit for a byte from the peer after a ping. Beyond it, the connection counts as lost. 30 seconds
+        /// by default. The time does not run while the socket is not read because the receive buffer is full.
         public var pongPatience: Duration
-        /// The time from the first close frame to the end of the connection. 5 seconds by default.
+        /// The time limit from the first close frame to the end of the connection. 5 seconds by default.
         public var closeTimeout: Duration
-        /// The time without a message either way after which the socket is closed with ``CurlewWebSocket/CloseCode/goingAway``. nil, the
-        /// default, is no limit.
+        /// The time without a message in either direction after which the WebSocket is closed with
+        /// ``CurlewWebSocket/CloseCode/goingAway``. nil, the default, is no limit.
         public var idleTimeout: Duration?
 
         /// Makes options; each is described at its property.
@@ -46,7 +48,8 @@ extension CurlewWebSocket {
             self.idleTimeout = idleTimeout
         }
 
-        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a size or a time that is zero or negative.
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` for a size or a time that is zero
+        ///   or negative.
         func check() throws {
             for (size, name) in [
                 (receiveBufferSize, "receiveBufferSize"), (sendBufferSize, "sendBufferSize"),

@@ -1,9 +1,9 @@
 extension CurlewWebSocket {
-    /// A part of a message: as many of its bytes as have come.
+    /// A part of a message, as it was received.
     public struct Part: Sendable, Hashable {
         /// The kind of the message.
         public let kind: CurlewWebSocket.Message.Kind
-        /// The bytes. Those of a text are UTF-8 as a whole; a part may end inside of a character.
+        /// The bytes. The parts of a text are valid UTF-8 together. A single part may end inside a character.
         public let bytes: [UInt8]
         /// True for the first part of a message.
         public let isFirst: Bool

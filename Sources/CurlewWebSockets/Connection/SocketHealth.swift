@@ -1,32 +1,33 @@
 internal import Curlew
 
-/// The watch over a WebSocket that is silent: pings, their patience, idle sockets and their memory. A pure machine.
+/// The supervision of a silent WebSocket, as a pure state machine: pings, the wait for their pongs, the idle timeout
+/// and unused memory.
 struct SocketHealth {
-    /// The consequence of a look.
+    /// The result of a check.
     enum Look: Hashable {
         case wait
         /// Send a ping.
         case ping
-        /// Free the memory that an idle socket does not need.
+        /// Free the memory that an idle WebSocket does not need.
         case freeMemory
-        /// The peer is gone.
+        /// The peer did not answer a ping in time.
         case lost
-        /// There was no message for too long.
+        /// The idle timeout has passed.
         case idle
     }
 
     private let pingInterval: Int64
     private let patience: Int64
     private let idleLimit: Int64
-    /// The time after which memory is freed.
+    /// The time without a message after which memory is freed.
     private static let memoryTime: Int64 = 10_000_000_000
 
     private var lastInput: Instant
     private var lastMessage: Instant
-    /// The moment at which a ping was sent that nothing has followed.
+    /// The time of a ping after which no byte was received.
     private var pingSent: Instant?
     private var hasFreedMemory = false
-    /// The moment for the next look.
+    /// The time of the next check.
     private(set) var nextLook: Instant
 
     init(_ options: CurlewWebSocket.Options, at now: Instant) {
@@ -38,19 +39,19 @@ struct SocketHealth {
         nextLook = now
     }
 
-    /// Bytes have come.
+    /// Records that bytes were received.
     mutating func noteInput(at now: Instant) {
         lastInput = now
         pingSent = nil
     }
 
-    /// A message, or a part of one, has come or was sent.
+    /// Records that a message, or a part of one, was received or sent.
     mutating func noteMessage(at now: Instant) {
         lastMessage = now
         hasFreedMemory = false
     }
 
-    /// Looks at the clocks.
+    /// Checks the time limits.
     /// - Parameter isReading: False if the socket is not read, so that a pong would not be seen.
     mutating func look(at now: Instant, isReading: Bool) -> Look {
         let result = next(at: now, isReading: isReading)

@@ -1,13 +1,13 @@
 internal import Curlew
 
-/// The connection of a WebSocket, on its loop: it drives the machines, and performs what they say.
+/// The connection of a WebSocket, on its loop. It passes events to the state machines and performs their actions.
 actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     nonisolated let loop: CurlewEventLoop
     nonisolated let inbox: MessageInbox
     nonisolated let options: CurlewWebSocket.Options
     private let connection: any UpgradedConnection
 
-    // The machines.
+    // The state machines.
     private var reader: MessageReader
     private var sender: FrameSender
     private var closing = ClosingHandshake(role: .client)
@@ -19,11 +19,11 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private var kind = CurlewWebSocket.Message.Kind.binary
     private var isFirstPart = true
     private var deliversParts = false
-    /// Bytes that were read from the socket, and not parsed.
+    /// Bytes that were read from the socket and are not parsed.
     private var rest: MessageReader.Rest?
-    /// True once nothing that comes is delivered any more.
+    /// True if received messages are discarded.
     private var isDiscarding = false
-    /// True if reading goes on in the next turn of the loop.
+    /// True if reading resumes in the next turn of the loop.
     private var isReadingScheduled = false
     private var readingAlarm: LoopAlarm?
 
@@ -37,30 +37,31 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     private var answeredPing: UInt64 = 0
     /// True while a writer has its turn.
     private var isWriting = false
-    /// The end of the patience with a message that has begun, and whose task is cancelled.
+    /// The deadline of an unfinished message whose task is cancelled.
     private var messageAlarm: LoopAlarm?
     private var isMessageCancelled = false
-    /// The number of the turn, by which a late cancellation is told from one of the present message.
+    /// The number of the writer's turn. It distinguishes a late cancellation from one of the present message.
     private var turn = 0
 
     private(set) var figures = CurlewWebSocket.Figures()
 
     // The end.
     private(set) var ending: CurlewWebSocket.Ending?
-    /// The fault that the connection has ended with.
+    /// The error that has ended the connection.
     private var failure: CurlewError?
     /// True if the connection is being closed, by this actor or by the engine.
     private var isEnding = false
-    /// True if the WebSocket is closed because no message came or went.
+    /// True if the WebSocket is closed because of its idle timeout.
     private var isIdle = false
-    /// The connection itself, while nothing else holds it and it is closing.
+    /// A reference to the connection itself while it closes without a user.
     private var lingering: WebSocketConnection?
     private var closeAlarm: LoopAlarm?
     private var healthAlarm: LoopAlarm?
 
-    /// The work in a turn of the loop, so that one peer does not hold up the others: bytes that are read, and bytes that are decompressed.
+    /// The maximum work in a turn of the loop: the bytes that are read and decompressed. It keeps one peer from
+    /// delaying the others.
     private static let turnBudget = 1 << 20
-    /// The cost of a frame beside its bytes, in bytes.
+    /// The work that a frame counts in addition to its bytes.
     private static let frameCost = 128
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -80,8 +81,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         pingers = LoopWaiters(on: loop)
     }
 
-    /// Begins to read.
-    /// - Throws: The error that the connection has ended with before.
+    /// Starts reading.
+    /// - Throws: The error that has ended the connection.
     func start() throws {
         closeAlarm = LoopAlarm(on: loop) { [weak self] in
             self?.enter(()) { connection, _ in connection.closeTimedOut() }
@@ -119,12 +120,12 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     // MARK: Receiving
 
-    /// True if the socket is to be read: its reader keeps up, or nothing is delivered any more.
+    /// True if the socket must be read: the inbox has room, or messages are discarded.
     private var wantsInput: Bool {
         ending == nil && (isDiscarding || !closing.canReceive || !inbox.pausesReading())
     }
 
-    /// Reads until there is nothing, the reader is behind, or the work of a turn is done.
+    /// Reads until the socket is empty, the inbox is full, or the work of a turn is done.
     private func readOn() {
         guard !isReadingScheduled else { return }
         defer { updateWatch() }
@@ -143,13 +144,13 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
             }
             parse(space, &budget)
         }
-        // The pings of a whole turn cost one pong, and one system call.
+        // A single pong and a single system call answer all pings of a turn.
         if !sender.isEmpty { flush() }
         deliver()
     }
 
     /// Fills the buffer from the socket.
-    /// - Returns: The number of bytes; nil if there is nothing.
+    /// - Returns: The number of bytes; nil if the socket has none.
     private func fill(_ space: SharedBuffer) -> Int? {
         var received = UpgradedInput.nothing
         space.buffer.fill { memory in
@@ -168,7 +169,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         return nil
     }
 
-    /// Takes the bytes of the buffer, as far as the reader keeps up and the budget reaches, and keeps the rest.
+    /// Parses the buffer while the inbox has room and the budget lasts, and keeps the rest.
     private func parse(_ space: SharedBuffer, _ budget: inout Int) {
         while closing.canReceive {
             guard wantsInput, budget > 0 else {
@@ -186,7 +187,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
                 perform(closing.handle(.peerViolated(error)))
             }
         }
-        // After the peer's close frame, and after a violation, nothing matters but the end.
+        // After the peer's close frame or a violation, only the end of the connection matters.
         space.buffer.discardAll()
     }
 
@@ -220,14 +221,14 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         isFirstPart = false
     }
 
-    /// Reads on after the timers of the next turn. Work that a loop hands to itself would run before the sockets of others.
+    /// Resumes reading with the timers of the next turn. A job of the loop would run before the other sockets are read.
     private func scheduleReading() {
         guard !isReadingScheduled, ending == nil else { return }
         isReadingScheduled = true
         readingAlarm?.set(to: .now)
     }
 
-    /// Delivers nothing more.
+    /// Discards the received messages and all later ones.
     private func discard() {
         isDiscarding = true
         message = []
@@ -246,19 +247,19 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     func deliverParts() {
         deliversParts = true
         reader.collectsMessages = false
-        // A part may have come before, and the next may be long in coming.
+        // A part may be here already, and the next one may arrive much later.
         guard !message.isEmpty, !isDiscarding else { return }
         appendPart(isLast: false)
         deliver()
     }
 
-    /// The reader has made room.
+    /// Resumes reading after the reader has made room.
     nonisolated func madeRoom() {
         loop.execute { [weak self] in self?.enter(()) { connection, _ in connection.scheduleReading() } }
     }
 
-    /// Waits until the inbox has something.
-    /// - Returns: False once nothing more is to come.
+    /// Waits until the inbox has a part.
+    /// - Returns: False after the last part.
     func waitForPart() async throws -> Bool {
         readOn()
         while inbox.isEmpty {
@@ -274,7 +275,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         return true
     }
 
-    /// The error that the messages end with; nil if the peer has closed the WebSocket, or this side has.
+    /// The error that ends the messages; nil if either side has closed the WebSocket.
     private func error(of ending: CurlewWebSocket.Ending) -> CurlewError? {
         switch ending.cause {
         case .closedByPeer, .closedLocally: nil
@@ -329,7 +330,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         sender.begin(kind)
     }
 
-    /// Sends a part of the message that was begun, in fragments of ``CurlewWebSocket/Options/fragmentSize`` at most.
+    /// Sends a part of the message that was begun, in fragments of at most ``CurlewWebSocket/Options/fragmentSize``.
     func continueMessage(_ bytes: ArraySlice<UInt8>, isLast: Bool) async throws {
         var rest = bytes
         repeat {
@@ -343,7 +344,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         } while !rest.isEmpty
     }
 
-    /// Waits for room for the rest of a message. A cancellation does not end the wait at once, as the message would have no end; it bounds the time.
+    /// Waits for room for the rest of a message. A cancellation only limits the wait, because an immediate end would
+    /// leave the message incomplete.
     private func waitToContinue() async throws {
         try checkOpen()
         while isFull {
@@ -364,7 +366,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     private func messageTimedOut() { if isWriting, isMessageCancelled { abandonMessage() } }
 
-    /// A message cannot be finished, so no other may follow.
+    /// Closes the WebSocket, because no message can follow an incomplete one.
     func abandonMessage() { close(.internalError, "a message was not finished") }
 
     private func write(
@@ -390,15 +392,15 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         }
     }
 
-    /// True if a fragment was sent whose message is not whole.
+    /// True if a fragment of an unfinished message was sent.
     var isMessageOpen: Bool { sender.isMessageOpen }
-    /// The number of bytes that wait for the peer.
+    /// The number of unsent bytes.
     var queuedBytes: Int { sender.count }
-    /// The memory of the frames that wait.
+    /// The capacity of the send buffer, in bytes.
     var sendBufferCapacity: Int { sender.capacity }
-    /// True if the socket is not read, as its reader is behind.
+    /// True if the socket is not read because the inbox is full.
     var isReadingPaused: Bool { !wantsInput }
-    /// True if the peer has to read before more is sent.
+    /// True if the send buffer is full.
     var isFull: Bool { sender.count >= options.sendBufferSize.bytes }
 
     private func checkOpen() throws {
@@ -420,7 +422,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         updateWatch()
     }
 
-    /// A write has failed. The peer may have sent messages and a close frame before it left, which are still read.
+    /// Handles a failed write. The messages and the close frame that the peer sent before are still read.
     private func outputBreaks(_ error: CurlewError) {
         if !closing.hasBothFrames { failure = failure ?? error }
         sender.removeAll()
@@ -437,7 +439,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     // MARK: Pings
 
-    /// Sends a ping, once there is room for it, and waits for its pong.
+    /// Sends a ping as soon as the send buffer has room, and waits for its pong.
     func ping() async throws {
         try await waitForRoom()
         if Task.isCancelled { throw CurlewError.taskCancelled }
@@ -458,7 +460,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     private func takePong(_ payload: [UInt8]) {
         guard let number = sender.number(ofPing: payload) else { return }
-        // A pong answers the pings before it as well.
+        // A pong also answers all earlier pings.
         answeredPing = max(answeredPing, number)
         pingers.resumeAll()
     }
@@ -497,7 +499,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         updateWatch()
     }
 
-    /// Closes the WebSocket, and delivers nothing more. A cancellation does not end it: it takes ``CurlewWebSocket/Options/closeTimeout`` at most.
+    /// Closes the WebSocket and discards further messages. It takes at most ``CurlewWebSocket/Options/closeTimeout``,
+    /// even in a cancelled task.
     func end(_ code: CurlewWebSocket.CloseCode) async -> CurlewWebSocket.Ending {
         discard()
         close(code)
@@ -508,12 +511,13 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         }
     }
 
-    /// Closes the WebSocket, from any thread.
+    /// Closes the WebSocket. It may be called on any thread.
     nonisolated func closeSoon(_ code: CurlewWebSocket.CloseCode) {
         loop.execute { [weak self] in self?.enter(code) { $0.close($1) } }
     }
 
-    /// Closes the WebSocket that nobody uses any more, from any thread. It lives until its end.
+    /// Closes a WebSocket that has no user any more. It may be called on any thread. The connection is retained until
+    /// its end.
     nonisolated func abandon(_ code: CurlewWebSocket.CloseCode) {
         loop.execute { [self] in enter(code) { $0.linger($1) } }
     }
@@ -527,7 +531,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
     }
 
     private func closeTimedOut() {
-        // Messages of a peer that is gone wait for their reader as those of any other.
+        // The messages of a lost peer wait for their reader like those of any other peer.
         guard !closing.isOutputBroken || wantsInput else { return startCloseTimer() }
         perform(closing.handle(.timedOut))
     }
@@ -543,7 +547,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     private func perform(_ actions: [ClosingHandshake.Action]) {
         for action in actions {
-            // The flush of a close frame may have been the end.
+            // The flush of a close frame may have ended the connection.
             guard ending == nil else { return }
             switch action {
             case .sendClose(let status):
@@ -556,7 +560,8 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         }
     }
 
-    /// Ends the exchange: in success if the WebSocket was closed, and otherwise with its error, for listeners and metrics.
+    /// Ends the exchange: with success if the WebSocket was closed, and otherwise with its error. Listeners and metrics
+    /// get this result.
     private func closeConnection() {
         guard !isEnding else { return }
         isEnding = true
@@ -566,7 +571,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
         connection.fail(error)
     }
 
-    /// The ending, with the cause that the closing handshake does not know.
+    /// The ending, with the idle timeout as its cause. The closing handshake does not know that cause.
     private func named(_ ending: CurlewWebSocket.Ending) -> CurlewWebSocket.Ending {
         guard isIdle else { return ending }
         switch ending.cause {
@@ -597,7 +602,7 @@ actor WebSocketConnection: LoopActor, UpgradedConnectionUser {
 
     nonisolated func connectionEnds(_ error: CurlewError) { enter(error) { $0.connectionIsEnded($1) } }
 
-    /// The engine ends the connection. A last close frame goes out if the peer takes it at once.
+    /// Handles the end of the connection by the engine. A last close frame is sent if the socket accepts it at once.
     private func connectionIsEnded(_ error: CurlewError) {
         guard ending == nil, !isEnding else { return }
         if !closing.hasBothFrames { failure = failure ?? error }
@@ -611,7 +616,7 @@ extension CurlewError {
     static var taskCancelled: CurlewError { CurlewError(.cancelled, "the task was cancelled") }
 }
 
-/// The memory that the sockets of a loop are read into, one after the other.
+/// The buffer into which the sockets of a loop are read, one after the other.
 private final class SharedBuffer {
     var buffer = ReceiveBuffer()
 }

@@ -1,8 +1,8 @@
-/// The two ends of a WebSocket.
+/// The role of an endpoint of a WebSocket.
 package enum WebSocketRole: Sendable, Hashable {
-    /// The end that opened the connection. It masks its frames.
+    /// The endpoint that opened the connection. It masks its frames.
     case client
-    /// The end that accepted the connection. Its frames are not masked.
+    /// The endpoint that accepted the connection. Its frames are not masked.
     case server
 }
 
@@ -30,17 +30,17 @@ package enum FrameOpcode: UInt8, Sendable, Hashable {
 struct FrameHeader: Hashable {
     var opcode: FrameOpcode
     var isFinal = true
-    /// The first reserved bit, with which RFC 7692 marks a compressed message.
+    /// The first reserved bit, which marks a compressed message (RFC 7692).
     var isCompressed = false
     var mask: FrameMask?
     var length: Int
 
-    /// The greatest length of a control frame's payload.
+    /// The maximum length of a control frame's payload.
     static let controlLimit = 125
-    /// The greatest length of a header: two bytes, a length of eight, a mask of four.
+    /// The maximum size of a header: two bytes, eight bytes of length, and four bytes of mask.
     static let sizeLimit = 14
 
-    /// Writes the header, with the shortest form of the length.
+    /// Appends the header, with the shortest form of the length.
     func append(to output: inout [UInt8]) {
         output.append(opcode.rawValue | (isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0))
         let maskBit: UInt8 = mask == nil ? 0 : 0x80

@@ -1,4 +1,4 @@
-/// Reads the header of a frame, split anywhere, and reports a fault with the byte that makes it.
+/// A reader of frame headers, which may arrive in any pieces. It reports a violation at the first byte that shows it.
 struct FrameHeaderReader {
     /// The rules for the next frame.
     struct Rules {
@@ -10,11 +10,11 @@ struct FrameHeaderReader {
 
     private var bytes = InlineArray<14, UInt8>(repeating: 0)
     private var count = 0
-    /// The length of the header as far as it is known.
+    /// The known length of the header.
     private var needed = 2
 
-    /// Reads as much as there is.
-    /// - Returns: The header, or nil if its end has not come.
+    /// Reads the available bytes.
+    /// - Returns: The header; nil if it is incomplete.
     mutating func read(_ input: inout ReceiveBuffer, _ rules: Rules) throws(WebSocketViolation) -> FrameHeader? {
         while count < needed {
             guard let byte = input.popFirst() else { return nil }
@@ -37,7 +37,7 @@ struct FrameHeaderReader {
 
     private var isFinal: Bool { bytes[0] & 0x80 != 0 }
 
-    /// The place behind the length; 2 before the second byte came.
+    /// The position after the length; 2 before the second byte is read.
     private var lengthEnd: Int {
         switch bytes[1] & 0x7F {
         case 126: 4

@@ -1,7 +1,7 @@
-/// A mask of four bytes, as far as it was used: applied to one piece after the other, it masks a payload or unmasks it
-/// (RFC 6455 §5.3).
+/// A mask of four bytes, and the position in it (RFC 6455 §5.3). It is applied to the pieces of a payload in order, to
+/// mask or to unmask them.
 struct FrameMask: Hashable {
-    /// The mask; the lowest byte is for the next byte of the payload.
+    /// The mask. Its lowest byte applies to the next byte of the payload.
     private var key: UInt32
 
     init(_ key: UInt32) { self.key = key }
@@ -39,11 +39,10 @@ struct FrameMask: Hashable {
     }
 }
 
-/// Masks for frames, from a source of random numbers: a peer's application must not be able to predict them (RFC 6455
-/// §10.3).
+/// A source of masks from random numbers. An application must not be able to predict them (RFC 6455 §10.3).
 struct FrameMaskSource {
     private var random: any RandomNumberGenerator
-    /// The second half of the last number: the system's source is asked once for two frames.
+    /// The second half of the last random number. A single number yields two masks.
     private var spare: UInt32?
 
     init(_ random: any RandomNumberGenerator) { self.random = random }

@@ -1,18 +1,18 @@
 /// An event in the frames of a peer.
 package enum FrameEvent: Sendable, Hashable {
     case messageBegin(CurlewWebSocket.Message.Kind, isCompressed: Bool)
-    /// Bytes of the message, unmasked, by their place in the buffer: valid until it is filled again.
+    /// The range of the message's unmasked bytes in the buffer. It is valid until the buffer is filled again.
     case payload(Range<Int>)
     case messageEnd
     case ping([UInt8])
     case pong([UInt8])
-    /// The peer's close frame. No event follows: a peer sends nothing after it (RFC 6455 §5.5.1), and bytes that come
-    /// are discarded.
+    /// The peer's close frame. It is the last event, because no frame may follow it (RFC 6455 §5.5.1). Later bytes are
+    /// discarded.
     case close(CurlewWebSocket.CloseStatus)
 }
 
-/// Reads the frames of a peer (RFC 6455 §5), whatever pieces they come in. It holds a header or a control frame at
-/// most.
+/// A parser of a peer's frames (RFC 6455 §5), which may arrive in any pieces. It stores at most a header or a control
+/// frame.
 package struct FrameParser: ~Copyable {
     private enum State {
         case header
@@ -20,15 +20,15 @@ package struct FrameParser: ~Copyable {
         case data(remaining: Int, mask: FrameMask?, isFinal: Bool)
         /// Inside a control frame.
         case control(FrameOpcode, remaining: Int, mask: FrameMask?)
-        /// Behind a close frame.
+        /// After a close frame.
         case closed
         case failed(WebSocketViolation)
     }
 
-    /// The message whose frames come.
+    /// The message that is being received.
     private struct Message {
         let isCompressed: Bool
-        /// The bytes that its frames have announced.
+        /// The number of bytes that the headers of its frames have announced.
         var length = 0
     }
 
@@ -42,7 +42,7 @@ package struct FrameParser: ~Copyable {
     private(set) var frameCount = 0
 
     /// - Parameters:
-    ///   - role: The role of this end; the frames are the other's.
+    ///   - role: The role of this endpoint. The frames are those of the peer.
     ///   - limits: Bounds on frames, and on messages that are not compressed.
     ///   - allowsCompression: True if permessage-deflate was negotiated.
     package init(
@@ -52,15 +52,15 @@ package struct FrameParser: ~Copyable {
         rules = FrameHeaderReader.Rules(isMasked: role == .server, allowsCompression: allowsCompression)
     }
 
-    /// The number of bytes that the frame of a message still lacks.
+    /// The number of bytes that are missing from the present frame of a message.
     var remaining: Int {
         guard case .data(let remaining, _, _) = state else { return 0 }
         return remaining
     }
 
     /// Reads up to the next event.
-    /// - Returns: The event, or nil when the buffer is used up.
-    /// - Throws: The fault of the peer, again for every later call.
+    /// - Returns: The event; nil when the buffer is used up.
+    /// - Throws: The violation of the peer. Every later call throws it again.
     package mutating func next(in input: inout ReceiveBuffer) throws(WebSocketViolation) -> FrameEvent? {
         do throws(WebSocketViolation) {
             while true {
@@ -105,7 +105,8 @@ package struct FrameParser: ~Copyable {
         }
         let isFirst = message == nil
         var current = message ?? Message(isCompressed: header.isCompressed)
-        // Both are bounded: the sum of a message so far by its limit, and a frame by the check above.
+        // Both numbers are bounded: the previous length of a message by its limit, and the length of a frame by the
+        // check above.
         let (length, overflow) = current.length.addingReportingOverflow(header.length)
         guard !overflow, length <= (current.isCompressed ? limits.compressedSize : limits.messageBytes) else {
             throw .messageTooBig(limit: limits.messageBytes)
@@ -142,7 +143,7 @@ package struct FrameParser: ~Copyable {
         }
         let payload = controlPayload
         controlPayload = []
-        // A message that the control frame interrupted continues with a header.
+        // A message that a control frame has interrupted continues with the header of a frame.
         state = .header
         switch opcode {
         case .ping: return .ping(payload)

@@ -1,21 +1,21 @@
-/// Writes frames (RFC 6455 §5). A client's frames are masked.
+/// A writer of frames (RFC 6455 §5). The frames of a client are masked.
 package struct FrameWriter {
     private let role: WebSocketRole
     private var masks: FrameMaskSource
 
     /// - Parameters:
-    ///   - role: The role of this end.
-    ///   - random: The source of the masks. It has to be one that a peer cannot predict, but for tests.
+    ///   - role: The role of this endpoint.
+    ///   - random: The source of the masks. It must be unpredictable, except in tests.
     package init(role: WebSocketRole, random: any RandomNumberGenerator = SystemRandomNumberGenerator()) {
         self.role = role
         masks = FrameMaskSource(random)
     }
 
-    /// Appends a frame. The payload is copied once, and masked in the copy.
+    /// Appends a frame. The payload is copied once and masked in the copy.
     /// - Parameters:
     ///   - opcode: The kind of the frame.
-    ///   - payload: The payload; at most 125 bytes for a control frame.
-    ///   - isFinal: False for a frame that others continue.
+    ///   - payload: The payload, at most 125 bytes for a control frame.
+    ///   - isFinal: False if another frame continues the message.
     ///   - isCompressed: True for the first frame of a compressed message.
     ///   - output: The bytes to append to.
     package mutating func write(
@@ -60,7 +60,7 @@ package enum ControlFrame: Sendable, Hashable {
 }
 
 extension [UInt8] {
-    /// Makes room for more bytes. Unlike `reserveCapacity`, it keeps growing by doubling.
+    /// Reserves room for more bytes. Unlike `reserveCapacity`, it grows the array at least by doubling.
     mutating func reserve(_ more: Int) {
         guard capacity - count < more else { return }
         reserveCapacity(Swift.max(count + more, 2 * capacity))

@@ -1,10 +1,11 @@
-/// Bytes of the peer between the socket and the parser. Payloads are unmasked in it, and copied once, out of it.
+/// A buffer of the peer's bytes between the socket and the parser. Payloads are unmasked inside the buffer, and copied
+/// only out of it.
 ///
-/// A loop may own one for all of its connections: a connection that stops in the middle of the bytes keeps them by
-/// ``takeRest()``.
+/// A loop may share one buffer among its connections. A connection that stops in the middle of the bytes removes its
+/// rest by ``takeRest(from:)``.
 package struct ReceiveBuffer: ~Copyable {
     private(set) var storage: [UInt8]
-    /// The bytes that are not read yet.
+    /// The range of the unread bytes.
     private(set) var unread = 0..<0
 
     package init(capacity: Int = 64 << 10) { storage = [UInt8](repeating: 0, count: capacity) }
@@ -12,8 +13,9 @@ package struct ReceiveBuffer: ~Copyable {
     package var isEmpty: Bool { unread.isEmpty }
 
     /// Fills the empty buffer.
-    /// - Parameter read: Writes bytes to the memory, which is valid for the call, and returns their number.
-    /// - Returns: That number.
+    /// - Parameter read: A closure that writes bytes to the memory and returns their number. The memory is valid during
+    ///   the call.
+    /// - Returns: The number of bytes.
     @discardableResult
     package mutating func fill<Failure: Error>(
         _ read: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -21,7 +23,7 @@ package struct ReceiveBuffer: ~Copyable {
         precondition(isEmpty, "the buffer holds bytes that were not read")
         unread = 0..<0
         var count = 0
-        // `withUnsafeMutableBytes` passes no typed errors on.
+        // `withUnsafeMutableBytes` does not rethrow typed errors.
         var failure: Failure?
         storage.withUnsafeMutableBytes { memory in
             do throws(Failure) {
@@ -35,8 +37,8 @@ package struct ReceiveBuffer: ~Copyable {
         return count
     }
 
-    /// Puts bytes into the empty buffer, however many they are.
-    /// - Parameter taken: The number of bytes at the beginning that were read already.
+    /// Fills the empty buffer with any number of bytes.
+    /// - Parameter taken: The number of leading bytes that are already read.
     package mutating func fill(with bytes: some Collection<UInt8>, taken: Int = 0) {
         precondition(isEmpty, "the buffer holds bytes that were not read")
         if bytes.count > storage.count {
@@ -47,8 +49,8 @@ package struct ReceiveBuffer: ~Copyable {
         unread = taken..<bytes.count
     }
 
-    /// Takes the bytes that are not read yet, and leaves the buffer empty.
-    /// - Parameter start: The place of bytes before them that were read already, and are taken as well.
+    /// Removes and returns the unread bytes. The buffer is empty afterwards.
+    /// - Parameter start: The position of the first byte to return, if earlier bytes are returned as well.
     package mutating func takeRest(from start: Int? = nil) -> [UInt8] {
         defer { unread = 0..<0 }
         return Array(storage[(start ?? unread.lowerBound)..<unread.upperBound])
@@ -60,15 +62,15 @@ package struct ReceiveBuffer: ~Copyable {
         return storage[unread.lowerBound]
     }
 
-    /// Takes bytes off the front, at most as many as there are.
-    /// - Returns: Their place in ``storage``, valid until the buffer is filled again.
+    /// Takes bytes from the front, at most as many as the buffer has.
+    /// - Returns: The range of the bytes in ``storage``. It is valid until the buffer is filled again.
     mutating func take(upTo count: Int) -> Range<Int> {
         let taken = unread.prefix(count)
         unread = taken.upperBound..<unread.upperBound
         return taken
     }
 
-    /// Discards bytes that nothing reads any more.
+    /// Discards the unread bytes.
     mutating func discardAll() { unread = 0..<0 }
 
     /// Unmasks bytes in place.

@@ -1,16 +1,16 @@
-/// A fault in the peer's bytes: a broken rule of RFC 6455 or RFC 7692, or an exceeded limit.
+/// A violation in the peer's bytes: of RFC 6455, of RFC 7692 or of a limit.
 package enum WebSocketViolation: Error, Sendable, Hashable {
     /// Reserved bits of the first byte that no extension uses.
     case reservedBits(UInt8)
-    /// A compressed message where compression was not negotiated.
+    /// A compressed message, although compression was not negotiated.
     case compressionNotNegotiated
-    /// The bit of compression on a frame that does not begin a message.
+    /// The compression bit on a frame that does not begin a message.
     case misplacedCompressionBit
     case reservedOpcode(UInt8)
     case fragmentedControlFrame
     /// A control frame of more than 125 bytes.
     case oversizedControlFrame
-    /// A continuation without a message that it continues.
+    /// A continuation frame without a message to continue.
     case unexpectedContinuation
     /// A new message before the end of a fragmented one.
     case interruptedMessage
@@ -18,23 +18,23 @@ package enum WebSocketViolation: Error, Sendable, Hashable {
     case missingMask
     /// A frame of a server with a mask.
     case unexpectedMask
-    /// A length that would have fitted into a shorter form.
+    /// A length that is not in the shortest form.
     case lengthNotMinimal(UInt64)
     /// A length of 2^63 or more.
     case lengthOutOfRange(UInt64)
     case frameTooBig(length: UInt64, limit: Int)
     case messageTooBig(limit: Int)
-    /// A compressed message that grows too much.
+    /// A compressed message that exceeds the ratio of decompression.
     case ratioTooHigh(limit: Int)
     case invalidText
     case closePayloadOfOneByte
     case invalidCloseCode(UInt16)
     case invalidCloseReason
     case corruptCompression
-    /// zlib has no memory, which is no fault of the peer.
+    /// An allocation of zlib failed. The peer is not at fault.
     case outOfMemory
 
-    /// The code for the close frame that answers the fault.
+    /// The code of the close frame that reports the violation.
     package var closeCode: CurlewWebSocket.CloseCode {
         switch self {
         case .invalidText, .invalidCloseReason, .corruptCompression: .invalidPayload

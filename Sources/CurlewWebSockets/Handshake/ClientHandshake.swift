@@ -14,9 +14,9 @@ package struct HandshakeAgreement: Sendable, Hashable {
     }
 }
 
-/// The client's half of the opening handshake (RFC 6455 §4.1).
+/// The client's part of the opening handshake (RFC 6455 §4.1).
 package struct ClientHandshake: Sendable {
-    /// The key that the server is to answer.
+    /// The key that the server must answer.
     package var key: HandshakeKey
     private let subprotocols: [String]
     private let compression: CurlewWebSocket.Compression?
@@ -24,7 +24,7 @@ package struct ClientHandshake: Sendable {
     /// - Parameters:
     ///   - subprotocols: The subprotocols to offer, the preferred one first.
     ///   - compression: The compression to offer; nil for none.
-    ///   - key: A key that is used once.
+    ///   - key: A new key.
     /// - Throws: ``HandshakeFailure/invalidOwnSubprotocol(_:)``, ``HandshakeFailure/hashUnavailable``.
     package init(
         subprotocols: [String] = [], compression: CurlewWebSocket.Compression? = nil, key: HandshakeKey = HandshakeKey()
@@ -40,7 +40,7 @@ package struct ClientHandshake: Sendable {
         self.compression = compression
     }
 
-    /// The fields of the request. The request is a GET of HTTP/1.1.
+    /// The fields of the request, which is a GET over HTTP/1.1.
     package var fields: HTTPFields {
         var fields: HTTPFields = [
             .upgrade: "websocket", .connection: "Upgrade", .secWebSocketVersion: "13", .secWebSocketKey: key.text,
@@ -91,7 +91,7 @@ package struct ClientHandshake: Sendable {
     }
 }
 
-/// The fields that request and response of a handshake have in common.
+/// The fields that the request and the response of a handshake share.
 enum UpgradeFields {
     static func check(_ fields: HTTPFields) throws(HandshakeFailure) {
         guard contains("websocket", in: fields[values: .upgrade]) else { throw .missingUpgrade }

@@ -1,6 +1,6 @@
 /// An element of Sec-WebSocket-Extensions: the name of an extension and its parameters (RFC 6455 §9.1).
 struct ExtensionElement: Hashable {
-    /// A parameter; a value that was quoted is without its quotes.
+    /// A parameter. The quotes of a quoted value are removed.
     struct Parameter: Hashable {
         let name: String
         var value: String?
@@ -9,7 +9,7 @@ struct ExtensionElement: Hashable {
     let name: String
     var parameters: [Parameter] = []
 
-    /// Reads all elements of the field's values, in their order; nil if they break the grammar. Empty elements of the
+    /// Reads all elements of the field's values in their order; nil if they violate the grammar. Empty elements of the
     /// list are skipped (RFC 9110 §5.6.1.2).
     static func elements(_ values: [String]) -> [ExtensionElement]? {
         var elements: [ExtensionElement] = []
@@ -32,7 +32,7 @@ struct ExtensionElement: Hashable {
         self.parameters = parameters
     }
 
-    /// Reads an element, and the space behind it.
+    /// Reads an element and the space after it.
     private init?(_ scanner: inout FieldScanner) {
         guard let name = scanner.token() else { return nil }
         self.init(name: name)
@@ -44,7 +44,7 @@ struct ExtensionElement: Hashable {
             scanner.skipSpace()
             if scanner.take("=") {
                 scanner.skipSpace()
-                // A value has to be a token without its quotes, too.
+                // A value must be a token even after its quotes are removed.
                 guard let value = scanner.token() ?? scanner.quotedString(), value.isToken else { return nil }
                 parameter.value = value
                 scanner.skipSpace()
@@ -53,7 +53,7 @@ struct ExtensionElement: Hashable {
         }
     }
 
-    /// The element as it stands in the field. Its values are tokens.
+    /// The text of the element in the field. The values must be tokens.
     var text: String {
         parameters.reduce(name) { text, parameter in
             "\(text); \(parameter.name)" + (parameter.value.map { "=\($0)" } ?? "")

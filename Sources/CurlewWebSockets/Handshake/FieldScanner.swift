@@ -1,4 +1,4 @@
-/// Reads tokens, quoted strings and lists in the value of a field (RFC 9110 §5.6).
+/// A scanner of the value of a field: tokens, quoted strings and lists (RFC 9110 §5.6).
 struct FieldScanner {
     private let bytes: [UInt8]
     private var position = 0
@@ -14,21 +14,23 @@ struct FieldScanner {
         while let next, next == UInt8(ascii: " ") || next == UInt8(ascii: "\t") { position += 1 }
     }
 
-    /// Reads a character if it is the next one.
+    /// Skips the next character if it is `character`.
+    ///
+    /// - Returns: True if the character was skipped.
     mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
-    /// Reads a token; nil if none begins here.
+    /// Reads a token; nil if the next character is not part of a token.
     mutating func token() -> String? {
         let start = position
         while let next, next.isTokenByte { position += 1 }
         return position == start ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
     }
 
-    /// Reads a quoted string and removes quotes and escapes; nil if none begins here or it has no end.
+    /// Reads a quoted string and removes its quotes and escapes; nil if no complete quoted string begins here.
     mutating func quotedString() -> String? {
         guard take("\"") else { return nil }
         var value: [UInt8] = []
@@ -46,7 +48,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// The elements of a list of tokens; nil if an element is no token. Empty elements are skipped.
+    /// The elements of a list of tokens; nil if an element is not a token. Empty elements are skipped.
     static func tokens(_ values: [String]) -> [String]? {
         var tokens: [String] = []
         for value in values {

@@ -2,9 +2,9 @@ package import HTTPTypes
 
 /// A handshake that failed (RFC 6455 §4).
 package enum HandshakeFailure: Error, Sendable, Hashable {
-    // Faults in the options of this end.
+    // Faults in the options of this endpoint.
 
-    /// A subprotocol of the own offer that is no token, or occurs twice.
+    /// A subprotocol of this endpoint's offer that is not a token or occurs twice.
     case invalidOwnSubprotocol(String)
     /// This OpenSSL has no SHA-1.
     case hashUnavailable
@@ -18,7 +18,7 @@ package enum HandshakeFailure: Error, Sendable, Hashable {
     case wrongAccept
     /// A subprotocol that was not offered.
     case unofferedSubprotocol(String)
-    /// Sec-WebSocket-Protocol occurs more than once, or is no token.
+    /// Sec-WebSocket-Protocol occurs more than once or is not a token.
     case invalidSubprotocolField
     /// An extension that was not offered.
     case unofferedExtension(String)
@@ -31,20 +31,20 @@ package enum HandshakeFailure: Error, Sendable, Hashable {
 
     case unexpectedMethod(HTTPRequest.Method)
     case missingKey
-    /// Sec-WebSocket-Key occurs more than once, or is not the Base64 of 16 bytes.
+    /// Sec-WebSocket-Key occurs more than once or is not the Base64 of 16 bytes.
     case invalidKey
     case missingVersion
     case unsupportedVersion(String)
-    /// A list of subprotocols that breaks the grammar, is empty, or has one twice.
+    /// A list of subprotocols that violates the grammar, is empty or has an element twice.
     case invalidSubprotocolList
 
-    // Faults of either end.
+    // Faults of either endpoint.
 
-    /// No Upgrade field with `websocket`.
+    /// The field Upgrade is missing or lacks `websocket`.
     case missingUpgrade
-    /// No Connection field with `upgrade`.
+    /// The field Connection is missing or lacks `upgrade`.
     case missingConnectionUpgrade
-    /// Sec-WebSocket-Extensions breaks the grammar.
+    /// Sec-WebSocket-Extensions violates the grammar.
     case invalidExtensionField
 }
 

@@ -22,16 +22,16 @@ package struct HandshakeKey: Sendable, Hashable {
         self.init(random: &random)
     }
 
-    /// Takes a client's key; nil if the text is not the Base64 of 16 bytes.
+    /// Makes a key from a client's text; nil if the text is not the Base64 of 16 bytes.
     package init?(_ text: String) {
         guard text.utf8.count == 24, Data(base64Encoded: text)?.count == 16 else { return nil }
         self.text = text
     }
 
-    /// The value of Sec-WebSocket-Accept that belongs to the key: the Base64 of the SHA-1 of the key and a fixed text
-    /// (RFC 6455 §4.2.2). SHA-1 protects nothing here; it shows that the server read the key as one of a WebSocket.
+    /// The value of Sec-WebSocket-Accept for the key: the Base64 of the SHA-1 of the key and a fixed text (RFC 6455
+    /// §4.2.2). It shows that the server understood the handshake; SHA-1 protects nothing here.
     ///
-    /// It is nil if this OpenSSL has no SHA-1.
+    /// The value is nil if this OpenSSL has no SHA-1.
     package var acceptValue: String? {
         let input = Array("\(text)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)
         var digest = [UInt8](repeating: 0, count: 20)

@@ -1,13 +1,13 @@
 internal import Curlew
 package import HTTPTypes
 
-/// The server's half of the opening handshake (RFC 6455 §4.2), for the test kit.
+/// The server's part of the opening handshake (RFC 6455 §4.2), for the test kit.
 package struct ServerHandshake: Sendable {
     private let subprotocols: [String]
     private let compression: CurlewWebSocket.Compression?
 
     /// - Parameters:
-    ///   - subprotocols: The subprotocols that the server speaks, the preferred one first.
+    ///   - subprotocols: The subprotocols that the server supports, the preferred one first.
     ///   - compression: The compression to accept; nil for none.
     package init(subprotocols: [String] = [], compression: CurlewWebSocket.Compression? = nil) {
         self.subprotocols = subprotocols
@@ -42,7 +42,8 @@ package struct ServerHandshake: Sendable {
         return (response, agreement)
     }
 
-    /// The response to a request that failed: 405 for another method, 426 for another version, and 400 otherwise.
+    /// The response to a failed handshake: 405 for another method, 426 for a missing Upgrade or another version, and
+    /// 400 otherwise.
     package static func refusal(_ failure: HandshakeFailure) -> HTTPResponse {
         switch failure {
         case .unexpectedMethod: HTTPResponse(status: .methodNotAllowed, headerFields: [.allow: "GET"])

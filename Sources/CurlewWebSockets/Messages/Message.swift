@@ -28,13 +28,13 @@ extension CurlewWebSocket {
 
         /// The content.
         public let content: Content
-        /// The dialect of JSON of the session that received it; nil for a message of one's own.
+        /// The dialect of JSON of the session that received the message; nil for a message of the application.
         private let dialect: JSONDialect?
 
-        /// A message of text.
+        /// Makes a text message.
         public static func text(_ text: String) -> CurlewWebSocket.Message { CurlewWebSocket.Message(.text(text)) }
 
-        /// A message of bytes.
+        /// Makes a binary message.
         public static func binary(_ bytes: [UInt8]) -> CurlewWebSocket.Message {
             CurlewWebSocket.Message(.binary(bytes))
         }
@@ -44,7 +44,7 @@ extension CurlewWebSocket {
             self.dialect = dialect
         }
 
-        /// Makes a message of its kind and its bytes; those of a text are UTF-8.
+        /// Makes a message from its kind and its bytes. The bytes of a text must be UTF-8.
         package init(_ kind: CurlewWebSocket.Message.Kind, bytes: [UInt8]) {
             self.init(kind, bytes: bytes, dialect: nil)
         }
@@ -64,12 +64,12 @@ extension CurlewWebSocket {
             }
         }
 
-        /// The text; nil for a message of bytes.
+        /// The text; nil for a binary message.
         public var text: String? {
             if case .text(let text) = content { text } else { nil }
         }
 
-        /// The bytes; those of a text are UTF-8.
+        /// The bytes. A text is encoded as UTF-8.
         public var bytes: [UInt8] {
             switch content {
             case .text(let text): Array(text.utf8)
@@ -85,7 +85,7 @@ extension CurlewWebSocket {
             }
         }
 
-        /// The message as a value from JSON, in the dialect of the session that received it (``Curlew/HTTPSession/json``).
+        /// Decodes the message from JSON, in the dialect of the session that received it (``Curlew/HTTPSession/json``).
         /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``.
         public func json<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
             do {
@@ -99,7 +99,7 @@ extension CurlewWebSocket {
     }
 }
 
-/// A dialect of JSON, in an object, as each message refers to it.
+/// A dialect of JSON that messages share by reference.
 final class JSONDialect: Sendable {
     let coding: JSONCoding
 
@@ -107,7 +107,7 @@ final class JSONDialect: Sendable {
 }
 
 extension CurlewWebSocket.Message: Hashable {
-    /// True if the kinds and the bytes are the same: texts that are equivalent in Unicode may differ.
+    /// True if the kinds and the bytes are equal. Texts that are equivalent in Unicode may have different bytes.
     public static func == (left: CurlewWebSocket.Message, right: CurlewWebSocket.Message) -> Bool {
         switch (left.content, right.content) {
         case (.text(let left), .text(let right)): left.hasSameBytes(as: right)

@@ -1,21 +1,21 @@
 /// An event in the messages of a peer.
 package enum MessageEvent: Sendable, Hashable {
     case begin(CurlewWebSocket.Message.Kind)
-    /// So many bytes of the message were appended to the output.
+    /// The number of bytes of the message that were appended to the output.
     case chunk(Int)
-    /// The message is complete; that of a text is valid UTF-8.
+    /// The end of the message. A text is valid UTF-8.
     case end
     case ping([UInt8])
     case pong([UInt8])
-    /// The peer's close frame; no event follows.
+    /// The peer's close frame. It is the last event.
     case close(CurlewWebSocket.CloseStatus)
 }
 
-/// Reads the messages of a peer: frames, decompression, UTF-8 and limits.
+/// A reader of a peer's messages: frames, decompression, UTF-8 and limits.
 ///
-/// A message is appended to the caller's bytes as it comes, at most 64 KiB (or what the buffer holds) with each event.
-/// A caller that wants whole messages leaves the bytes until ``MessageEvent/end``; a caller that wants chunks takes
-/// them with each event, and sets ``collectsMessages`` to false.
+/// Each event appends at most 64 KiB of a message (or the content of the buffer) to the caller's bytes. A caller that
+/// collects messages keeps the bytes until ``MessageEvent/end``. A caller of chunks removes them at each event, and
+/// sets ``collectsMessages`` to false.
 package struct MessageReader: ~Copyable {
     private var parser: FrameParser
     private var inflater: MessageInflater?
@@ -23,13 +23,13 @@ package struct MessageReader: ~Copyable {
     private var state = State.frames
     private var isCompressed = false
 
-    /// True if the caller leaves the bytes until the end of a message: room is then made for the rest of a frame at
-    /// once, as growing step by step takes twenty times as long for 1 MiB.
+    /// True if the caller keeps the bytes until the end of a message. Room for the rest of a frame is then reserved at
+    /// once, because stepwise growth takes twenty times as long for 1 MiB.
     package var collectsMessages = true
     private var discardsMessages = false
 
-    /// The most room that is made for bytes that have not come: a peer that announces much and sends little costs no
-    /// more.
+    /// The maximum room that is reserved for bytes before they are received. It limits the cost of a peer that
+    /// announces more than it sends.
     private static let reserveLimit = 1 << 20
 
     private enum State {
@@ -40,8 +40,8 @@ package struct MessageReader: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - role: The role of this end; the messages are the other's.
-    ///   - limits: Bounds on frames and messages.
+    ///   - role: The role of this endpoint. The messages are those of the peer.
+    ///   - limits: The bounds of frames and messages.
     ///   - compression: The result of the negotiation; nil for no compression.
     package init(
         role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(),
@@ -53,10 +53,10 @@ package struct MessageReader: ~Copyable {
 
     /// Reads up to the next event.
     /// - Parameters:
-    ///   - input: Bytes of the peer. It is filled again only after this returned nil.
+    ///   - input: The peer's bytes. The caller may fill the buffer again only after the method has returned nil.
     ///   - output: The bytes to append messages to.
-    /// - Returns: The event, or nil when the buffer is used up.
-    /// - Throws: The fault of the peer, again for every later call.
+    /// - Returns: The event; nil when the buffer is used up.
+    /// - Throws: The violation of the peer. Every later call throws it again.
     package mutating func next(
         in input: inout ReceiveBuffer, into output: inout [UInt8]
     ) throws(WebSocketViolation) -> MessageEvent? {
@@ -118,7 +118,7 @@ package struct MessageReader: ~Copyable {
         return try chunk(from: before, in: output)
     }
 
-    /// Checks the bytes that were appended, and reports them unless there are none.
+    /// Validates the appended bytes and reports their number; nil without such bytes.
     private mutating func chunk(from start: Int, in output: [UInt8]) throws(WebSocketViolation) -> MessageEvent? {
         let count = output.count - start
         guard count > 0 else { return nil }
@@ -126,14 +126,15 @@ package struct MessageReader: ~Copyable {
         return .chunk(count)
     }
 
-    /// The bytes of a buffer that a reader has not used up.
+    /// The bytes of a buffer that the reader has not used up.
     package struct Rest: ~Copyable {
         fileprivate let bytes: [UInt8]
-        /// The number of bytes at the beginning that are inside of a frame, and wait to be decompressed.
+        /// The number of leading bytes that belong to a parsed frame and wait for decompression.
         fileprivate let taken: Int
     }
 
-    /// Takes the rest of a buffer, which others may use until ``resume(_:in:)``. It may have no bytes, and yet output that waits inside zlib.
+    /// Takes the rest of a buffer, which other connections may use until ``resume(_:in:)``. A rest without bytes must
+    /// be kept as well, because zlib may hold output.
     package mutating func suspend(_ input: inout ReceiveBuffer) -> Rest {
         guard case .inflating(let range) = state else { return Rest(bytes: input.takeRest(), taken: 0) }
         state = .inflating(0..<range.count)
@@ -145,7 +146,8 @@ package struct MessageReader: ~Copyable {
         input.fill(with: rest.bytes, taken: rest.taken)
     }
 
-    /// Reads on for control frames alone: messages are neither decompressed nor checked, and none of their bytes is delivered. There is no way back.
+    /// Discards all further messages without decompression and validation. Only control frames are reported. The call
+    /// cannot be undone.
     package mutating func discardMessages() {
         discardsMessages = true
         text = nil
@@ -155,6 +157,6 @@ package struct MessageReader: ~Copyable {
     /// The number of frames that have begun.
     package var frameCount: Int { parser.frameCount }
 
-    /// Frees memory that the next message does not need. A connection calls it when it has been idle for a while.
+    /// Frees memory that the next message does not need. An idle connection calls it.
     package mutating func freeIdleMemory() { inflater?.freeIfIdle() }
 }

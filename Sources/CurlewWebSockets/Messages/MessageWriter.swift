@@ -1,11 +1,11 @@
-/// Writes messages and control frames: compression, fragments and masks.
+/// A writer of messages and control frames: compression, fragments and masks.
 package struct MessageWriter: ~Copyable {
     private var frames: FrameWriter
     private var deflater: MessageDeflater?
     private let minimumSize: Int
     /// The message that is written in chunks.
     private var open: OpenMessage?
-    /// Compressed bytes on their way to a frame, whose header needs their number.
+    /// The compressed bytes of the next frame. The header of the frame needs their number.
     private var scratch: [UInt8] = []
 
     private struct OpenMessage {
@@ -15,14 +15,14 @@ package struct MessageWriter: ~Copyable {
         var text: UTF8Validator?
     }
 
-    /// The most memory that stays for the next message.
+    /// The maximum capacity that is kept for the next message.
     private static let keptCapacity = 64 << 10
 
     /// - Parameters:
-    ///   - role: The role of this end.
+    ///   - role: The role of this endpoint.
     ///   - compression: The result of the negotiation; nil for no compression.
-    ///   - options: The level and the smallest size of compression.
-    ///   - random: The source of the masks. It has to be one that a peer cannot predict, but for tests.
+    ///   - options: The level and the minimum size of compression.
+    ///   - random: The source of the masks. It must be unpredictable, except in tests.
     package init(
         role: WebSocketRole, compression: DeflateAgreement? = nil,
         options: CurlewWebSocket.Compression = CurlewWebSocket.Compression(),
@@ -33,7 +33,7 @@ package struct MessageWriter: ~Copyable {
         minimumSize = options.minimumBytes
     }
 
-    /// Appends a whole message as one frame. No message that is written in chunks may be open.
+    /// Appends a complete message as one frame. No message that is written in chunks may be open.
     /// - Throws: ``WebSocketViolation/outOfMemory``.
     package mutating func write(
         _ message: CurlewWebSocket.Message, into output: inout [UInt8]
@@ -41,7 +41,7 @@ package struct MessageWriter: ~Copyable {
         switch message.content {
         case .binary(let bytes): try write(message.kind, bytes.span.bytes, into: &output)
         case .text(var text):
-            // The span of a bridged or a small text would be that of a copy.
+            // The span of a bridged or a small string would refer to a copy.
             text.makeContiguousUTF8()
             try write(message.kind, text.utf8.span.bytes, into: &output)
         }
@@ -57,7 +57,8 @@ package struct MessageWriter: ~Copyable {
         }
         var compressed = takeScratch()
         try deflater?.deflate(payload, isLast: true, into: &compressed)
-        // With a context both ends must have seen the bytes, even if they did not become fewer.
+        // With a kept context the compressed bytes are sent even if they are not fewer, because the peer's context must
+        // include the message.
         if deflater?.keepsContext == false, compressed.count >= payload.byteCount {
             frames.write(FrameOpcode(kind), payload, into: &output)
         } else {
@@ -66,18 +67,19 @@ package struct MessageWriter: ~Copyable {
         keepScratch(compressed)
     }
 
-    /// Begins a message that is written in chunks. Control frames may be written between them, and no other message.
+    /// Begins a message that is written in chunks. Control frames may be written between the chunks, but no other
+    /// message.
     package mutating func begin(_ kind: CurlewWebSocket.Message.Kind) {
         precondition(open == nil, "a message is written in chunks, and must be finished before the next one")
         open = OpenMessage(
             kind: kind, isCompressed: deflater != nil, text: kind == .text ? UTF8Validator() : nil)
     }
 
-    /// True if a fragment was written whose message is not whole.
+    /// True if a fragment of an unfinished message was written.
     var isMessageOpen: Bool { open?.isBegun == true }
 
-    /// Appends a chunk of the open message as a frame that another one continues. An empty chunk writes nothing.
-    /// - Throws: ``WebSocketViolation/invalidText`` if a text is not UTF-8, after which the message cannot be finished:
+    /// Appends a chunk of the open message as a frame that is not final. An empty chunk writes nothing.
+    /// - Throws: ``WebSocketViolation/invalidText`` if a text is not UTF-8. The message then cannot be finished, and
     ///   the connection must be closed. ``WebSocketViolation/outOfMemory``.
     package mutating func write(chunk: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
         guard !chunk.isEmpty else { return }
@@ -85,14 +87,14 @@ package struct MessageWriter: ~Copyable {
     }
 
     /// Appends the last frame of the open message, with the last chunk or without bytes.
-    /// - Throws: As ``write(chunk:into:)``.
+    /// - Throws: The errors of ``write(chunk:into:)``.
     package mutating func finish(chunk: RawSpan, into output: inout [UInt8]) throws(WebSocketViolation) {
         try write(chunk, isLast: true, into: &output)
         open = nil
     }
 
     /// Appends the last frame of the open message, without bytes.
-    /// - Throws: As ``write(chunk:into:)``.
+    /// - Throws: The errors of ``write(chunk:into:)``.
     package mutating func finish(into output: inout [UInt8]) throws(WebSocketViolation) {
         try finish(chunk: RawSpan(), into: &output)
     }
@@ -118,7 +120,7 @@ package struct MessageWriter: ~Copyable {
         open = message
     }
 
-    /// The scratch bytes, empty. They are taken out of the writer, which writes frames of them.
+    /// Takes the emptied scratch array out of the writer, which writes frames from it.
     private mutating func takeScratch() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &scratch)
@@ -130,12 +132,12 @@ package struct MessageWriter: ~Copyable {
         if bytes.capacity <= Self.keptCapacity { scratch = bytes }
     }
 
-    /// Appends a control frame. It may stand between the chunks of a message.
+    /// Appends a control frame. It may be between the chunks of a message.
     package mutating func write(_ frame: ControlFrame, into output: inout [UInt8]) {
         frames.write(frame, into: &output)
     }
 
-    /// Frees memory that the next message does not need. A connection calls it when it has been idle for a while.
+    /// Frees memory that the next message does not need. An idle connection calls it.
     package mutating func freeIdleMemory() {
         scratch = []
         if open == nil { deflater?.freeIfIdle() }

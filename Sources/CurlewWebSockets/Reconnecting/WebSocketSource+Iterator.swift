@@ -2,7 +2,7 @@ internal import Curlew
 internal import HTTPTypes
 
 extension WebSocketSource {
-    /// Opens the WebSocket, and yields its events.
+    /// An iterator of events. It opens the WebSockets.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Phase {
             case ready
@@ -19,12 +19,12 @@ extension WebSocketSource {
         private var messages = 0
         /// The time since the WebSocket was opened, by the source's clock.
         private var sinceOpening: (() -> Duration)?
-        /// The time since the beginning of the attempts that fail in a row.
+        /// The time since the first of the consecutive failed attempts, by the source's clock.
         private var sinceFailing: (() -> Duration)?
 
         init(source: WebSocketSource) { self.source = source }
 
-        /// The next event; nil once the source has come to its end, or the task is cancelled.
+        /// The next event; nil after the end of the source or a cancellation of the task.
         public mutating func next() async -> Event? {
             while !Task.isCancelled {
                 switch phase {
@@ -79,7 +79,7 @@ extension WebSocketSource {
 
         private mutating func end(_ open: OpenSocket, _ error: CurlewError?) async -> Event {
             let ending = await open.socket.connection.end(.goingAway)
-            // An ended session takes no other handshake.
+            // An ended session accepts no further handshake.
             let isShutDown = error?.code == .sessionInvalidated || error?.code == .cancelled
             return end(ending, error, reconnects: !isShutDown && source.reconnects(ending))
         }
@@ -104,18 +104,18 @@ extension WebSocketSource {
             return .closed(Closing(ending: ending, error: error, wait: wait))
         }
 
-        /// The time since now.
+        /// Returns a closure that measures the time since this call.
         private static func stopwatch<Watch: Clock<Duration>>(_ clock: Watch) -> () -> Duration {
             let start = clock.now
             return { start.duration(to: clock.now) }
         }
     }
 
-    /// A WebSocket that was open for so long counts as a success, though it brought no message.
+    /// The time after which an open WebSocket counts as a success, even without a message.
     private static let provenTime = Duration.seconds(10)
 }
 
-/// An open WebSocket of an iterator. It is closed with the iterator.
+/// An open WebSocket of an iterator. It is closed when the iterator releases it.
 private final class OpenSocket: Sendable {
     let socket: CurlewWebSocket
 

@@ -1,16 +1,19 @@
 public import Curlew
 public import HTTPTypes
 
-/// A WebSocket that is opened again when it breaks off: its states and its messages in one sequence.
+/// A sequence of the states and the messages of a WebSocket that is opened again after a failure.
 ///
-/// Iterating opens it; each iterator has a WebSocket of its own, and the end of the iterator, or of its task, closes that with
-/// ``CurlewWebSocket/CloseCode/goingAway``. Nothing waits while nobody iterates but the messages that ``CurlewWebSocket/Options/receiveBufferSize`` admits.
+/// Each iterator opens its own WebSocket. The end of the iterator, or of its task, closes that WebSocket with
+/// ``CurlewWebSocket/CloseCode/goingAway``. Between two calls of the iterator, at most
+/// ``CurlewWebSocket/Options/receiveBufferSize`` of messages is buffered.
 ///
-/// - A connection that is lost, a WebSocket that was idle for too long, and a handshake whose failure may pass (``Curlew/CurlewError/isTransient``, and a status of 408, 429, 500, 502, 503
-///   or 504) are followed by another attempt, after a wait of ``policy``.
-/// - A close frame of the peer is the end of the sequence, unless its code says that the server restarts, is overloaded or failed: 1001, 1011, 1012,
-///   1013 and 1014. ``reconnects`` decides otherwise.
-/// - Everything else is the end: a close of one's own, answered or not, a violation of the protocol, another status, a request that cannot be sent, a session that was shut down.
+/// - Another attempt follows a lost connection, an idle timeout and a temporary failure of the handshake, after a wait
+///   of ``policy``. Temporary failures are the errors of ``Curlew/CurlewError/isTransient`` and the statuses 408, 429,
+///   500, 502, 503 and 504.
+/// - A close frame of the peer ends the sequence, unless its code reports that the server restarts, is overloaded or
+///   failed: 1001, 1011, 1012, 1013 and 1014. ``reconnects`` can replace this rule.
+/// - Every other end is final: a close by the application, answered or not, a violation of the protocol, another
+///   status, a request that cannot be sent, and a session that was shut down.
 ///
 /// ```swift
 /// let source = api.webSocketSource("prices") { last in
@@ -27,29 +30,29 @@ public struct WebSocketSource: AsyncSequence, Sendable {
     public enum Event: Sendable {
         /// A handshake begins.
         case connecting
-        /// The WebSocket is open; messages can be sent over it until it is closed.
+        /// The WebSocket is open. Messages can be sent over it until it is closed.
         case open(CurlewWebSocket)
         /// A message.
         case message(CurlewWebSocket.Message)
-        /// The WebSocket is not open any more, or could not be opened.
+        /// The WebSocket has ended or could not be opened.
         case closed(Closing)
     }
 
     /// The end of a WebSocket of a source.
     public struct Closing: Sendable {
-        /// The end of the WebSocket; nil if it could not be opened.
+        /// The end of the WebSocket; nil if the WebSocket could not be opened.
         public let ending: CurlewWebSocket.Ending?
-        /// The fault; nil if the peer closed the WebSocket.
+        /// The error; nil if the peer closed the WebSocket.
         public let error: CurlewError?
-        /// The wait before it is opened again; nil if it is not, and then the sequence ends.
+        /// The wait before the next attempt; nil if no attempt follows. The sequence then ends.
         public let wait: Duration?
     }
 
-    /// The part of a handshake that differs from one to the next, such as the place to go on from.
+    /// The part of a handshake that differs between attempts, such as the position to continue from.
     public struct Handshake: Sendable {
         /// Parameters for the query of the URL.
         public var query: RequestParameters
-        /// Fields, in the place of those of the source with the same names.
+        /// Fields that replace the source's fields of the same names.
         public var fields: HTTPFields
 
         /// Makes the part of a handshake.
@@ -59,7 +62,8 @@ public struct WebSocketSource: AsyncSequence, Sendable {
         }
     }
 
-    /// Makes the part of the next handshake, from the last message; nil before the first. An error ends the sequence.
+    /// A closure that makes the variable part of the next handshake from the last message, which is nil before the
+    /// first one. An error of the closure counts as an error of the handshake.
     public typealias Cursor = @Sendable (_ last: CurlewWebSocket.Message?) async throws -> Handshake
 
     public typealias Element = Event
@@ -76,20 +80,21 @@ public struct WebSocketSource: AsyncSequence, Sendable {
     public var options = CurlewWebSocket.Options()
     /// The options of each handshake.
     public var requestOptions = RequestOptions()
-    /// The waits, and the most attempts in a row that may fail. A WebSocket that has brought a message, or was open for ten seconds, counts as a
-    /// success. 10 attempts, waits from 1 s to 60 s, and no limit of time by default.
+    /// The waits, and the maximum number of consecutive failed attempts. A WebSocket that has received a message, or
+    /// was open for ten seconds, counts as a success. 10 attempts, waits from 1 s to 60 s, and no limit of time by
+    /// default.
     public var policy = Retry.Policy(
         attempts: 10, backoff: Retry.Backoff(base: .seconds(1), maximum: .seconds(60)), totalTime: Timeouts.unlimited)
-    /// True if a WebSocket that has ended so is opened again.
+    /// A closure that returns true if a WebSocket with this ending is opened again.
     public var reconnects: @Sendable (CurlewWebSocket.Ending) -> Bool = { WebSocketSource.reconnectsByDefault($0) }
-    /// Measures the waits.
+    /// The clock that measures the waits.
     public var clock: any Clock<Duration> = ContinuousClock()
     let cursor: Cursor
 
     /// - Parameters:
     ///   - session: The session that carries the WebSockets.
     ///   - reference: The URL.
-    ///   - cursor: Makes the part of a handshake that differs from one to the next.
+    ///   - cursor: A closure that makes the variable part of each handshake.
     public init(
         _ session: HTTPSession, _ reference: URIReference, cursor: @escaping Cursor = { _ in Handshake() }
     ) {
@@ -100,7 +105,7 @@ public struct WebSocketSource: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
 
-    /// The rule of ``reconnects`` unless another is set.
+    /// The default rule of ``reconnects``.
     public static func reconnectsByDefault(_ ending: CurlewWebSocket.Ending) -> Bool {
         switch ending.cause {
         case .connectionLost, .timedOut: ending.sent == nil
@@ -116,7 +121,7 @@ public struct WebSocketSource: AsyncSequence, Sendable {
 }
 
 extension HTTPSession {
-    /// A WebSocket that is opened again when it breaks off.
+    /// Makes a WebSocket that is opened again after a failure.
     /// - Parameters:
     ///   - reference: The URL; `ws` and `wss` stand for `http` and `https`.
     ///   - protocols: The subprotocols to offer, the preferred one first.
@@ -124,7 +129,7 @@ extension HTTPSession {
     ///   - credential: The credential for the field Authorization of each handshake.
     ///   - options: The bounds and times of each WebSocket.
     ///   - requestOptions: The options of each handshake.
-    ///   - cursor: Makes the part of the next handshake, from the last message.
+    ///   - cursor: A closure that makes the variable part of the next handshake from the last message.
     public func webSocketSource(
         _ reference: URIReference, protocols: [String] = [], fields: HTTPFields = HTTPFields(),
         credential: Credential? = nil, options: CurlewWebSocket.Options = CurlewWebSocket.Options(),

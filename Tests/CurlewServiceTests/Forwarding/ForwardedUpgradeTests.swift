@@ -13,7 +13,7 @@ struct ForwardedUpgradeTests {
     private static let switching =
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Up: 1\r\n\r\n"
 
-    /// A gateway on raw bytes, and a client of it.
+    /// A gateway over raw bytes, and its client.
     private struct Stage {
         let upstream: RawServer
         let gateway: RawServer
@@ -70,7 +70,7 @@ struct ForwardedUpgradeTests {
                 let name = try #require(HTTPField.Name(String(line[..<colon])))
                 fields.append(HTTPField(name: name, value: String(line[line.index(after: colon)...])))
             }
-            // Servers of swift-http-types have the host in the authority.
+            // Servers with swift-http-types have the host in the authority.
             let authority = fields[.host]
             fields[.host] = nil
             return HTTPRequest(
@@ -93,7 +93,7 @@ struct ForwardedUpgradeTests {
         while let bytes = try await connection.read() { try await connection.write(bytes) }
     }
 
-    @Test("bytes go both ways through a gateway, and each end is passed on")
+    @Test("a gateway relays bytes in both directions and the end of each side")
     func bothWays() async throws {
         let stage = try await Stage(Self.echo)
         try await stage.client.upgrade("socket?x=1", to: "echo") { stream in
@@ -113,7 +113,7 @@ struct ForwardedUpgradeTests {
         await stage.shutdown()
     }
 
-    @Test("the upstream gets the client's upgrade with the fields of a gateway, and nothing of the hop")
+    @Test("the upstream gets the client's upgrade with a gateway's fields and without hop-by-hop fields")
     func head() async throws {
         let heads = Guarded<[String]>([])
         let stage = try await Stage { connection in
@@ -133,7 +133,7 @@ struct ForwardedUpgradeTests {
     }
 
     @Test(
-        "an upgrade that the rules do not name goes no further", arguments: [[], ["h2c"], ["other"]] as [Set<String>])
+        "an upgrade that the rules do not admit is not forwarded", arguments: [[], ["h2c"], ["other"]] as [Set<String>])
     func unnamed(_ upgrades: Set<String>) async throws {
         let heads = Guarded<[String]>([])
         let stage = try await Stage(upgrades: upgrades) { connection in
@@ -149,7 +149,7 @@ struct ForwardedUpgradeTests {
         await stage.shutdown()
     }
 
-    @Test("an upstream that refuses the upgrade answers as to any request")
+    @Test("the answer of an upstream that refuses the upgrade is forwarded")
     func refused() async throws {
         let stage = try await Stage { connection in
             _ = try await connection.readHead()
@@ -177,7 +177,7 @@ struct ForwardedUpgradeTests {
         try await stage.client.upgrade("", to: "echo") { stream in
             var iterator = stream.makeAsyncIterator()
             var count = try await iterator.next()?.count ?? 0
-            // The rest does not fit into the buffers of the systems.
+            // The unsent bytes do not fit into the buffers of the systems.
             try await eventually("the gateway does not read") {
                 await stage.stream.withLock { $0 }?.connection.isReadingPaused == true
             }
@@ -188,7 +188,7 @@ struct ForwardedUpgradeTests {
         await stage.shutdown()
     }
 
-    @Test("a client that leaves ends the upstream's connection", arguments: [false, true], [false, true])
+    @Test("a client that disconnects ends the upstream's connection", arguments: [false, true], [false, true])
     func clientLeaves(_ isSecure: Bool, _ isReset: Bool) async throws {
         let stage = try await Stage(tls: isSecure) { connection in
             _ = try await connection.readHead()
@@ -203,7 +203,7 @@ struct ForwardedUpgradeTests {
         await stage.shutdown()
     }
 
-    @Test("an upstream that breaks off ends the client's connection")
+    @Test("a failure of the upstream's connection ends the client's connection")
     func upstreamBreaks() async throws {
         let stage = try await Stage { connection in
             _ = try await connection.readHead()

@@ -2,16 +2,16 @@ import Testing
 
 @testable import CurlewWebSockets
 
-/// A case of the Autobahn test suite: the frames of the peer, and the frames that an echo sends back.
+/// A case of the Autobahn test suite: the frames of the peer, and the frames of the echo.
 ///
-/// The cases of a suite with the same frames that come in other pieces are one case here: each is run in several
+/// The suite's cases that differ only in the pieces of their frames are one case here. Each case is run in several
 /// pieces.
 struct AutobahnCase: CustomTestStringConvertible {
-    /// The numbers in Autobahn's list.
+    /// The numbers of the cases in Autobahn's list.
     let ids: String
     let frames: [PlainFrame]
     var replies: [PlainFrame]
-    /// The code of the close frame that follows the replies; nil for none.
+    /// The code of the close frame after the replies; nil without such a frame.
     var closeCode: UInt16?
 
     init(_ ids: String, _ frames: [PlainFrame], replies: [PlainFrame] = [], closeCode: UInt16? = nil) {
@@ -23,12 +23,12 @@ struct AutobahnCase: CustomTestStringConvertible {
 
     var testDescription: String { ids }
 
-    /// Frames that are echoed, and closed by the peer with 1000.
+    /// A case whose frames are echoed, and that the peer closes with 1000.
     static func echo(_ ids: String, _ frames: [PlainFrame], _ replies: [PlainFrame]) -> AutobahnCase {
         AutobahnCase(ids, frames + [.close(1000)], replies: replies, closeCode: 1000)
     }
 
-    /// Frames of which the last ones are not processed.
+    /// A case whose last frames violate the protocol or follow a violation.
     static func fault(
         _ ids: String, _ frames: [PlainFrame], _ replies: [PlainFrame] = [], code: UInt16 = 1002
     ) -> AutobahnCase { AutobahnCase(ids, frames, replies: replies, closeCode: code) }
@@ -39,7 +39,7 @@ extension AutobahnCase {
     private static let ping = PlainFrame(9)
     private static let bytes: [UInt8] = [0x00, 0xFF, 0xFE, 0xFD, 0xFC, 0xFB, 0x00, 0xFF]
 
-    /// 1.*: framing.
+    /// Cases 1.*: framing.
     static let framing: [AutobahnCase] = [0, 125, 126, 127, 128, 65535, 65536].enumerated().flatMap { index, length in
         let number = length == 65536 ? "7, 1.1.8" : "\(index + 1)"
         let text = PlainFrame(1, [UInt8](repeating: UInt8(ascii: "*"), count: length))
@@ -50,7 +50,7 @@ extension AutobahnCase {
         ]
     }
 
-    /// 2.*: pings and pongs.
+    /// Cases 2.*: pings and pongs.
     static let pings: [AutobahnCase] =
         [[], Array("Hello, world!".utf8), bytes, [UInt8](repeating: 0xFE, count: 125)].enumerated().map {
             echo($0 == 3 ? "2.4, 2.6" : "2.\($0 + 1)", [PlainFrame(9, $1)], [PlainFrame(10, $1)])
@@ -66,7 +66,7 @@ extension AutobahnCase {
                 (0..<10).map { PlainFrame(10, "payload-\($0)") }),
         ]
 
-    /// 3.*: reserved bits.
+    /// Cases 3.*: reserved bits.
     static let reservedBits: [AutobahnCase] =
         [fault("3.1", [PlainFrame(1, "Hello, world!", reserved: 1)])]
         + (2...4).map {
@@ -77,7 +77,7 @@ extension AutobahnCase {
             fault("3.7", [PlainFrame(8, [], reserved: 7)]),
         ]
 
-    /// 4.*: opcodes.
+    /// Cases 4.*: opcodes.
     static let opcodes: [AutobahnCase] =
         (3...7).map { opcode -> AutobahnCase in
             let frame = PlainFrame(UInt8(opcode), opcode.isMultiple(of: 2) ? "reserved opcode payload" : "")
@@ -97,7 +97,7 @@ extension AutobahnCase {
     private static let twoParts = [part(1, isFinal: false, opcode: 1), part(2, isFinal: true)]
     private static let twoPartsWhole = PlainFrame.text("fragment1fragment2")
 
-    /// 5.*: fragments.
+    /// Cases 5.*: fragments.
     static let fragments: [AutobahnCase] = [
         fault("5.1", [part(1, isFinal: false, opcode: 9), part(2, isFinal: true)]),
         fault("5.2", [part(1, isFinal: false, opcode: 10), part(2, isFinal: true)]),
@@ -134,7 +134,7 @@ extension AutobahnCase {
         bytes.enumerated().map { PlainFrame($0 == 0 ? 1 : 0, [$1], isFinal: $0 == bytes.count - 1) }
     }
 
-    /// 6.1 to 6.4: text. The cases 6.5 to 6.23 are in ``UTF8Case``.
+    /// Cases 6.1 to 6.4: text. The cases 6.5 to 6.23 are in ``UTF8Case``.
     static let text: [AutobahnCase] = [
         echo("6.1.1", [PlainFrame(1)], [PlainFrame(1)]),
         echo(
@@ -150,7 +150,7 @@ extension AutobahnCase {
         echo("6.2.4", single(UTF8Case.kosme), [.text("κ\u{1F79}σμε")]),
         fault("6.3.1", [PlainFrame(1, surrogate)], code: 1007),
         fault("6.3.2", single(surrogate), code: 1007),
-        // The end of the message does not come: the fault is found before.
+        // The violation is found before the end of the message.
         fault(
             "6.4.1",
             [PlainFrame(1, "κ\u{1F79}σμε", isFinal: false), PlainFrame(0, [0xF4, 0x90, 0x80, 0x80], isFinal: false)],
@@ -160,7 +160,7 @@ extension AutobahnCase {
             code: 1007),
     ]
 
-    /// 7.*: closing.
+    /// Cases 7.*: the closing handshake.
     static let closing: [AutobahnCase] =
         [
             echo("7.1.1", [.text("Hello World!")], [.text("Hello World!")]),

@@ -3,18 +3,18 @@ import Testing
 
 @testable import CurlewWebSockets
 
-/// The cases send a thousand messages of each size; here ten of them suffice, as nothing changes after the window is
-/// full.
+/// Autobahn's cases send a thousand messages of each size. Ten messages are enough here, because the behaviour does not
+/// change after the window is full.
 @Suite("Cases of the Autobahn test suite, 12.* and 13.*")
 struct AutobahnCompressionTests {
-    /// The sizes of messages, and of their fragments; 0 is none.
+    /// The sizes of the messages and of their fragments; 0 is a message without fragments.
     private static let sizes: [(message: Int, fragment: Int)] = [
         (16, 0), (64, 0), (256, 0), (1024, 0), (4096, 0), (8192, 0), (16384, 0), (32768, 0), (65536, 0), (131072, 0),
         (8192, 256), (16384, 256), (32768, 256), (65536, 256), (131072, 256), (131072, 1024), (131072, 4096),
         (131072, 32768),
     ]
 
-    /// The parameters of 13.1 to 13.7: a client's options. The two ends of each agree by a handshake.
+    /// The client's options in the cases 13.1 to 13.7. Both endpoints agree on the parameters in a handshake.
     private static let options: [CurlewWebSocket.Compression] = [
         CurlewWebSocket.Compression(),
         CurlewWebSocket.Compression(serverKeepsContext: false),
@@ -26,10 +26,10 @@ struct AutobahnCompressionTests {
             clientKeepsContext: false, serverKeepsContext: false, clientWindow: .bits9, serverWindow: .bits9),
     ]
 
-    @Test("compressed messages come back, 12.1 to 12.5", arguments: SampleData.allCases)
+    @Test("compressed messages are echoed unchanged, 12.1 to 12.5", arguments: SampleData.allCases)
     func data(_ data: SampleData) throws { try roundTrip(data, CurlewWebSocket.Compression()) }
 
-    @Test("compressed messages come back with each choice of parameters, 13.1 to 13.7", arguments: options)
+    @Test("compressed messages are echoed unchanged with each set of parameters, 13.1 to 13.7", arguments: options)
     func parameters(_ options: CurlewWebSocket.Compression) throws { try roundTrip(.json, options) }
 
     private func roundTrip(_ data: SampleData, _ options: CurlewWebSocket.Compression) throws {

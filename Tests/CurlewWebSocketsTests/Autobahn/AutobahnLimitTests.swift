@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewWebSockets
 
-/// The sizes of the cases, with both ends of the module: a plain codec would take minutes in a debug build.
+/// Both endpoints are the module's, because an independent codec would take minutes for these sizes in a debug build.
 @Suite("Cases of the Autobahn test suite, 9.* and 10.*")
 struct AutobahnLimitTests {
     private func text(_ count: Int) -> CurlewWebSocket.Message { .text(String(repeating: "*", count: count)) }
@@ -50,7 +50,7 @@ struct AutobahnLimitTests {
         }
     }
 
-    @Test("a thousand messages come back, 9.7 and 9.8", arguments: [0, 16, 64, 256, 1024, 4096])
+    @Test("a thousand messages are echoed, 9.7 and 9.8", arguments: [0, 16, 64, 256, 1024, 4096])
     func roundTrips(_ size: Int) throws {
         for message in [text(size), binary(size)] {
             var writer = MessageWriter(role: .client)

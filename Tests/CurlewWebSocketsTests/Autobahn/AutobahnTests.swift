@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Cases of the Autobahn test suite, 1.* to 7.*")
 struct AutobahnTests {
-    @Test("an echo answers a case as the suite expects it", arguments: AutobahnCase.all)
+    @Test("an echo answers each case as Autobahn expects", arguments: AutobahnCase.all)
     func answers(_ testCase: AutobahnCase) throws {
         for role in [WebSocketRole.client, .server] {
             let bytes = testCase.frames.flatMap { $0.masked(to: role).bytes }
@@ -30,7 +30,7 @@ struct AutobahnTests {
         #expect(frames.last?.payload.prefix(2) == [UInt8(code >> 8), UInt8(code & 0xFF)])
     }
 
-    @Test("invalid text is refused inside its frame, 6.4.3 and 6.4.4", arguments: [(11, 15), (12, 13)])
+    @Test("invalid text is refused before the end of its frame, 6.4.3 and 6.4.4", arguments: [(11, 15), (12, 13)])
     func failFast(accepted: Int, refused: Int) throws {
         let text: [UInt8] = UTF8Case.kosme + [0xF4, 0x90, 0x80, 0x80] + Array("edited".utf8)
         let frame = PlainFrame(1, text).bytes

@@ -29,14 +29,14 @@ struct UTF8Case: CustomTestStringConvertible {
         [0xED, 0xBE, 0x80], [0xED, 0xBF, 0xBF],
     ]
 
-    /// The last two scalars of each plane, which are no characters, and are valid all the same.
+    /// The last two scalars of each plane. They are not characters, but valid.
     private static let nonCharacters: [[UInt8]] = (0...16).flatMap { plane in
         [0xFFFE, 0xFFFF].compactMap { Unicode.Scalar(UInt32(plane << 16 | $0)) }.map { Array(String($0).utf8) }
     }
 
     private static let valid: [UTF8Case] =
         group(5, valid: ["hello$world", "hello¢world", "hello€world", "hello𤭢world"].map { Array($0.utf8) } + [kosme])
-        // All prefixes of a text: those that end inside a scalar are invalid.
+        // All prefixes of a text. A prefix that ends inside a scalar is invalid.
         + (1...kosme.count).map {
             let prefix = Array(kosme[..<$0])
             return UTF8Case(

@@ -4,20 +4,20 @@ import Testing
 
 @Suite("Close codes and reasons")
 struct CloseStatusTests {
-    @Test("a close frame carries the codes of RFC 6455 §7.4 and of IANA's registry")
+    @Test("a close frame may carry the codes of RFC 6455 §7.4 and of IANA's registry")
     func transmissible() {
         let allowed = (0...UInt16.max).filter { CurlewWebSocket.CloseCode(rawValue: $0).isTransmissible }
         #expect(allowed == [1000, 1001, 1002, 1003] + Array(1007...1014) + Array(3000...4999))
     }
 
     @Test(
-        "a status with a code that no frame carries cannot be made",
+        "a status refuses a code that no frame may carry",
         arguments: [0, 999, 1004, 1005, 1006, 1015, 2999, 5000] as [UInt16])
     func reserved(_ code: UInt16) {
         #expect(CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: code)) == nil)
     }
 
-    @Test("a long reason is cut at a scalar")
+    @Test("a long reason is shortened at the boundary of a scalar")
     func longReason() throws {
         for (reason, count) in [
             (String(repeating: "a", count: 200), 123), (String(repeating: "€", count: 50), 123),
@@ -33,7 +33,7 @@ struct CloseStatusTests {
         #expect(cut.reason.utf8.count == 121)
     }
 
-    @Test("a status is the same when it is written and read")
+    @Test("a status is unchanged after writing and reading")
     func roundTrip() throws {
         let status = try #require(CurlewWebSocket.CloseStatus(.goingAway, reason: "bis später"))
         #expect(try CurlewWebSocket.CloseStatus(payload: status.payload) == status)
@@ -41,7 +41,7 @@ struct CloseStatusTests {
             try CurlewWebSocket.CloseStatus(payload: CurlewWebSocket.CloseStatus.withoutCode.payload) == .withoutCode)
     }
 
-    @Test("a fault of a close frame has its violation")
+    @Test("each invalid close frame has its violation")
     func faults() {
         #expect(throws: WebSocketViolation.closePayloadOfOneByte) { try CurlewWebSocket.CloseStatus(payload: [3]) }
         #expect(throws: WebSocketViolation.invalidCloseCode(1005)) {

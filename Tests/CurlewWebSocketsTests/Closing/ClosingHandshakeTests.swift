@@ -9,7 +9,7 @@ struct ClosingHandshakeTests {
     private static let awayAnswer = CurlewWebSocket.CloseStatus(.goingAway)!
     private static let violation = WebSocketViolation.interruptedMessage
 
-    /// Runs events, and collects the actions of each.
+    /// Handles events and collects the actions of each.
     private func run(
         _ role: WebSocketRole, _ events: [ClosingHandshake.Event]
     ) -> (actions: [[ClosingHandshake.Action]], state: ClosingHandshake.State) {
@@ -25,7 +25,7 @@ struct ClosingHandshakeTests {
         [.closeConnection, .finish(CurlewWebSocket.Ending(cause: cause, sent: sent, received: received))]
     }
 
-    @Test("a client that closes awaits the answer, then the end of the connection")
+    @Test("a client that closes waits for the answer and then for the end of the connection")
     func clientCloses() {
         let run = run(
             .client, [.closeRequested(Self.normal), .closeFlushed, .closeReceived(Self.normal), .connectionEnded])
@@ -36,7 +36,7 @@ struct ClosingHandshakeTests {
             ])
     }
 
-    @Test("after a failed write the peer's close frame is still received, and names the end")
+    @Test("a close frame of the peer is received after a failed write, and sets the ending")
     func outputBreaks() {
         let byPeer = run(.client, [.outputBroke, .closeReceived(Self.away)])
         #expect(byPeer.actions == [[.startTimer], ending(.closedByPeer, received: Self.away)])
@@ -54,7 +54,7 @@ struct ClosingHandshakeTests {
         #expect(requested.state == .receiving(isClosing: true))
     }
 
-    @Test("a failed write ends a WebSocket whose close frame has come, and changes nothing once both are out")
+    @Test("a failed write ends a closing WebSocket, and has no effect after both close frames")
     func outputBreaksLate() {
         let answering = run(.client, [.closeReceived(Self.away), .outputBroke])
         #expect(answering.actions.last == ending(.closedByPeer, received: Self.away))
@@ -69,7 +69,7 @@ struct ClosingHandshakeTests {
         #expect(both.actions.last?.isEmpty == true)
     }
 
-    @Test("pings are answered until the peer's close frame comes")
+    @Test("pings are answered until the peer's close frame")
     func pings() {
         var handshake = ClosingHandshake(role: .client)
         #expect(handshake.answersPings)
@@ -82,7 +82,7 @@ struct ClosingHandshakeTests {
         #expect(handshake.hasBothFrames)
     }
 
-    @Test("a server that closes ends the connection with the answer")
+    @Test("a server that closes ends the connection after the answer")
     func serverCloses() {
         let run = run(.server, [.closeRequested(Self.normal), .closeFlushed, .closeReceived(Self.normal)])
         #expect(
@@ -92,7 +92,7 @@ struct ClosingHandshakeTests {
             ])
     }
 
-    @Test("a client answers with the server's code, and awaits the end of the connection")
+    @Test("a client answers with the server's code and waits for the end of the connection")
     func serverClosesFirst() {
         let run = run(.client, [.closeReceived(Self.away), .closeFlushed, .connectionEnded])
         #expect(
@@ -102,7 +102,7 @@ struct ClosingHandshakeTests {
             ])
     }
 
-    @Test("a server answers with the client's code, and ends the connection")
+    @Test("a server answers with the client's code and ends the connection")
     func clientClosesFirst() {
         let run = run(.server, [.closeReceived(Self.away), .closeFlushed])
         #expect(
@@ -112,7 +112,7 @@ struct ClosingHandshakeTests {
             ])
     }
 
-    @Test("a close frame without a code is answered by one without a code")
+    @Test("a close frame without a code is answered without a code")
     func withoutCode() {
         let run = run(.server, [.closeReceived(.withoutCode), .closeFlushed])
         #expect(run.actions[0] == [.sendClose(.withoutCode), .startTimer])
@@ -124,17 +124,17 @@ struct ClosingHandshakeTests {
         #expect(ending.isClean)
     }
 
-    @Test("both ends may close at the same time", arguments: [WebSocketRole.client, .server])
+    @Test("both endpoints may close at the same time", arguments: [WebSocketRole.client, .server])
     func bothClose(_ role: WebSocketRole) {
         let run = run(
             role, [.closeRequested(Self.normal), .closeReceived(Self.away), .closeFlushed, .connectionEnded])
         let end = ending(.closedLocally, sent: Self.normal, received: Self.away)
-        // The own close frame is flushed before the connection is closed.
+        // The endpoint's own close frame is flushed before the connection is closed.
         #expect(
             run.actions == [[.sendClose(Self.normal), .startTimer], []] + (role == .client ? [[], end] : [end, []]))
     }
 
-    @Test("a connection that is lost has the code 1006")
+    @Test("a lost connection has the code 1006")
     func lost() {
         for (events, sent) in [
             ([.connectionEnded], nil), ([.closeRequested(Self.normal), .connectionEnded], Self.normal),
@@ -150,7 +150,7 @@ struct ClosingHandshakeTests {
         }
     }
 
-    @Test("a peer that does not answer in time is left")
+    @Test("a peer that does not answer in time is abandoned")
     func timeout() {
         let run = run(.client, [.closeRequested(Self.normal), .closeFlushed, .timedOut])
         #expect(run.actions.last == ending(.timedOut, sent: Self.normal))
@@ -162,14 +162,14 @@ struct ClosingHandshakeTests {
         #expect(run.actions.last == ending(.closedByPeer, sent: Self.awayAnswer, received: Self.away))
     }
 
-    @Test("a server that keeps its connection is left in time, and the end is clean")
+    @Test("a server that keeps its connection open is abandoned after the timeout with a clean end")
     func lingeringServer() {
         let run = run(
             .client, [.closeRequested(Self.normal), .closeFlushed, .closeReceived(Self.normal), .timedOut])
         #expect(run.actions.last == ending(.closedLocally, sent: Self.normal, received: Self.normal))
     }
 
-    @Test("a violation is answered by its code; only a server ends the connection at once")
+    @Test("a violation is answered with its code, and only a server ends the connection at once")
     func violation() {
         let status = CurlewWebSocket.CloseStatus(Self.violation)
         let end = ending(.violation(Self.violation.description), sent: status)
@@ -179,13 +179,13 @@ struct ClosingHandshakeTests {
         #expect(server.actions == [[.sendClose(status), .startTimer], end])
     }
 
-    @Test("a violation behind the own close frame ends the connection")
+    @Test("a violation after the endpoint's own close frame ends the connection")
     func lateViolation() {
         let run = run(.client, [.closeRequested(Self.normal), .peerViolated(Self.violation)])
         #expect(run.actions.last == ending(.violation(Self.violation.description), sent: Self.normal))
     }
 
-    @Test("frames are sent only before the own close frame, and read until the peer's")
+    @Test("frames are sent until the endpoint's close frame and received until the peer's")
     func permissions() {
         var handshake = ClosingHandshake(role: .client)
         #expect(handshake.canSend && handshake.canReceive)

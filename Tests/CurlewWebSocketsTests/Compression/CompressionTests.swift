@@ -22,7 +22,7 @@ struct CompressionTests {
         return agreement
     }
 
-    /// Reads compressed payloads, a message each, that a server sends.
+    /// Reads the compressed payloads of a server's messages.
     private func read(
         _ payloads: [[UInt8]], opcode: UInt8 = 1, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(),
         agreement: DeflateAgreement = DeflateAgreement()
@@ -57,7 +57,7 @@ struct CompressionTests {
         }
     }
 
-    @Test("an empty message has one zero, and no bytes are read as one, too")
+    @Test("an empty message is sent as a zero byte, and may be received without a byte")
     func empty() throws {
         #expect(try compressed([]) == [0x00])
         #expect(read([[0x00], [], [0x00]]).messages == [.text(""), .text(""), .text("")])
@@ -67,14 +67,14 @@ struct CompressionTests {
         #expect(PlainFrame.all(in: bytes)?.map(\.payload) == [[0x00], [0x00], [0x00]])
     }
 
-    @Test("a final block ends no context", arguments: [[0x00], []] as [[UInt8]])
+    @Test("a final block keeps the context", arguments: [[0x00], []] as [[UInt8]])
     func finalBlock(_ end: [UInt8]) {
-        // "Hello" in a final block, then a reference to it.
+        // The first message is "Hello" in a final block, and the second is a reference to it.
         let final: [UInt8] = [0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00] + end
         #expect(read([final, [0xF2, 0x00, 0x11, 0x00, 0x00]]).messages == [.text("Hello"), .text("Hello")])
     }
 
-    @Test("many final blocks in a message are read in little time")
+    @Test("many final blocks in a message are read quickly")
     func manyFinalBlocks() {
         // An empty final block with fixed codes has two bytes.
         let blocks = (0..<100_000).flatMap { _ in [0x03, 0x00] as [UInt8] }
@@ -86,7 +86,7 @@ struct CompressionTests {
         arguments: [
             [0xFF, 0xFF], [0x07], [0xF2, 0x48, 0xCD], [0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48],
             [0x00, 0x05, 0x00, 0x00, 0x00],
-            // A reference to bytes before the first.
+            // A reference to bytes before the first byte.
             [0x82, 0x00, 0x00],
         ] as [[UInt8]])
     func corrupt(_ payload: [UInt8]) {
@@ -95,26 +95,26 @@ struct CompressionTests {
         #expect(transcript.violation?.closeCode == .invalidPayload)
     }
 
-    @Test("a message that is cut short is refused")
+    @Test("a truncated message is refused")
     func truncated() throws {
         let message = SampleData.json.bytes(2000)
         let whole = try compressed(message)
         for count in 0..<whole.count {
             let transcript = read([Array(whole[..<count])])
-            // No bytes at all are an empty message; everything else lacks the end of a block.
+            // A message without bytes is empty. Every other prefix lacks the end of a block.
             #expect(
                 transcript
                     == (count == 0 ? Transcript([.message(.text(""))]) : Transcript(violation: .corruptCompression)))
         }
     }
 
-    @Test("text is checked after decompression")
+    @Test("text is validated after decompression")
     func text() throws {
         #expect(read([try compressed([0x61, 0xFF])]).violation == .invalidText)
         #expect(read([try compressed([0x61, 0xE2, 0x82])]).violation == .invalidText)
     }
 
-    @Test("a message is not compressed below the smallest size")
+    @Test("a message below the minimum size is not compressed")
     func minimumSize() throws {
         var writer = MessageWriter(
             role: .server, compression: DeflateAgreement(), options: CurlewWebSocket.Compression(minimumSize: 10))
@@ -125,7 +125,7 @@ struct CompressionTests {
         #expect(PlainFrame.all(in: bytes)?.map(\.reserved) == [0, 4])
     }
 
-    @Test("a message that does not become shorter is sent as it is, unless contexts are kept")
+    @Test("a message that compression does not shorten is sent uncompressed, unless contexts are kept")
     func incompressible() throws {
         let message = CurlewWebSocket.Message.binary(SampleData.random.bytes(1000))
         for keepsContext in [false, true] {
@@ -142,7 +142,7 @@ struct CompressionTests {
         }
     }
 
-    @Test("the bit of compression is on the first frame only")
+    @Test("only the first frame of a message has the compression bit")
     func compressionBit() throws {
         var writer = MessageWriter(role: .server, compression: DeflateAgreement())
         var bytes: [UInt8] = []
@@ -168,7 +168,7 @@ struct CompressionTests {
         }
     }
 
-    @Test("a bomb is refused at the size of a message, and no more is held")
+    @Test("a deflate bomb is refused at the maximum size of a message")
     func bomb() throws {
         let bomb = try compressed([UInt8](repeating: 0, count: 4 << 20))
         #expect(bomb.count < 5000)
@@ -183,7 +183,7 @@ struct CompressionTests {
         #expect(bytes.count <= 100 << 10 + 1)
     }
 
-    @Test("a message that grows too much is refused beyond the free size")
+    @Test("a message that exceeds the ratio is refused beyond the free size")
     func ratio() throws {
         let payload = try compressed([UInt8](repeating: 0, count: 1 << 20))
         let strict = CurlewWebSocket.Limits(ratio: 100, ratioFreeSize: .kibibytes(64))
@@ -194,7 +194,7 @@ struct CompressionTests {
         #expect(read([payload], opcode: 2, limits: CurlewWebSocket.Limits(ratio: nil)).messages.count == 1)
     }
 
-    @Test("a large message comes in steps of at most 64 KiB")
+    @Test("a large message is decompressed in steps of at most 64 KiB")
     func steps() throws {
         let payload = try compressed([UInt8](repeating: 0, count: 1 << 20))
         var reader = MessageReader(role: .client, compression: DeflateAgreement())
@@ -210,14 +210,14 @@ struct CompressionTests {
         #expect(total == 1 << 20)
     }
 
-    @Test("a message of blocks without content is refused by the size of its frames")
+    @Test("a message of empty blocks is refused because of the size of its frames")
     func emptyBlocks() {
         let limits = CurlewWebSocket.Limits(messageSize: .kibibytes(10))
         let blocks = (0..<20_000).flatMap { _ in [0x03, 0x00] as [UInt8] }
         #expect(read([blocks], opcode: 2, limits: limits).violation == .messageTooBig(limit: 10 << 10))
     }
 
-    @Test("a message of the largest size passes with compression")
+    @Test("a compressed message of the maximum size is accepted")
     func largestSize() throws {
         let limits = CurlewWebSocket.Limits(messageSize: .kibibytes(256))
         let message = SampleData.random.bytes(256 << 10)
@@ -226,7 +226,7 @@ struct CompressionTests {
         #expect(read([try compressed(longer)], opcode: 2, limits: limits).violation == .messageTooBig(limit: 256 << 10))
     }
 
-    @Test("messages are the same with all windows and contexts", arguments: CurlewWebSocket.Compression.Window.allCases)
+    @Test("messages are unchanged with any window and context", arguments: CurlewWebSocket.Compression.Window.allCases)
     func allParameters(_ window: CurlewWebSocket.Compression.Window) throws {
         for role in [WebSocketRole.client, .server] {
             for keepsContext in [true, false] {
@@ -284,7 +284,7 @@ struct CompressionTests {
         }
     }
 
-    @Test("memory of idle compression is freed only without contexts")
+    @Test("idle compression frees its memory only without kept contexts")
     func idleMemory() throws {
         for keepsContext in [true, false] {
             let agreement = agreement(clientKeepsContext: keepsContext, serverKeepsContext: keepsContext)
@@ -306,7 +306,7 @@ struct CompressionTests {
     }
 }
 
-/// zlib's decompression, with a window that is really as small as it should be.
+/// zlib's decompression with exactly the given window.
 private final class StrictInflater {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
@@ -320,7 +320,7 @@ private final class StrictInflater {
         stream.deallocate()
     }
 
-    /// Output in small steps: within one step zlib refers to the output itself, however far back.
+    /// Decompresses in steps of one byte. Within a larger step zlib would refer to the output itself, at any distance.
     func inflate(_ input: [UInt8], upTo count: Int) -> [UInt8]? {
         var input = input
         var output: [UInt8] = []

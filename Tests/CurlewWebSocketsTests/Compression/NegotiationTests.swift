@@ -17,7 +17,7 @@ struct NegotiationTests {
         return DeflateAgreement.answer(to: elements, options: options)?.response.element.text
     }
 
-    @Test("a field is read by its grammar")
+    @Test("a field is parsed by its grammar")
     func grammar() throws {
         let elements = ExtensionElement.elements([
             #"permessage-deflate; server_max_window_bits="10" ; client_max_window_bits ,foo"#, ", bar;a=b;c,,", "",
@@ -34,20 +34,20 @@ struct NegotiationTests {
             ])
     }
 
-    @Test("a quoted value is read without its escapes")
+    @Test("the escapes of a quoted value are removed")
     func quotedValue() throws {
         #expect(try element(#"a; b="1\0""#).parameters == [.init(name: "b", value: "10")])
     }
 
     @Test(
-        "a field that breaks the grammar is refused",
+        "a field that violates the grammar is refused",
         arguments: [
             "a b", ";a", "a;", "a;=b", "a;b=", #"a;b="c"#, #"a;b="c\"#, #"a;b="c d""#, #"a;b="""#, "a;b=c=d", "a=b",
             "é", "a;b=é", "a;;b",
         ])
     func brokenGrammar(_ text: String) { #expect(ExtensionElement.elements([text]) == nil) }
 
-    @Test("an offer has the options of the client")
+    @Test("an offer contains the options of the client")
     func offers() {
         #expect(
             DeflateAgreement.offer(CurlewWebSocket.Compression()).element.text
@@ -75,7 +75,7 @@ struct NegotiationTests {
     }
 
     @Test(
-        "a server answers an offer by its parameters",
+        "a server answers an offer with parameters that fit",
         arguments: [
             ("permessage-deflate", "permessage-deflate"),
             ("permessage-deflate; client_max_window_bits", "permessage-deflate"),
@@ -92,7 +92,7 @@ struct NegotiationTests {
         ])
     func answers(_ offer: String, _ response: String) throws { #expect(try answer(offer) == response) }
 
-    @Test("a server adds its own options, and no window that the client does not know")
+    @Test("a server adds its own options, except for a window that the client does not know")
     func ownOptions() throws {
         let options = CurlewWebSocket.Compression(
             clientKeepsContext: false, serverKeepsContext: false, clientWindow: .bits9, serverWindow: .bits10)
@@ -107,7 +107,7 @@ struct NegotiationTests {
     }
 
     @Test(
-        "a server without an acceptable offer answers nothing",
+        "a server answers without the extension if no offer is acceptable",
         arguments: ["", "foo", "x-webkit-deflate-frame", "Permessage-Deflate"])
     func noAnswer(_ offers: String) throws { #expect(try answer(offers) == nil) }
 
@@ -126,7 +126,7 @@ struct NegotiationTests {
         #expect(DeflateAgreement(response: response, to: options) == nil)
     }
 
-    @Test("a client takes additions of the server")
+    @Test("a client accepts additional parameters of the server")
     func additions() throws {
         let text =
             "permessage-deflate; server_no_context_takeover; client_no_context_takeover; "
@@ -137,7 +137,7 @@ struct NegotiationTests {
         #expect(agreement.serverWindow == .bits9 && agreement.clientWindow == .bits8)
     }
 
-    @Test("a client keeps the promises of its offer without a word of the server")
+    @Test("a client follows its own offer even if the server does not repeat it")
     func promises() throws {
         let options = CurlewWebSocket.Compression(clientKeepsContext: false, clientWindow: .bits10)
         let agreement = try #require(DeflateAgreement(response: DeflateParameters(), to: options))
@@ -145,7 +145,7 @@ struct NegotiationTests {
         #expect(agreement.clientWindow == .bits10)
     }
 
-    @Test("the results of client and server go together for all options")
+    @Test("the results of client and server are compatible for all options")
     func allOptions() throws {
         let windows: [CurlewWebSocket.Compression.Window] = [.bits8, .bits9, .bits12, .bits15]
         var options: [CurlewWebSocket.Compression] = []
@@ -165,7 +165,7 @@ struct NegotiationTests {
                 let answer = try #require(DeflateAgreement.answer(to: [offer], options: server))
                 let response = try #require(DeflateParameters(try element(answer.response.element.text)))
                 let agreement = try #require(DeflateAgreement(response: response, to: client))
-                // A promise of the client may be more than the server relies on.
+                // The client may limit itself more than the server knows.
                 #expect(agreement == answer.agreement)
             }
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewWebSockets
 
-@Suite("The frames on their way to a peer")
+@Suite("The buffer of sent frames")
 struct FrameSenderTests {
     private func frames(_ bytes: [UInt8]) throws -> [MessageEvent] {
         var reader = MessageReader(role: .server)
@@ -15,7 +15,7 @@ struct FrameSenderTests {
         return events
     }
 
-    @Test("a peer that reads slowly and steadily costs no memory for the bytes that are sent")
+    @Test("sent bytes are freed while a peer reads slowly and steadily")
     func steadyReader() throws {
         let connection = ScriptedConnection(on: try CurlewEventLoop())
         connection.keepsOutput = false
@@ -37,7 +37,7 @@ struct FrameSenderTests {
         #expect(largest <= 512 << 10)
     }
 
-    @Test("a ping is answered before the next message, and one pong at most is on its way")
+    @Test("a ping is answered before the next message, and at most one pong is unsent")
     func pongs() throws {
         let connection = ScriptedConnection(on: try CurlewEventLoop())
         var sender = FrameSender(nil, CurlewWebSocket.Options())
@@ -66,7 +66,7 @@ struct FrameSenderTests {
         #expect(isEmpty)
     }
 
-    @Test("bytes that are moved in memory are sent once and in order")
+    @Test("moved bytes are sent once and in order")
     func order() throws {
         let connection = ScriptedConnection(on: try CurlewEventLoop())
         connection.writeLimit = 7001

@@ -4,9 +4,9 @@ import Testing
 @testable import Curlew
 @testable import CurlewWebSockets
 
-@Suite("A WebSocket over a connection that a test decides", .serialized, .timeLimit(.minutes(1)))
+@Suite("A WebSocket over a scripted connection", .serialized, .timeLimit(.minutes(1)))
 struct ScriptedSocketTests {
-    @Test("a write that fails leaves the messages and the close frame that the peer has sent before")
+    @Test("the peer's messages and close frame are delivered after a failed write")
     func failedWrite() async throws {
         let scripted = try await ScriptedSocket()
         await scripted.onLoop { connection in
@@ -33,7 +33,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.onLoop { $0.isClosed && $0.failure == nil })
     }
 
-    @Test("a write that fails, and a peer that never ends its side, end within the close timeout")
+    @Test("a failed write ends the WebSocket within the close timeout, even if the peer keeps its side open")
     func failedWriteWithoutEnd() async throws {
         let scripted = try await ScriptedSocket(.init(pingInterval: nil, closeTimeout: .milliseconds(50)))
         await scripted.onLoop { $0.writeError = CurlewError(.connectionLost, "broken pipe") }
@@ -43,7 +43,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.onLoop { $0.failure?.code } == .connectionLost)
     }
 
-    @Test("a close frame that cannot be sent ends the WebSocket, and leaves no timer")
+    @Test("a close frame that cannot be sent ends the WebSocket and its timers")
     func failedClose() async throws {
         let scripted = try await ScriptedSocket()
         await scripted.onLoop { connection in
@@ -57,7 +57,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.onLoop { _ in loop.core.timers.isEmpty })
     }
 
-    @Test("an end of the connection after both close frames is no error", arguments: [true, false])
+    @Test("an end of the connection after both close frames is a success", arguments: [true, false])
     func cleanClose(_ isReset: Bool) async throws {
         let scripted = try await ScriptedSocket()
         await scripted.socket.close(.normalClosure)
@@ -78,7 +78,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.onLoop { $0.isClosed && $0.failure == nil })
     }
 
-    @Test("a peer that sends pings without end leaves the loop to others, and costs few writes and no memory")
+    @Test("endless pings of a peer do not block the loop, and take few writes and little memory")
     func endlessPings() async throws {
         let scripted = try await ScriptedSocket(.init(pingInterval: nil, closeTimeout: .milliseconds(200)))
         let pings = [UInt8](PlainFrame(9).bytes.lazy.map { $0 })
@@ -93,26 +93,26 @@ struct ScriptedSocketTests {
             await scripted.onLoop { _ in }
             slowest = max(slowest, start.duration(to: .now))
         }
-        // A turn takes some milliseconds; a slow machine is given a hundred times as much.
+        // A turn takes some milliseconds. The limit allows a slow machine a hundred times as much.
         #expect(slowest < .seconds(1))
         let (writes, pongs) = await scripted.onLoop { ($0.writes, $0.outputCount) }
-        // At most one a turn, of which there were some more than there were looks.
+        // Each turn has at most one write, and the number of turns is small.
         #expect(writes < 10_000)
         #expect(pongs == 6 * writes)
         #expect(await scripted.socket.sendBufferCapacity <= 64 << 10)
-        // The closing handshake has its time though the socket is never empty.
+        // The closing handshake has its timeout, although the socket is never empty.
         let start = ContinuousClock.now
         let ending = await scripted.socket.end(.normalClosure)
         #expect(ending.cause == .timedOut)
         #expect(start.duration(to: .now) < .seconds(10))
     }
 
-    @Test("messages that nobody takes are neither decompressed nor kept after a close")
+    @Test("messages after a close are neither validated nor kept")
     func discarded() async throws {
         let scripted = try await ScriptedSocket(.init(pingInterval: nil))
         let message = PlainFrame(1, [0xFF, 0xFE]).bytes
         await scripted.onLoop { connection in
-            // Text that is not UTF-8 would be a violation if it were read.
+            // Text that is not UTF-8 would be a violation if it were validated.
             connection.input = message + PlainFrame.close(1000).bytes
             connection.isEnded = true
         }
@@ -120,7 +120,7 @@ struct ScriptedSocketTests {
         #expect(ending.cause == .closedLocally)
     }
 
-    @Test("a ping after the own close frame is answered, and none after the peer's")
+    @Test("a ping is answered after the client's close frame, but not once the peer's has arrived")
     func pingAfterClose() async throws {
         let scripted = try await ScriptedSocket()
         await scripted.socket.close(.normalClosure)
@@ -139,7 +139,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.socket.ending?.isClean == true)
     }
 
-    @Test("pings that are cancelled before a peer reads take no memory")
+    @Test("cancelled pings take no memory while the peer does not read")
     func cancelledPings() async throws {
         let scripted = try await ScriptedSocket()
         await scripted.onLoop { $0.room = 0 }
@@ -156,7 +156,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.socket.queuedBytes == before)
     }
 
-    @Test("a message that has begun, and is cancelled, waits for the close timeout at most")
+    @Test("a cancelled message that has begun waits at most for the close timeout")
     func cancelledMessage() async throws {
         let scripted = try await ScriptedSocket(.init(pingInterval: nil, closeTimeout: .milliseconds(50)))
         await scripted.onLoop { $0.room = 100_000 }
@@ -169,7 +169,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.socket.ending?.sent?.code == .internalError)
     }
 
-    @Test("a message that has begun, and is cancelled, is sent as a whole if the peer reads")
+    @Test("a cancelled message that has begun is sent completely if the peer reads")
     func finishedMessage() async throws {
         let scripted = try await ScriptedSocket()
         await scripted.onLoop { $0.room = 100_000 }
@@ -186,7 +186,7 @@ struct ScriptedSocketTests {
         #expect(await scripted.onLoop { $0.outputCount } > 10 << 20)
     }
 
-    @Test("a message whose task was cancelled before its turn is not sent")
+    @Test("a message that is cancelled before its turn is not sent")
     func cancelledBefore() async throws {
         let scripted = try await ScriptedSocket()
         let task = Task {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewWebSockets
 
-@Suite("Frames of a peer")
+@Suite("Received frames")
 struct FrameParserTests {
     private func transcript(
         _ bytes: [UInt8], role: WebSocketRole = .client, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits()
@@ -39,7 +39,7 @@ struct FrameParserTests {
         #expect(transcript(bytes) == Transcript(violation: .lengthNotMinimal(length)))
     }
 
-    @Test("a length of 2^63 is a protocol error, and a shorter one is too big")
+    @Test("a length of 2^63 is a protocol error, and a smaller length is too big")
     func greatLengths() {
         let outOfRange = transcript([0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0])
         #expect(outOfRange.violation == .lengthOutOfRange(1 << 63))
@@ -71,7 +71,7 @@ struct FrameParserTests {
         #expect(transcript(begun + [0x80, 5], limits: limits).violation == .messageTooBig(limit: 10))
     }
 
-    @Test("a control frame counts for no message")
+    @Test("a control frame does not count towards the limits of messages")
     func controlFrameLimit() {
         let limits = CurlewWebSocket.Limits(messageSize: 2, frameSize: 2)
         let ping = PlainFrame(9, [UInt8](repeating: 1, count: 125)).bytes
@@ -80,14 +80,14 @@ struct FrameParserTests {
     }
 
     @Test(
-        "a fault is found with the byte that makes it",
+        "a violation is found at the first byte that shows it",
         arguments: [[0xB1], [0x83], [0x09], [0x80], [0x89, 126]] as [[UInt8]])
     func failFast(_ bytes: [UInt8]) {
         #expect(transcript(bytes).violation?.closeCode == .protocolError)
         #expect(transcript(bytes.dropLast()).violation == nil)
     }
 
-    @Test("a bit of compression is refused without a negotiation, on continuations and on control frames")
+    @Test("the compression bit is refused without a negotiation, on continuations and on control frames")
     func compressionBit() {
         #expect(transcript([0xC1]).violation == .compressionNotNegotiated)
         let agreement = DeflateAgreement()
@@ -97,14 +97,14 @@ struct FrameParserTests {
         }
     }
 
-    @Test("bytes behind a close frame are discarded")
+    @Test("bytes after a close frame are discarded")
     func closed() throws {
         let status = try #require(CurlewWebSocket.CloseStatus(.goingAway, reason: "bye"))
         let bytes = PlainFrame.close(1001, "bye").bytes + [0xFF, 0xFF, 0xFF]
         #expect(transcript(bytes) == Transcript([.close(status)]))
     }
 
-    @Test("a fault is thrown again for later bytes")
+    @Test("a violation is thrown again for later bytes")
     func failed() {
         var parser = FrameParser(role: .client)
         var buffer = ReceiveBuffer()
@@ -114,7 +114,7 @@ struct FrameParserTests {
         }
     }
 
-    @Test("a message is the same wherever its bytes are cut", arguments: [WebSocketRole.client, .server])
+    @Test("messages do not depend on the pieces of their bytes", arguments: [WebSocketRole.client, .server])
     func cuts(_ role: WebSocketRole) throws {
         let frames = [
             PlainFrame(1, "grüße", isFinal: false), PlainFrame(9, "p"), PlainFrame(0, "", isFinal: false),
@@ -131,7 +131,7 @@ struct FrameParserTests {
         }
     }
 
-    @Test("a message comes in chunks before its end")
+    @Test("a message is delivered in chunks before its end")
     func chunks() throws {
         var reader = MessageReader(role: .client)
         var buffer = ReceiveBuffer(capacity: 16)
@@ -145,7 +145,7 @@ struct FrameParserTests {
         #expect(bytes == [1, 2, 3, 4, 5])
     }
 
-    @Test("a rest of the buffer is read later")
+    @Test("the rest of a buffer can be read later")
     func rest() throws {
         var reader = MessageReader(role: .client)
         var buffer = ReceiveBuffer()
@@ -160,7 +160,7 @@ struct FrameParserTests {
         #expect(bytes == [1, 2])
     }
 
-    @Test("a buffer passes on the error of its source")
+    @Test("a buffer rethrows the error of its source")
     func sourceError() {
         struct SourceError: Error {}
         var buffer = ReceiveBuffer()

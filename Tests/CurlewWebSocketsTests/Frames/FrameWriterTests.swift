@@ -3,10 +3,10 @@ import Testing
 
 @testable import CurlewWebSockets
 
-@Suite("Frames for a peer")
+@Suite("Sent frames")
 struct FrameWriterTests {
     @Test(
-        "a frame is read as it was written, for each form of the length",
+        "a frame is unchanged after writing and reading, for each form of the length",
         arguments: [0, 1, 125, 126, 127, 65535, 65536])
     func lengths(_ count: Int) {
         let payload = SampleData.random.bytes(count)
@@ -22,7 +22,7 @@ struct FrameWriterTests {
         }
     }
 
-    @Test("a mask is applied alike for each length and each cut")
+    @Test("a mask does not depend on the pieces of the payload")
     func masking() {
         let payload = SampleData.random.bytes(200)
         let key: [UInt8] = [0x12, 0x34, 0x56, 0x78]
@@ -38,7 +38,7 @@ struct FrameWriterTests {
         }
     }
 
-    @Test("the masks of frames are the numbers of the source")
+    @Test("the masks of frames are the numbers of the random source")
     func masks() {
         var numbers = SeededNumbers(seed: 5)
         let words: [UInt64] = [numbers.next(), numbers.next()]
@@ -58,7 +58,7 @@ struct FrameWriterTests {
         #expect(masks.count > 98)
     }
 
-    @Test("control frames stand between the fragments of a message")
+    @Test("control frames may be between the fragments of a message")
     func interleaving() throws {
         var writer = MessageWriter(role: .client)
         var bytes: [UInt8] = []

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("UTF-8 in pieces")
 struct UTF8ValidatorTests {
-    /// The judgement on a text, and the number of bytes up to the fault.
+    /// True if the validator accepts the pieces as a complete text.
     private func judge(_ pieces: [[UInt8]]) -> Bool {
         var validator = UTF8Validator()
         for piece in pieces {
@@ -27,10 +27,10 @@ struct UTF8ValidatorTests {
         }
     }
 
-    /// ASCII behind a scalar: the validator reads eight bytes at a time where it can.
+    /// ASCII after a scalar. It makes the validator read eight bytes at a time.
     private static let padding = [UInt8](repeating: 0x61, count: 8)
 
-    @Test("two bytes are judged as the standard library judges them", arguments: [[], padding] as [[UInt8]])
+    @Test("two bytes are valid as in the standard library", arguments: [[], padding] as [[UInt8]])
     func pairs(_ end: [UInt8]) {
         for first in UInt8.min...UInt8.max {
             for second in UInt8.min...UInt8.max {
@@ -41,9 +41,9 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("three and four bytes are judged as the standard library judges them", arguments: [[], padding] as [[UInt8]])
+    @Test("three and four bytes are valid as in the standard library", arguments: [[], padding] as [[UInt8]])
     func longScalars(_ end: [UInt8]) {
-        // Bytes at the bounds of what may follow.
+        // The bytes at the bounds of valid second, third and fourth bytes.
         let bounds: [UInt8] = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
         for first in UInt8(0xC0)...UInt8.max {
             for second in bounds {
@@ -58,7 +58,7 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("random bytes are judged as the standard library judges them, in any pieces")
+    @Test("random bytes in any pieces are valid as in the standard library")
     func randomBytes() {
         var numbers = SeededNumbers(seed: 11)
         let parts: [[UInt8]] =
@@ -66,7 +66,7 @@ struct UTF8ValidatorTests {
         for _ in 0..<5000 {
             var bytes: [UInt8] = []
             for _ in 0..<numbers.next(upTo: 12) {
-                // Broken parts are rare, so that half of the texts are valid.
+                // Invalid parts are rare, so half of the texts are valid.
                 let isSound = numbers.next(upTo: 12) > 0
                 bytes += parts[isSound ? numbers.next(upTo: 5) : 5 + numbers.next(upTo: 3)]
             }
@@ -75,10 +75,10 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("a fault is found with its byte")
+    @Test("an error is found at its first byte")
     func failFast() {
         for testCase in UTF8Case.all where !testCase.isValid {
-            // The longest start that some valid text has.
+            // The longest beginning that a valid text can have.
             let longest = (0...testCase.bytes.count).last { count in
                 let start = Array(testCase.bytes[..<count])
                 let ends: [[UInt8]] = [

@@ -3,11 +3,11 @@ import SeededNumbers
 
 @testable import CurlewWebSockets
 
-/// A check of arbitrary bytes: both roles, with and without compression, give the same for one piece and for others.
+/// A check of arbitrary bytes. Both roles, with and without compression, must give the same result for any pieces.
 ///
-/// The same check is the target FuzzWebSocketFrames; a change belongs to both.
-/// - Parameter bytes: The frames. The last byte chooses the pieces, and the one before it the limits.
-/// - Returns: A text about the first difference; nil if there is none.
+/// The fuzz target FuzzWebSocketFrames has the same check. A change belongs to both.
+/// - Parameter bytes: The frames. The last byte selects the pieces, and the byte before it the limits.
+/// - Returns: A description of the first difference; nil without a difference.
 func fuzzFrames(_ bytes: UnsafeRawBufferPointer) -> String? {
     let seed = UInt64(bytes.last ?? 0)
     let limits =
@@ -40,15 +40,15 @@ private let compressions: [DeflateAgreement?] = {
     return [nil, DeflateAgreement(), fresh]
 }()
 
-/// True if two transcripts are the same. Of two faults in one compressed message the pieces decide which one is found
-/// first: zlib reports corrupt data before the text ahead of it is checked. (The ratio of a message depends on its
-/// pieces, too, and is off.)
+/// True if two transcripts are the same. If a compressed message has two faults, the pieces decide which fault is found
+/// first: zlib reports corrupt data before the preceding text is validated. The limit of the ratio also depends on the
+/// pieces, and is off.
 private func isSame(_ cut: Transcript, _ whole: Transcript, isCompressed: Bool) -> Bool {
     guard isCompressed, cut.violation != nil, whole.violation != nil else { return cut == whole }
     return cut.entries == whole.entries
 }
 
-/// A rule that a transcript breaks.
+/// The rule that a transcript violates.
 private func fault(of transcript: Transcript, limits: CurlewWebSocket.Limits) -> String? {
     for entry in transcript.entries {
         switch entry {
@@ -63,7 +63,7 @@ private func fault(of transcript: Transcript, limits: CurlewWebSocket.Limits) ->
     return violation.closeCode.isTransmissible && violation != .outOfMemory ? nil : "the violation \(violation)"
 }
 
-/// A difference after the messages were written by the other role, and read again.
+/// The difference after the other role has written the messages and they are read again.
 private func rewritingFault(
     of transcript: Transcript, role: WebSocketRole, compression: DeflateAgreement?
 ) -> String? {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Mutated frames")
 struct FrameFuzzingTests {
-    /// Sound sequences of frames to mutate.
+    /// Valid sequences of frames to mutate.
     private static let seeds: [[UInt8]] = {
         var seeds: [[UInt8]] = []
         for role in [WebSocketRole.client, .server] {
@@ -46,11 +46,11 @@ struct FrameFuzzingTests {
         }
     }
 
-    /// The number of mutations for each seed; `CURLEW_TEST_MUTATIONS=10000` makes 100,000 of all.
+    /// The number of mutations for each seed. `CURLEW_TEST_MUTATIONS=10000` makes 100,000 mutations in total.
     private static let count =
         ProcessInfo.processInfo.environment["CURLEW_TEST_MUTATIONS"].flatMap(Int.init) ?? 1000
 
-    @Test("mutated frames are the same in any pieces", arguments: 0..<10 as Range<UInt64>)
+    @Test("mutated frames give the same result in any pieces", arguments: 0..<10 as Range<UInt64>)
     func pieces(_ seed: UInt64) {
         var numbers = SeededNumbers(seed: seed)
         for _ in 0..<Self.count {

@@ -65,14 +65,14 @@ struct HandshakeTests {
         #expect(try client().fields.count == 4)
     }
 
-    @Test("a subprotocol is refused before it is offered if it is no token or occurs twice")
+    @Test("an offered subprotocol must be a token and occur once")
     func ownSubprotocols() {
         for (names, fault) in [(["a b"], "a b"), ([""], ""), (["a", "b", "a"], "a"), (["é"], "é")] {
             #expect(throws: HandshakeFailure.invalidOwnSubprotocol(fault)) { try client(names) }
         }
     }
 
-    @Test("a response is accepted in any case of its words, and with other words beside them")
+    @Test("a response is accepted without regard to case and with further options")
     func sloppyResponse() throws {
         let response = response {
             $0.headerFields[.upgrade] = "WebSocket"
@@ -90,7 +90,7 @@ struct HandshakeTests {
             (.missingUpgrade, { $0.headerFields[.upgrade] = "h2c" }),
             (.missingUpgrade, { $0.headerFields[.upgrade] = "websockets" }),
             (.missingUpgrade, { $0.headerFields[.upgrade] = "web socket" }),
-            // The sign of Kelvin is a K for a comparison of Unicode.
+            // The Kelvin sign equals K in a case-insensitive comparison of Unicode.
             (.missingUpgrade, { $0.headerFields[.upgrade] = "websoc\u{212A}et" }),
             (.missingConnectionUpgrade, { $0.headerFields[.connection] = nil }),
             (.missingConnectionUpgrade, { $0.headerFields[.connection] = "close" }),
@@ -111,7 +111,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("a subprotocol is one of the offered ones, by its bytes")
+    @Test("a response may select only an offered subprotocol, compared by its bytes")
     func subprotocols() throws {
         let client = try client(["chat", "superchat"])
         #expect(try client.check(response()).subprotocol == nil)
@@ -129,7 +129,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("an extension is accepted once, and with parameters that fit")
+    @Test("an extension is accepted once and only with parameters that fit")
     func extensions() throws {
         let client = try client([], CurlewWebSocket.Compression(serverWindow: .bits10))
         let failures: [(String, HandshakeFailure)] = [
@@ -152,7 +152,7 @@ struct HandshakeTests {
         #expect(try client.check(response()).compression == nil)
     }
 
-    @Test("a server answers its client")
+    @Test("the client accepts the server's response")
     func bothHalves() throws {
         let client = try ClientHandshake(subprotocols: ["a", "b", "c"], compression: CurlewWebSocket.Compression())
         var request = HTTPRequest(method: .get, scheme: "http", authority: "example.com", path: "/")
@@ -165,7 +165,7 @@ struct HandshakeTests {
         #expect(try client.check(response) == agreement)
     }
 
-    @Test("a request is refused for each fault, with a status")
+    @Test("a request is refused for each fault with a status")
     func requestFaults() {
         let faults: [(HandshakeFailure, Int, (inout HTTPRequest) -> Void)] = [
             (.unexpectedMethod(.post), 405, { $0.method = .post }),
@@ -186,7 +186,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("a failure has a text of its own")
+    @Test("each failure has a distinct description")
     func descriptions() {
         let failures: [HandshakeFailure] = [
             .invalidOwnSubprotocol("a"), .hashUnavailable, .unexpectedStatus(200), .missingUpgrade,

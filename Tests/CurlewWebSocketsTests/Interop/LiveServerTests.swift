@@ -5,10 +5,10 @@ import Foundation
 import SeededNumbers
 import Testing
 
-/// WebSockets over sockets to servers that others wrote: websockets and wsproto for Python, and nginx between.
+/// WebSockets over sockets to independent servers: websockets and wsproto for Python, also through nginx.
 ///
-/// `make test-websockets` installs them, and sets `CURLEW_WEBSOCKET_PYTHON`.
-@Suite("WebSockets of servers that others wrote", .serialized, .timeLimit(.minutes(5)))
+/// `make test-websockets` installs the servers and sets `CURLEW_WEBSOCKET_PYTHON`.
+@Suite("WebSockets of independent servers", .serialized, .timeLimit(.minutes(5)))
 struct LiveServerTests {
     private static let python = ProcessInfo.processInfo.environment["CURLEW_WEBSOCKET_PYTHON"]
 
@@ -72,7 +72,7 @@ struct LiveServerTests {
             clientKeepsContext: false, serverKeepsContext: false, clientWindow: .bits11, serverWindow: .bits10),
     ]
 
-    @Test("messages of every size and in any fragments come back as they went", .enabled(if: python != nil))
+    @Test("independent servers echo messages of every size in any fragments", .enabled(if: python != nil))
     func echo() async throws {
         let servers = try Servers(python: try #require(Self.python))
         var numbers = SeededNumbers(seed: 6455)
@@ -108,7 +108,7 @@ struct LiveServerTests {
         #expect(exchanges >= 200)
     }
 
-    @Test("pings and closing handshakes agree with theirs", .enabled(if: python != nil))
+    @Test("pings and closing handshakes work with independent servers", .enabled(if: python != nil))
     func closing() async throws {
         let servers = try Servers(python: try #require(Self.python))
         for server in servers.all {

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import CurlewWebSockets
 
-/// A message in fragments or a control frame, as `wsproto_peer.py` reads and writes it.
+/// A message in fragments or a control frame, in the format of `wsproto_peer.py`.
 enum WireItem: Hashable, Codable {
     case message(CurlewWebSocket.Message.Kind, [[UInt8]])
     case ping([UInt8])
@@ -82,7 +82,7 @@ enum WireItem: Hashable, Codable {
     }
 }
 
-/// The parameters of permessage-deflate by their names.
+/// The parameters of permessage-deflate, with their names.
 struct WireParameters: Hashable, Codable {
     var clientNoContextTakeover = false
     var serverNoContextTakeover = false

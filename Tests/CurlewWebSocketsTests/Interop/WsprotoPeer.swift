@@ -14,7 +14,7 @@ final class WsprotoPeer {
 
         private enum CodingKeys: CodingKey { case op, input, deflate, subprotocol, subprotocols, size, send }
 
-        /// The script expects null for what is absent.
+        /// The script expects null for an absent value.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(op, forKey: .op)
@@ -72,7 +72,7 @@ final class WsprotoPeer {
     }
 }
 
-/// The text of heads of HTTP/1.1, for sound input only.
+/// The text of HTTP/1.1 heads, for valid input only.
 enum PlainHead {
     static func request(_ fields: HTTPFields) -> [UInt8] {
         let lines = fields.map { "\($0.name): \($0.value)\r\n" }

@@ -8,11 +8,11 @@ import Testing
 
 /// Exchanges with wsproto in the other role.
 ///
-/// The recorded ones are the bytes that wsproto sent. The live ones need Python with wsproto:
-/// `CURLEW_WEBSOCKET_PYTHON=venv/bin/python`; with `CURLEW_WEBSOCKET_RECORD=1` they write the recordings anew.
+/// The recorded exchanges contain the bytes that wsproto sent. The live exchanges need Python with wsproto:
+/// `CURLEW_WEBSOCKET_PYTHON=venv/bin/python`. With `CURLEW_WEBSOCKET_RECORD=1` they write the recordings again.
 @Suite("Exchanges with wsproto")
 struct WsprotoTests {
-    /// The bytes of wsproto behind the handshake, and the items that they have.
+    /// The bytes of wsproto after the handshake, and the items in them.
     struct Recording: Codable {
         /// The role of wsproto.
         let role: String
@@ -26,7 +26,7 @@ struct WsprotoTests {
     private static let recordings = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "wsproto-recordings.jsonl")
 
-    @Test("the frames that wsproto sent are read in any pieces")
+    @Test("recorded frames of wsproto are read in any pieces")
     func recorded() throws {
         let lines = try Data(contentsOf: Self.recordings).split(separator: 0x0A)
         #expect(lines.count >= 200)
@@ -41,7 +41,7 @@ struct WsprotoTests {
         }
     }
 
-    @Test("wsproto and the machines read each other in both roles", .enabled(if: python != nil))
+    @Test("wsproto and the state machines understand each other in both roles", .enabled(if: python != nil))
     func live() throws {
         let peer = try WsprotoPeer(python: try #require(Self.python))
         var numbers = SeededNumbers(seed: 44)
@@ -49,7 +49,7 @@ struct WsprotoTests {
         for index in 0..<480 {
             // Half of the exchanges with each role, and a quarter without compression.
             let deflate = index % 8 < 2 ? nil : parameters(&numbers)
-            // Recordings stay small; live exchanges reach beyond each window.
+            // Recordings stay small. Live exchanges are larger than each window.
             let isRecorded = index < 240
             let sent = items(&numbers, upTo: isRecorded ? 300 : 40_000)
             let received = items(&numbers, upTo: isRecorded ? 300 : 40_000)
@@ -67,7 +67,7 @@ struct WsprotoTests {
         if Self.records { try recordings.write(to: Self.recordings) }
     }
 
-    @Test("closing handshakes with wsproto are clean from either end", .enabled(if: python != nil))
+    @Test("closing handshakes with wsproto are clean from either side", .enabled(if: python != nil))
     func closing() throws {
         let peer = try WsprotoPeer(python: try #require(Self.python))
         for code in [1000, 1001, 1011, 3000, 4999] as [UInt16] {
@@ -98,7 +98,7 @@ struct WsprotoTests {
         }
     }
 
-    @Test("wsproto finds no fault in a client's frames of any length", .enabled(if: python != nil))
+    @Test("wsproto reads a client's frames of any length", .enabled(if: python != nil))
     func lengths() throws {
         let peer = try WsprotoPeer(python: try #require(Self.python))
         let client = try ClientHandshake()
@@ -145,7 +145,7 @@ struct WsprotoTests {
         return Recording(role: "client", deflate: answer.deflate, items: received, bytes: answer.output)
     }
 
-    /// Sends items, and reads those of the peer.
+    /// Sends items and reads the items of the peer.
     private func exchange(
         _ peer: WsprotoPeer, _ role: WebSocketRole, _ agreement: HandshakeAgreement, _ head: Data,
         _ sent: [WireItem], _ received: [WireItem], _ size: Int
@@ -164,7 +164,7 @@ struct WsprotoTests {
         return answer
     }
 
-    /// Parameters that wsproto knows: windows of at least 2^9.
+    /// Random parameters that wsproto supports, with windows of at least 2^9.
     private func parameters(_ numbers: inout SeededNumbers) -> WireParameters {
         var parameters = WireParameters()
         parameters.clientNoContextTakeover = numbers.next(upTo: 2) == 0
@@ -174,7 +174,7 @@ struct WsprotoTests {
         return parameters
     }
 
-    /// Messages whole and in fragments, and control frames.
+    /// Random items: complete messages, messages in fragments, and control frames.
     private func items(_ numbers: inout SeededNumbers, upTo limit: Int) -> [WireItem] {
         (0..<(1 + numbers.next(upTo: 5))).map { _ in
             switch numbers.next(upTo: 6) {
@@ -188,7 +188,7 @@ struct WsprotoTests {
         }
     }
 
-    /// Fragments of text end with whole scalars, as wsproto takes strings.
+    /// Random fragments. A fragment of text ends with a complete scalar, because wsproto takes strings.
     private func fragments(of bytes: [UInt8], _ data: SampleData, _ numbers: inout SeededNumbers) -> [[UInt8]] {
         guard numbers.next(upTo: 2) == 0, !bytes.isEmpty else { return [bytes] }
         guard data.kind == .text else {

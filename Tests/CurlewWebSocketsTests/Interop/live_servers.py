@@ -1,8 +1,8 @@
-"""Echo servers by websockets and wsproto, and nginx before one of them, for LiveServerTests.
+"""Echo servers with websockets and wsproto, and nginx before one of them, for LiveServerTests.
 
-A line of JSON with their addresses goes to standard output; the end of standard input ends them.
-A text "fragments N" asks for the next message in N fragments, "close CODE REASON" for a close frame,
-"ping" for a ping whose pong is awaited.
+The script writes the servers' addresses to standard output as a line of JSON, and ends with its standard input.
+The text "fragments N" requests the following messages in N fragments, "close CODE REASON" requests a close frame,
+and "ping" requests a ping whose pong the server awaits.
 """
 
 import asyncio
@@ -154,7 +154,7 @@ async def main():
         print(json.dumps(servers), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         if process:
-            # A signal that the tests block would not end it.
+            # nginx inherits blocked signals from the tests, so only SIGKILL ends it.
             process.kill()
             process.wait()
 

@@ -1,4 +1,4 @@
-"""A WebSocket peer by wsproto, driven line by line over standard input and output.
+"""A WebSocket peer with wsproto, driven line by line over standard input and output.
 
 Each line is a JSON object; bytes are in Base64.
 
@@ -13,7 +13,7 @@ Each line is a JSON object; bytes are in Base64.
 An item is ["text", [BYTES, ...]], ["binary", [BYTES, ...]] (its fragments), ["ping", BYTES], ["pong", BYTES],
 ["close", CODE, BYTES] or, among events only, ["error", TEXT].
 
-The peer was used with wsproto 1.3.2: python3 -m venv venv && venv/bin/pip install wsproto
+The recordings were made with wsproto 1.3.2: python3 -m venv venv && venv/bin/pip install wsproto
 """
 
 import base64

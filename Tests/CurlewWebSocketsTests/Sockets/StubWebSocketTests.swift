@@ -5,13 +5,13 @@ import CurlewWebSockets
 import HTTPTypes
 import Testing
 
-@Suite("A WebSocket of a stub", .noLeaks, .serialized, .timeLimit(.minutes(1)))
+@Suite("A WebSocket over a stub transport", .noLeaks, .serialized, .timeLimit(.minutes(1)))
 struct StubWebSocketTests {
     private func session(_ stub: StubTransport) throws -> HTTPSession {
         try HTTPSession(baseURL: "https://api.test/", transport: stub)
     }
 
-    @Test("messages go both ways without a socket, and the end is that of a socket")
+    @Test("a stub exchanges messages and close frames without a socket")
     func echo() async throws {
         let stub = StubTransport()
         stub.on(.get, "/rooms/*", answer: .webSocket(protocols: ["chat"]) { socket in try await socket.echo() })
@@ -29,7 +29,7 @@ struct StubWebSocketTests {
         try stub.verify()
     }
 
-    @Test("a fault of a stub is answered as that of a server")
+    @Test("a protocol violation of a stub is answered with a close frame")
     func fault() async throws {
         let stub = StubTransport()
         stub.on(
@@ -49,7 +49,7 @@ struct StubWebSocketTests {
         #expect(error?.code == .webSocketFailed)
     }
 
-    @Test("a stub that ends its connection, and one that refuses, are errors")
+    @Test("an ended connection and a refusal of a stub are errors")
     func ends() async throws {
         let stub = StubTransport()
         stub.on(.get, "/ends", answer: .webSocket { _ in })

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The end of a WebSocket", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct WebSocketEndTests {
-    /// A server that notes the client's close frame, and a session.
+    /// A server that records the client's close frame, and a session.
     private func stage(
         _ handler: @escaping @Sendable (MockWebSocket) async throws -> CurlewWebSocket.CloseStatus?
     ) async throws -> (
@@ -22,7 +22,7 @@ struct WebSocketEndTests {
         return (try makeSession(baseURL: "http://127.0.0.1:\(server.port)/"), closes, server)
     }
 
-    @Test("leaving the closure closes with 1000, throwing with 1011, and a cancellation with 1001")
+    @Test("the close code is 1000 after a return, 1011 after an error and 1001 after a cancellation")
     func closure() async throws {
         struct Failure: Error {}
         let (session, closes, _) = try await stage { try await $0.echo() }
@@ -45,7 +45,7 @@ struct WebSocketEndTests {
         #expect(closes.withLock { $0.map(\.?.code) } == [.normalClosure, .internalError, .goingAway])
     }
 
-    @Test("a close with code and reason reaches the peer, and its messages before its own close are delivered")
+    @Test("the peer gets code and reason of a close, and its last messages are delivered")
     func close() async throws {
         let (session, closes, _) = try await stage { socket in
             while let event = try await socket.receive() {
@@ -79,7 +79,7 @@ struct WebSocketEndTests {
         await session.shutdown()
     }
 
-    @Test("a close of the peer ends the messages, and its code is that of the ending")
+    @Test("a close frame of the peer ends the messages, and the ending has its code")
     func closedByPeer() async throws {
         let (session, _, _) = try await stage { socket in
             try await socket.send(.text("one"))
@@ -98,7 +98,7 @@ struct WebSocketEndTests {
         await session.shutdown()
     }
 
-    @Test("a peer that never closes is left after the close timeout, which a cancellation does not cut short")
+    @Test("a peer that never closes is abandoned after the close timeout, even in a cancelled task")
     func neverCloses() async throws {
         let (closings, closing) = AsyncStream.makeStream(of: Int.self)
         let count = Guarded(0)
@@ -126,7 +126,7 @@ struct WebSocketEndTests {
         let task = Task {
             try await session.webSocket("", options: CurlewWebSocket.Options(closeTimeout: .milliseconds(300))) { _ in }
         }
-        // The second close frame has come, so its sender waits for the answer.
+        // The second close frame has arrived, so its sender waits for the answer.
         for await count in closings where count == 2 { break }
         task.cancel()
         _ = try? await task.value
@@ -136,7 +136,7 @@ struct WebSocketEndTests {
         #expect(closes.withLock { $0.map(\.?.code) } == [.normalClosure, .normalClosure])
     }
 
-    @Test("a peer that never reads holds up sending, and the close is bounded")
+    @Test("a send waits for a peer that never reads, and the close ends at its timeout")
     func neverReads() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockWebSocketServer.start { _ in for await _ in gate {} }
@@ -162,7 +162,7 @@ struct WebSocketEndTests {
         await server.shutdown()
     }
 
-    @Test("a fault of the peer is answered with its close code", arguments: 0..<MockWebSocketFrame.faults.count)
+    @Test("each violation of the peer is answered with its close code", arguments: 0..<MockWebSocketFrame.faults.count)
     func faults(_ index: Int) async throws {
         let fault = MockWebSocketFrame.faults[index]
         let (session, closes, _) = try await stage { socket in
@@ -182,7 +182,7 @@ struct WebSocketEndTests {
         #expect(closes.withLock { $0.map(\.?.code.rawValue) } == [fault.closeCode], "\(fault.name)")
     }
 
-    @Test("a deflate bomb is refused by its ratio, long before its size")
+    @Test("a deflate bomb is refused because of its ratio, long before its size")
     func bomb() async throws {
         let compression = CurlewWebSocket.Compression()
         let closes = Guarded<[CurlewWebSocket.CloseStatus?]>([])
@@ -197,7 +197,7 @@ struct WebSocketEndTests {
         }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
         let error = await curlewError {
-            // The size alone would admit all of it.
+            // The size limit would admit the complete message.
             let limits = CurlewWebSocket.Limits(messageSize: .mebibytes(128), frameSize: .mebibytes(128))
             let options = CurlewWebSocket.Options(limits: limits, compression: compression)
             try await session.webSocket("", options: options) { socket in
@@ -212,7 +212,7 @@ struct WebSocketEndTests {
         #expect(closes.withLock { $0.map(\.?.code) } == [.messageTooBig])
     }
 
-    @Test("1,000,000 empty pings are answered by few pongs, and cost no memory")
+    @Test("few pongs answer 1,000,000 empty pings, without a growing buffer")
     func pingFlood() async throws {
         let pongs = Guarded(0)
         let (session, _, _) = try await stage { socket in
@@ -243,7 +243,7 @@ struct WebSocketEndTests {
         await session.shutdown()
     }
 
-    @Test("a peer that says nothing is pinged, and given up if it does not answer")
+    @Test("a silent peer gets pings, and is abandoned without a pong")
     func health() async throws {
         let (session, _, _) = try await stage { socket in
             var pings = 0
@@ -280,7 +280,7 @@ struct WebSocketEndTests {
     }
 
     @Test(
-        "a peer that ends its side without a close frame is lost, with its messages delivered",
+        "messages are delivered before the error of an end without a close frame",
         arguments: [false, true])
     func halfClose(_ isSecure: Bool) async throws {
         let stage = try await WayStage(isSecure ? .tls : .plain) { connection in
@@ -300,7 +300,7 @@ struct WebSocketEndTests {
         await stage.session.shutdown()
     }
 
-    @Test("an event of the session tells of the end, with the response of the handshake")
+    @Test("an event of the session reports the end, with the response of the handshake")
     func event() async throws {
         let (session, _, _) = try await stage { try await $0.echo() }
         let actor = try #require(session.session)
@@ -314,7 +314,7 @@ struct WebSocketEndTests {
         await session.shutdown()
     }
 
-    @Test("the event of a WebSocket that fails has its error", arguments: [true, false])
+    @Test("the event of a failed WebSocket has its error", arguments: [true, false])
     func failedEvent(_ isRefused: Bool) async throws {
         let server = try await RawServer.start { connection in
             let socket = try await MockWebSocket.accept(connection) { response in
@@ -339,7 +339,7 @@ struct WebSocketEndTests {
     }
 
     @Test(
-        "messages end without an error after a close, however the peer ends its connection", arguments: [false, true])
+        "messages end without an error after a close, even if the peer resets its connection", arguments: [false, true])
     func endAfterClose(_ isSecure: Bool) async throws {
         let stage = try await WayStage(isSecure ? .tls : .plain) { connection in
             let socket = try await MockWebSocket.accept(connection)
@@ -361,7 +361,7 @@ struct WebSocketEndTests {
         await stage.session.shutdown()
     }
 
-    @Test("a message in chunks whose task is cancelled never seems to be whole")
+    @Test("a cancelled message in chunks never arrives as a complete message")
     func cancelledChunks() async throws {
         let events = Guarded<[MockWebSocket.Event]>([])
         let (session, closes, _) = try await stage { socket in
@@ -387,7 +387,7 @@ struct WebSocketEndTests {
         #expect(events.withLock { $0.count } == 1)
     }
 
-    @Test("a connection that ends without a close frame is lost")
+    @Test("a reset connection without a close frame is a lost connection")
     func lost() async throws {
         let (session, _, _) = try await stage { socket in
             _ = try await socket.receive()
@@ -404,7 +404,7 @@ struct WebSocketEndTests {
         await session.shutdown()
     }
 
-    @Test("a shutdown of the session closes with 1001, and waits up to its deadline", arguments: [true, false])
+    @Test("a shutdown of the session closes with 1001 and waits until its deadline", arguments: [true, false])
     func shutdown(_ closes: Bool) async throws {
         let (session, statuses, _) = try await stage { socket in
             if closes { return try await socket.echo() }
@@ -434,7 +434,7 @@ struct WebSocketEndTests {
         #expect(statuses.withLock { $0.map(\.?.code) } == [.goingAway])
     }
 
-    @Test("a task that is cancelled by hand ends the WebSocket with a last close frame")
+    @Test("a cancellation of the exchange ends the WebSocket with a last close frame")
     func cancelledTask() async throws {
         let (session, closes, _) = try await stage { try await $0.echo() }
         let error = await curlewError {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The opening handshake of a WebSocket over a socket", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct WebSocketHandshakeTests {
-    @Test("a response that is no handshake is an error that has it", arguments: Fault.all)
+    @Test("a response with a faulty handshake is an error with the response", arguments: Fault.all)
     func faults(_ fault: Fault) async throws {
         let server = try await RawServer.start { connection in
             _ = try await MockWebSocket.accept(connection) { response in fault.change(&response) }
@@ -52,7 +52,7 @@ struct WebSocketHandshakeTests {
         await session.shutdown()
     }
 
-    @Test("a challenge is answered, and cookies go along")
+    @Test("a handshake answers a challenge and sends cookies")
     func chain() async throws {
         let server = try await RawServer.start { connection in
             if connection.index == 0 {
@@ -76,7 +76,7 @@ struct WebSocketHandshakeTests {
         await session.shutdown()
     }
 
-    @Test("a transport that fails is tried again by the chain")
+    @Test("the chain retries a handshake after a lost connection")
     func retry() async throws {
         let server = try await RawServer.start { connection in
             if connection.index == 0 {
@@ -92,7 +92,7 @@ struct WebSocketHandshakeTests {
         await session.shutdown()
     }
 
-    @Test("each connection has a key of its own, also those of a retry and of an answered challenge")
+    @Test("each connection has a new key, including those of a retry and of a challenge")
     func keys() async throws {
         let keys = Guarded<[String]>([])
         let server = try await RawServer.start { connection in
@@ -136,7 +136,7 @@ struct WebSocketHandshakeTests {
         await session.shutdown()
     }
 
-    @Test("a handshake that cannot be sent is refused before anything is sent")
+    @Test("an invalid handshake is refused before a byte is sent")
     func unsendable() async throws {
         let session = try makeSession(baseURL: "http://127.0.0.1:1/")
         var codes: [ErrorCode?] = []

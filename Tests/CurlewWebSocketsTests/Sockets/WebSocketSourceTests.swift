@@ -6,9 +6,9 @@ import Testing
 @testable import Curlew
 @testable import CurlewWebSockets
 
-@Suite("A WebSocket that is opened again", .noLeaks, .serialized, .timeLimit(.minutes(2)))
+@Suite("A WebSocket that reconnects", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct WebSocketSourceTests {
-    /// The events of a source in words.
+    /// The events of a source as texts.
     private func words(_ source: WebSocketSource, upTo limit: Int = 100) async -> [String] {
         var words: [String] = []
         for await event in source {
@@ -33,7 +33,7 @@ struct WebSocketSourceTests {
         return source
     }
 
-    @Test("a lost connection and a restart are followed by another WebSocket, which begins at the cursor")
+    @Test("a new WebSocket follows a lost connection and a restart, and begins at the cursor")
     func cursor() async throws {
         let paths = Guarded<[String]>([])
         let server = try await RawServer.start { connection in
@@ -69,7 +69,7 @@ struct WebSocketSourceTests {
         await session.shutdown()
     }
 
-    @Test("attempts that fail in a row are bounded, and some failures are final")
+    @Test("consecutive failed attempts are limited, and some failures are final")
     func failures() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -99,7 +99,7 @@ struct WebSocketSourceTests {
         await other.shutdown()
     }
 
-    @Test("leaving the sequence, and a cancellation, close the WebSocket with 1001")
+    @Test("the end of the sequence and a cancellation close the WebSocket with 1001")
     func leaving() async throws {
         let closes = Guarded<[CurlewWebSocket.CloseCode?]>([])
         let server = try await MockWebSocketServer.start { socket in
@@ -124,7 +124,7 @@ struct WebSocketSourceTests {
         await session.shutdown()
     }
 
-    @Test("messages are sent over the WebSocket that is open")
+    @Test("messages are sent over the open WebSocket")
     func sending() async throws {
         let server = try await MockWebSocketServer.start { socket in try await socket.echo() }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
@@ -141,7 +141,7 @@ struct WebSocketSourceTests {
         await session.shutdown()
     }
 
-    @Test("a WebSocket that its user closes is not opened again, though the peer does not answer")
+    @Test("a WebSocket that its user closes is not opened again, even without an answer of the peer")
     func ownClose() async throws {
         let server = try await MockWebSocketServer.start { socket in while try await socket.receive() != nil {} }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
@@ -162,7 +162,7 @@ struct WebSocketSourceTests {
         await session.shutdown()
     }
 
-    @Test("a WebSocket that was idle for too long is opened again, with the credential of the source")
+    @Test("a WebSocket is opened again after its idle timeout, with the credential of the source")
     func idle() async throws {
         let fields = Guarded<[String?]>([])
         let server = try await MockWebSocketServer.start { socket in
@@ -183,7 +183,7 @@ struct WebSocketSourceTests {
         await session.shutdown()
     }
 
-    @Test("the time that proves a WebSocket is that of the source's clock")
+    @Test("the source's clock measures the time after which a WebSocket counts as a success")
     func clock() async throws {
         let server = try await RawServer.start { connection in
             let socket = try await MockWebSocket.accept(connection)
@@ -202,7 +202,7 @@ struct WebSocketSourceTests {
             if case .open = event { clock.advance(by: .seconds(11)) }
             if case .closed(let closing) = event { waits.append(closing.wait) }
         }
-        // Two failures in a row would be the end.
+        // Two consecutive failures would end the sequence.
         #expect(waits.count == 2)
         #expect(waits.allSatisfy { $0 != nil })
         await session.shutdown()

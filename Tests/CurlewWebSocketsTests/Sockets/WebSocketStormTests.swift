@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Many WebSockets", .noLeaks, .serialized, .timeLimit(.minutes(4)))
 struct WebSocketStormTests {
-    @Test("1,000 WebSockets that are opened and cancelled at random leave nothing behind")
+    @Test("1,000 WebSockets that are cancelled at random leave no connection behind")
     func storm() async throws {
         let server = try await MockWebSocketServer.start { socket in try await socket.echo() }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/") { $0.connections.perHost = 50 }
@@ -49,10 +49,10 @@ struct WebSocketStormTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("a session that is shut down in each state of its WebSockets ends all of them")
+    @Test("a shutdown of the session ends all WebSockets in every state")
     func shutdown() async throws {
         let server = try await RawServer.start { connection in
-            // Every third neither answers the handshake nor closes.
+            // Every third connection neither answers the handshake nor closes.
             switch connection.index % 3 {
             case 0: try await connection.closed
             case 1:

@@ -8,9 +8,9 @@ import Testing
 
 @Suite("A WebSocket over a socket", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct WebSocketTests {
-    @Test("messages of every size come back as they went", arguments: [false, true], [Way.plain, .tls])
+    @Test("messages of every size are echoed unchanged", arguments: [false, true], [Way.plain, .tls])
     func echo(_ isCompressed: Bool, _ way: Way) async throws {
-        // The messages are very regular.
+        // The messages are very regular, so their ratio is high.
         let options = CurlewWebSocket.Options(
             limits: CurlewWebSocket.Limits(ratio: nil), compression: isCompressed ? CurlewWebSocket.Compression() : nil)
         let stage = try await WayStage(way) { connection in
@@ -35,7 +35,7 @@ struct WebSocketTests {
         await stage.session.shutdown()
     }
 
-    @Test("a WebSocket goes every way", arguments: Way.all)
+    @Test("a WebSocket opens over every route", arguments: Way.all)
     func ways(_ way: Way) async throws {
         let stage = try await WayStage(way) { connection in try await MockWebSocket.accept(connection).echo() }
         let ending = try await stage.session.webSocket("chat") { socket in
@@ -98,7 +98,7 @@ struct WebSocketTests {
         await session.shutdown()
     }
 
-    @Test("a large message comes in parts, and goes out in chunks")
+    @Test("a large message is sent in chunks and received in parts")
     func parts() async throws {
         let server = try await MockWebSocketServer.start { socket in try await socket.echo() }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
@@ -119,7 +119,7 @@ struct WebSocketTests {
             try await sent
             #expect(size == 2_000_000)
             #expect(count > 20)
-            // Whole messages go on behind parts.
+            // A reader of messages continues after the parts.
             try await socket.send(.text("whole"))
             var messages = socket.messages.makeAsyncIterator()
             #expect(try await messages.next()?.text == "whole")
@@ -162,11 +162,11 @@ struct WebSocketTests {
         }
     }
 
-    @Test("a ping is answered, and a pong is waited for")
+    @Test("a ping of the peer is answered, and a ping of the client waits for its pong")
     func pings() async throws {
         let server = try await MockWebSocketServer.start { socket in
             try await socket.ping([1, 2, 3])
-            // The client's own ping may be on its way.
+            // The client's own ping may arrive first.
             var event = try await socket.receive()
             while case .ping(let payload) = event {
                 try await socket.pong(payload)
@@ -183,7 +183,7 @@ struct WebSocketTests {
         await session.shutdown()
     }
 
-    @Test("the socket is not read while the messages are not, and none is lost")
+    @Test("the socket is not read while its reader waits, and no message is lost")
     func backPressure() async throws {
         let total = 400
         let sent = Guarded(0)
@@ -197,7 +197,7 @@ struct WebSocketTests {
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
         try await session.webSocket("") { socket in
             try await eventually("the socket is not read") { await socket.connection.isReadingPaused }
-            // The rest does not fit into the buffers of the system.
+            // The unsent messages do not fit into the buffers of the system.
             #expect(sent.withLock { $0 } < total)
             #expect(socket.connection.inbox.size < 300_000)
             var count = 0
@@ -210,7 +210,7 @@ struct WebSocketTests {
         await session.shutdown()
     }
 
-    @Test("parts of a compressed message come whole and in order while the reader is behind, beside another WebSocket")
+    @Test("parts of compressed messages arrive complete and in order with a slow reader beside other WebSockets")
     func compressedParts() async throws {
         let compression = CurlewWebSocket.Compression()
         let words = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7 & 15) }
@@ -244,7 +244,7 @@ struct WebSocketTests {
         await session.shutdown()
     }
 
-    @Test("a message whose parts are left in its middle is not taken for a whole one")
+    @Test("a message is skipped after a reader of parts stopped in its middle")
     func leftParts() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockWebSocketServer.start { socket in
@@ -266,7 +266,7 @@ struct WebSocketTests {
             open.yield()
             var messages = socket.messages.makeAsyncIterator()
             #expect(try await messages.next()?.text == "whole")
-            // A reader that is cancelled leaves its part to the next.
+            // A cancelled reader leaves its part to the next reader.
             let cancelled = Task { for try await _ in socket.messages {} }
             try await eventually("the part is taken") { socket.connection.inbox.hasCollected }
             cancelled.cancel()
@@ -277,7 +277,7 @@ struct WebSocketTests {
         await session.shutdown()
     }
 
-    @Test("frames that wait for a TLS peer may move in memory")
+    @Test("buffered frames for a TLS peer may move in memory")
     func movedWrites() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let received = Guarded(0)
@@ -295,12 +295,12 @@ struct WebSocketTests {
         var sent = 0
         let options = CurlewWebSocket.Options(sendBufferSize: .mebibytes(1), pingInterval: nil)
         try await stage.session.webSocket("", options: options) { socket in
-            // The system takes some megabytes first.
+            // The system first accepts some megabytes.
             while await socket.connection.queuedBytes == 0 {
                 try await socket.send(.binary([UInt8](repeating: 1, count: 10_000)))
                 sent += 10_000
             }
-            // Each is appended to bytes that TLS has begun to send.
+            // Each message is appended to bytes that TLS has begun to send.
             for count in 0..<200 {
                 try await socket.send(.binary([UInt8](repeating: 2, count: count * 10)))
                 sent += count * 10
@@ -337,7 +337,7 @@ struct WebSocketTests {
         await session.shutdown()
     }
 
-    @Test("WebSockets that are open keep no loop awake for those that send requests")
+    @Test("open WebSockets do not keep a loop awake")
     func activeCount() async throws {
         let server = try await MockWebSocketServer.start { socket in try await socket.echo() }
         let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
@@ -357,7 +357,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("a sequence that is left and begun anew loses no message")
+    @Test("a new iterator of messages loses no message")
     func reentry() async throws {
         let server = try await MockWebSocketServer.start { socket in
             for index in 0..<10 { try await socket.send(.text("\(index)")) }

@@ -2,7 +2,8 @@ import Curlew
 
 @testable import CurlewWebSockets
 
-/// A connection without a socket that sends back each message, driven as the actor of the module drives its machines.
+/// A connection without a socket that sends back each message. It drives the state machines like the actor of the
+/// module.
 struct EchoConnection: ~Copyable {
     private var reader: MessageReader
     private var writer: MessageWriter

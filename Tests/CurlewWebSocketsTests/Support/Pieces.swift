@@ -1,8 +1,8 @@
 import SeededNumbers
 
-/// Ways to cut bytes into the pieces that they come in.
+/// Divisions of bytes into the pieces in which they arrive.
 enum Pieces {
-    /// The whole, single bytes, and some random cuts.
+    /// A single piece, pieces of one byte, and some random pieces.
     static func all(of bytes: [UInt8], seed: UInt64 = 1) -> [[[UInt8]]] {
         [[bytes], bytes.map { [$0] }, random(bytes, seed: seed, upTo: 3), random(bytes, seed: seed + 1, upTo: 50)]
     }
@@ -20,12 +20,12 @@ enum Pieces {
         return pieces
     }
 
-    /// Two pieces, for each place between two bytes.
+    /// Two pieces, for each position between two bytes.
     static func pairs(of bytes: [UInt8]) -> [[[UInt8]]] {
         (0...bytes.count).map { [Array(bytes[..<$0]), Array(bytes[$0...])] }
     }
 
-    /// Pieces of one size, but for the last.
+    /// Pieces of one size, except for the last.
     static func chunks(of bytes: [UInt8], size: Int) -> [[UInt8]] {
         stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
     }

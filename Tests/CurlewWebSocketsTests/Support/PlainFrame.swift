@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlewWebSockets
 
-/// A frame as RFC 6455 §5.2 draws it, coded without the module's own code and without its checks.
+/// A frame of RFC 6455 §5.2. Its coding is independent of the module's code and has no checks.
 struct PlainFrame: Hashable {
     var isFinal = true
     /// The three reserved bits; 4 is RSV1.
@@ -31,7 +31,7 @@ struct PlainFrame: Hashable {
         PlainFrame(8, [UInt8(code >> 8), UInt8(code & 0xFF)] + Array(reason.utf8))
     }
 
-    /// The frame with the mask that a frame to this role needs.
+    /// The frame with the mask that an endpoint in this role requires.
     func masked(to role: WebSocketRole) -> PlainFrame {
         var frame = self
         if role == .server { frame.mask = [0x37, 0xFA, 0x21, 0x3D] }
@@ -55,7 +55,7 @@ struct PlainFrame: Hashable {
         return bytes
     }
 
-    /// All frames of the bytes; nil if they end inside a frame.
+    /// All frames in the bytes; nil if the bytes end inside a frame.
     static func all(in bytes: [UInt8]) -> [PlainFrame]? {
         var frames: [PlainFrame] = []
         var rest = bytes[...]

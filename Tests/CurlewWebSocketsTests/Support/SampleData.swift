@@ -2,7 +2,7 @@ import SeededNumbers
 
 @testable import CurlewWebSockets
 
-/// Data of the kinds that Autobahn compresses: JSON, a picture, a text in German, HTML, and random bytes.
+/// The kinds of data that Autobahn compresses: JSON, a picture, a text in German, HTML, and random bytes.
 enum SampleData: CaseIterable {
     case json
     case bitmap
@@ -17,7 +17,7 @@ enum SampleData: CaseIterable {
         }
     }
 
-    /// So many bytes at least, cut so that text stays UTF-8.
+    /// At least `count` bytes of text, or exactly `count` bytes of binary data. Text is valid UTF-8.
     func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var numbers = SeededNumbers(seed: seed)
         var bytes: [UInt8] = []

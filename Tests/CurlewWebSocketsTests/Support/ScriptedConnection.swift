@@ -2,9 +2,9 @@ import Curlew
 
 @testable import CurlewWebSockets
 
-/// An upgraded connection without a socket, whose every result a test decides. All but its making is on its loop.
+/// An upgraded connection without a socket. The test sets every result. All methods are called on its loop.
 ///
-/// `@unchecked Sendable`: it is touched on its loop alone.
+/// `@unchecked Sendable`: it is used only on its loop.
 final class ScriptedConnection: UpgradedConnection, @unchecked Sendable {
     let loop: CurlewEventLoop
     let bufferSize = 1 << 20
@@ -13,18 +13,18 @@ final class ScriptedConnection: UpgradedConnection, @unchecked Sendable {
 
     /// Bytes that the client reads.
     var input: [UInt8] = []
-    /// Bytes that come again and again once ``input`` is empty.
+    /// The bytes that are repeated without end after ``input`` is empty.
     var endlessInput: [UInt8] = []
-    /// True while the bytes that have come are not to be seen.
+    /// True while the received bytes are hidden from the client.
     var isHidden = false
-    /// True once the peer has ended its side, behind its bytes.
+    /// True if the peer has ended its side after its bytes.
     var isEnded = false
-    /// The error that reading ends with, behind the bytes.
+    /// The error that ends reading after the bytes.
     var readError: CurlewError?
     var writeError: CurlewError?
-    /// The bytes that are taken before the next blocked write.
+    /// The number of bytes that are accepted before a write is blocked.
     var room = Int.max
-    /// The bytes that one write takes at most.
+    /// The maximum number of bytes that a write accepts.
     var writeLimit = Int.max
     private(set) var output: [UInt8] = []
     private(set) var outputCount = 0
@@ -74,11 +74,11 @@ final class ScriptedConnection: UpgradedConnection, @unchecked Sendable {
         user?.connectionEnds(error)
     }
 
-    /// Tells the user that the socket is ready.
+    /// Reports to the user that the socket is ready.
     func wake() { user?.connectionIsReady() }
 }
 
-/// A WebSocket over a ``ScriptedConnection``, on a loop of its own.
+/// A WebSocket over a ``ScriptedConnection``, on a separate loop.
 struct ScriptedSocket {
     let connection: ScriptedConnection
     let socket: WebSocketConnection
@@ -101,7 +101,7 @@ struct ScriptedSocket {
         }
     }
 
-    /// The next message, or the end.
+    /// The next part; nil at the end.
     func next() async throws -> CurlewWebSocket.Part? {
         while true {
             if let (part, resumes) = socket.inbox.take() {

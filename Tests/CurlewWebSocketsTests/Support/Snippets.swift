@@ -3,7 +3,7 @@ import CurlewTesting
 import CurlewWebSockets
 import HTTPTypes
 
-// The code of the article WebSocket, so that it compiles. `DocumentationTests` compares the two.
+// The code of the article WebSocket, which must compile. `DocumentationTests` compares the two.
 
 private struct Price: Codable, Sendable {
     var number: Int

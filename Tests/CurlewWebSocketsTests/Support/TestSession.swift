@@ -2,7 +2,7 @@ import Curlew
 import CurlewTesting
 import Testing
 
-/// A session on a loop of its own, with limits short enough for tests of failure and long enough for slow machines.
+/// A session on a separate loop. Its limits are short enough for tests of failure and long enough for slow machines.
 func makeSession(
     baseURL: String? = nil, chain: StandardChain.Options? = .bare,
     _ adjust: (inout SessionConfiguration) -> Void = { _ in }
@@ -31,7 +31,7 @@ func curlewError(
     return nil
 }
 
-/// Ways to a server.
+/// A route to a server.
 struct Way: Sendable, CustomTestStringConvertible {
     let name: String
     var isSecure = false
@@ -53,7 +53,7 @@ struct Way: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// A raw server and a session that reaches it.
+/// A raw server, and a session that reaches it over a route.
 struct WayStage {
     let server: RawServer
     let session: HTTPSession

@@ -1,7 +1,7 @@
 @testable import CurlewWebSockets
 
-/// The result of reading a peer's bytes: whole messages and control frames, in their order, and the fault that ended
-/// it.
+/// The result of reading a peer's bytes: complete messages and control frames in their order, and the violation that
+/// ended them.
 struct Transcript: Hashable {
     enum Entry: Hashable {
         case message(CurlewWebSocket.Message)
@@ -11,7 +11,7 @@ struct Transcript: Hashable {
     }
 
     var entries: [Entry] = []
-    /// Bytes of a message that is not complete.
+    /// The bytes of an incomplete message.
     var unfinished: [UInt8] = []
     var violation: WebSocketViolation?
 
@@ -28,7 +28,7 @@ struct Transcript: Hashable {
         self.violation = violation
     }
 
-    /// Reads pieces by a reader.
+    /// Reads pieces with a ``MessageReader``.
     init(
         of pieces: [[UInt8]], role: WebSocketRole, limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(),
         compression: DeflateAgreement? = nil
@@ -54,7 +54,7 @@ struct Transcript: Hashable {
             }
         } catch {
             violation = error
-            // The bytes before a fault depend on the pieces, as text is checked piece by piece.
+            // The bytes before a violation depend on the pieces, because text is validated piece by piece.
             unfinished = []
         }
     }

@@ -5,18 +5,18 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A connection is switched to another protocol", .noLeaks, .serialized, .timeLimit(.minutes(2)))
+@Suite("A connection that was switched to another protocol", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct UpgradeTests {
     static let switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
 
-    /// Sends back what comes, until the client ends its side.
+    /// Sends back the received bytes, until the client ends its side.
     @Sendable static func echo(_ connection: RawConnection) async throws {
         _ = try await connection.readHead()
         try await connection.write(switching)
         while let bytes = try await connection.read() { try await connection.write(bytes) }
     }
 
-    @Test("bytes go both ways", arguments: Way.all)
+    @Test("bytes are exchanged in both directions over every route", arguments: Way.all)
     func ways(_ way: Way) async throws {
         let stage = try await WayStage(way, handler: Self.echo)
         let result = try await stage.session.upgrade("socket?x=1", to: "echo") { stream in
@@ -39,7 +39,7 @@ struct UpgradeTests {
         try await stage.server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("the head of the request is that of any request, with the fields of the upgrade")
+    @Test("the head of the request has the usual fields and those of the upgrade")
     func head() async throws {
         let heads = Guarded<[String]>([])
         let server = try await RawServer.start { connection in
@@ -72,7 +72,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("bytes that come with the head are not lost", arguments: [1, 7, 4096])
+    @Test("bytes that arrive with the head are not lost", arguments: [1, 7, 4096])
     func eager(_ size: Int) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -92,7 +92,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("a writer waits for a peer that does not read, and a peer for a reader that does not")
+    @Test("a writer waits for a slow peer, and the peer waits for a slow reader")
     func backPressure() async throws {
         let total = 24 << 20
         let server = try await RawServer.start { connection in
@@ -121,7 +121,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("a write to a peer that never reads ends with its task")
+    @Test("a cancellation ends a write to a peer that never reads")
     func stuckWrite() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
@@ -148,7 +148,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("a write that was cancelled in the middle of its bytes is the last one", arguments: [Way.plain, .tls])
+    @Test("no write is possible after a write that was cancelled in its middle", arguments: [Way.plain, .tls])
     func brokenOff(_ way: Way) async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let count = Guarded(0)
@@ -180,7 +180,7 @@ struct UpgradeTests {
         #expect(count.withLock { $0 } == 0)
     }
 
-    @Test("an end of the own side fails once the connection is broken")
+    @Test("the sending side cannot be ended after the connection has failed")
     func finishAfterFailure() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -201,7 +201,7 @@ struct UpgradeTests {
     }
 
     @Test(
-        "an answer that is no 101 is an error with its response and the beginning of its body", arguments: Refusal.all)
+        "a response without 101 is an error with the response and the beginning of its body", arguments: Refusal.all)
     func refused(_ refusal: Refusal) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -263,7 +263,7 @@ struct UpgradeTests {
         ]
     }
 
-    @Test("the standard chain answers a challenge, and refuses a redirect")
+    @Test("the standard chain answers a challenge and refuses a redirect")
     func chain() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -291,7 +291,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("the limits of connections hold, and an upgraded connection counts until it is closed")
+    @Test("an upgraded connection counts towards the limits of connections until it is closed")
     func limits() async throws {
         let server = try await RawServer.start(handler: Self.echo)
         let session = try makeSession(baseURL: server.url()) {
@@ -315,7 +315,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("requests go on over other connections beside an upgraded one, also after a while")
+    @Test("requests succeed over other connections beside an upgraded connection")
     func besideRequests() async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await RawServer.start(tls: ServerTLS([certificate], applicationProtocols: ["http/1.1"])) {
@@ -334,7 +334,8 @@ struct UpgradeTests {
         let session = try makeSession(baseURL: server.url()) { $0.security = .anchors(pem: certificate.certificatePEM) }
         try await session.upgrade("", to: "echo") { stream in
             for _ in 0..<3 {
-                // libcurl looks for dead connections once a second, and takes unread bytes for a sign of one.
+                // libcurl searches for dead connections once a second, and regards a connection with unread bytes as
+                // dead.
                 try await stream.write(Array("more".utf8))
                 try await Task.sleep(for: .milliseconds(1100))
                 #expect(try await session.get("").body.collect(upTo: 10) == Array("ok".utf8))
@@ -354,7 +355,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("the time limits of a request hold up to the head, and no longer")
+    @Test("the time limits of a request end with the head")
     func timeLimits() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -378,7 +379,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("a shutdown waits for an upgraded connection, and ends it at the deadline")
+    @Test("a shutdown waits for an upgraded connection and ends it at the deadline")
     func shutdown() async throws {
         let server = try await RawServer.start(handler: Self.echo)
         let session = try makeSession(baseURL: server.url())
@@ -394,7 +395,7 @@ struct UpgradeTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("metrics and listeners see the exchange until the connection is closed")
+    @Test("metrics and listeners include the exchange until the connection is closed")
     func observation() async throws {
         let server = try await RawServer.start(handler: Self.echo)
         let session = try makeSession(baseURL: server.url())
@@ -420,7 +421,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("an error of the closure closes the connection, and is the cause of the error that is thrown")
+    @Test("an error of the closure closes the connection and is the cause of the thrown error")
     func closureError() async throws {
         struct Failure: Error {}
         let server = try await RawServer.start(handler: Self.echo)
@@ -434,7 +435,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("a connection that is reset ends reading and writing with an error")
+    @Test("a reset of the connection ends reading and writing with an error")
     func reset() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -453,7 +454,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("a request with an upgrade that cannot be sent is refused before anything is sent")
+    @Test("an invalid request for an upgrade is refused before a byte is sent")
     func unsendable() async throws {
         let session = try makeSession(baseURL: "http://127.0.0.1:1/")
         for name in ["", "a b", "a/b/c", "x\r\ny"] {
@@ -467,7 +468,7 @@ struct UpgradeTests {
         await session.shutdown()
     }
 
-    @Test("a security policy holds for an upgraded connection")
+    @Test("a security policy applies to an upgraded connection")
     func policy() async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await RawServer.start(tls: ServerTLS([certificate]), handler: Self.echo)

@@ -3,7 +3,7 @@ import Curlew
 import CurlewWebSockets
 import Glibc
 
-/// `curlew ws URL`: a WebSocket on the terminal.
+/// The command `curlew ws URL`: a WebSocket on the terminal.
 struct WebSocketCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ws",
@@ -46,7 +46,7 @@ struct WebSocketCommand: AsyncParsableCommand {
 
     private static func show(_ message: CurlewWebSocket.Message) {
         switch message.content {
-        // A message is no name: it may have lines and tabs of its own.
+        // A piped message is printed unchanged, with its own lines and tabs.
         case .text(let text):
             Terminal.write(isatty(STDOUT_FILENO) == 1 ? printable(text) + "\n" : text + "\n", to: STDOUT_FILENO)
         case .binary(let bytes): Terminal.write("(\(bytes.count) bytes)\n", to: STDOUT_FILENO)
@@ -55,7 +55,7 @@ struct WebSocketCommand: AsyncParsableCommand {
 
     private static func note(_ text: String) { Terminal.write("curlew: \(text)\n", to: STDERR_FILENO) }
 
-    /// The lines of standard input, read in a thread of their own.
+    /// The lines of standard input, which are read in a separate thread.
     private static func lines() -> AsyncStream<String> {
         let (lines, line) = AsyncStream.makeStream(of: String.self)
         let thread = pthread_t.start {
@@ -69,7 +69,7 @@ struct WebSocketCommand: AsyncParsableCommand {
 
 extension pthread_t {
     /// Runs a closure in a thread.
-    /// - Returns: False if no thread can be made.
+    /// - Returns: False if the thread cannot be created.
     fileprivate static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         final class Work {
             let body: @Sendable () -> Void

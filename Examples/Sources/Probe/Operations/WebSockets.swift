@@ -3,8 +3,8 @@ internal import CurlewWebSockets
 internal import HTTPTypes
 
 extension Operation {
-    /// Opens a WebSocket, sends the items of the line and those of later ones, and answers with a line for each thing that happens until it is closed or
-    /// the order aborted.
+    /// Opens a WebSocket and sends the items of this line and of later lines. It answers with a line for each event,
+    /// until the WebSocket is closed or the order is aborted.
     static let webSocket = Operation(
         name: "websocket",
         rules: [.session, .send] + FieldRule.message.filter { ["url", "base", "headers"].contains($0.name) }
@@ -36,7 +36,7 @@ extension Operation {
         }
     }
 
-    /// Sends more over a WebSocket.
+    /// Sends more items over an open WebSocket.
     static let webSocketSend = Operation(
         name: "ws-send",
         rules: [
@@ -77,7 +77,7 @@ extension Operation {
     }
 }
 
-/// A thing that is sent over a WebSocket.
+/// An item to send over a WebSocket.
 enum WebSocketItem: Sendable {
     case message(CurlewWebSocket.Message)
     case ping
@@ -104,7 +104,7 @@ enum WebSocketItem: Sendable {
         self = item
     }
 
-    /// Sends it. A ping is not waited for.
+    /// Sends the item. The pong of a ping is not awaited.
     func send(over socket: CurlewWebSocket) async throws {
         switch self {
         case .message(let message): try await socket.send(message)

@@ -5,15 +5,15 @@ final class CommandProcess {
     private let process = Process()
     private let output = Pipe()
     private let errors = Pipe()
-    /// Standard input; nil is that of the tests.
+    /// The standard input of the tool; nil is the standard input of the tests.
     private let input: Pipe?
     private var lines: AsyncStream<String>.Iterator
     private let ended: AsyncStream<Int32>
 
     /// - Parameters:
     ///   - prefix: A program, with arguments, that runs the tool.
-    ///   - text: The standard input of the tool; nil leaves it that of the tests.
-    ///   - keepsInput: True if the standard input has no end before that of the process.
+    ///   - text: The standard input of the tool; nil is the standard input of the tests.
+    ///   - keepsInput: True if the standard input stays open until the end of the process.
     init(_ arguments: [String], prefix: [String] = [], input text: String? = nil, keepsInput: Bool = false) throws {
         input = text == nil && !keepsInput ? nil : Pipe()
         let (ended, end) = AsyncStream.makeStream(of: Int32.self)

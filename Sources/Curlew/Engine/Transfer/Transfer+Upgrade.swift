@@ -1,9 +1,9 @@
 internal import CLibcurl
 internal import HTTPTypes
 
-/// Exchanges that ask for an upgrade. libcurl makes the connection; ``UpgradeExchange`` does the rest.
+/// Exchanges that ask for an upgrade. libcurl opens the connection, and ``UpgradeExchange`` sends and receives over it.
 extension Transfer {
-    /// libcurl has made the connection.
+    /// Begins the upgrade after libcurl has opened the connection.
     func beginUpgrade(_ request: UpgradeRequest, _ easy: EasyHandle) {
         guard let connection = attempt.connection else {
             return settle(.failure(CurlewError(.engineFailed, "an exchange has no connection")))
@@ -14,17 +14,17 @@ extension Transfer {
         made.begin(easy, connection)
     }
 
-    /// True if the bytes that come are held back.
+    /// True if the receipt of bytes is paused.
     var isHeldBack: Bool { !attempt.pauses.isDisjoint(with: .receiving) }
 
-    /// libcurl does not have the connection any more, and nothing was sent.
+    /// Ends the exchange because libcurl has closed the connection before a byte was sent.
     func upgradeIsLost(_ code: CURLcode) {
         attempt.reject(.lostConnection)
         upgradeEnds(code)
     }
 
-    /// The exchange has ended, as an attempt that libcurl is done with.
-    /// - Parameter code: The fault; nil if the answer has come to its end.
+    /// Ends the exchange like an attempt that libcurl has finished.
+    /// - Parameter code: The error; nil if the response is complete.
     func upgradeEnds(_ code: CURLcode?) {
         guard outcome == nil, let easy else { return }
         let failure = code.map { easy.failure($0) }
@@ -33,26 +33,26 @@ extension Transfer {
         settle(attempt.outcome(after: failure))
     }
 
-    /// The server has switched protocols: the time limits of the exchange are over.
+    /// Removes the time limits of the exchange after the server has switched protocols.
     func isUpgradedNow() {
         clock.endLimits()
         core.timers.remove(self)
         multi?.noteUpgrade(of: self)
     }
 
-    /// The user is done with the connection.
+    /// Ends the exchange with success for the user of the connection.
     func closeUpgrade() {
         guard outcome == nil else { return }
         settle(.success(HTTPFields()))
     }
 
-    /// The session takes no more tasks.
+    /// Records that the session accepts no more tasks, and informs the user of the connection.
     func noteSessionEnd() {
         isSessionEnding = true
         upgrade?.user?.sessionEnds()
     }
 
-    /// True if TLS ended without the word of the peer.
+    /// True if TLS ended without the peer's close_notify.
     var isCutOff: Bool { attempt.handshake.map { !$0.isClosedByPeer } ?? false }
 
     func upgradeError(_ code: CURLcode) -> CurlewError {

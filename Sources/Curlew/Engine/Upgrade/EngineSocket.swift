@@ -3,21 +3,23 @@ internal import Glibc
 
 /// The owner of an ``EngineSocket``.
 protocol EngineSocketOwner: AnyObject {
-    /// The socket may be read from, or written to. Called on the loop, and not from within libcurl.
+    /// Handles a socket that may be readable or writable. It is called on the loop, outside of libcurl.
     func socketIsReady(canRead: Bool, canWrite: Bool)
-    /// The socket cannot be watched. Called in the middle of ``EngineSocket/watch(reading:writing:)``.
+    /// Handles a socket that cannot be watched. It is called during ``EngineSocket/watch(reading:writing:)``.
     func socketFailed(_ error: CurlewError)
 }
 
-/// The socket of a connection that libcurl has made and leaves to its user (`CURLOPT_CONNECT_ONLY`): bytes both ways, through libcurl's TLS.
+/// The socket of a connection that libcurl has opened and does not use (`CURLOPT_CONNECT_ONLY`). It carries bytes in
+/// both directions, through libcurl's TLS.
 ///
-/// The handle owns the connection, and closes it when it is taken from its multi handle. Reading has to go on until ``Received/nothing``, as
-/// TLS may hold bytes of which the system knows nothing. Not `Sendable`: it never leaves its loop's thread.
+/// The handle owns the connection, and closes it when the handle is removed from its multi handle. The socket must be
+/// read until ``Received/nothing``, because TLS may hold bytes that the system does not report. Not `Sendable`: it
+/// never leaves its loop's thread.
 final class EngineSocket: SocketHandler {
     /// The result of reading.
     enum Received {
         case bytes(Int)
-        /// There is nothing at present.
+        /// The socket has no bytes at present.
         case nothing
         /// The peer has ended its side.
         case end
@@ -27,7 +29,7 @@ final class EngineSocket: SocketHandler {
     /// The result of writing.
     enum Sent {
         case bytes(Int)
-        /// The peer takes no more at present.
+        /// The socket accepts no bytes at present.
         case nothing
         case failed(CURLcode)
     }
@@ -66,10 +68,10 @@ final class EngineSocket: SocketHandler {
         }
     }
 
-    /// Ends the own side. Only a socket without TLS has such an end of its own.
+    /// Ends the sending side, which is possible only without TLS.
     func shutDownOutput() { if !isEnded { shutdown(connection.descriptor, Int32(SHUT_WR)) } }
 
-    /// Sets what its owner waits for.
+    /// Sets the events that the owner waits for.
     func watch(reading: Bool, writing: Bool) {
         guard !isEnded else { return }
         let events = (reading ? Readiness.input : 0) | (writing ? Readiness.output : 0)
@@ -77,7 +79,7 @@ final class EngineSocket: SocketHandler {
         owner?.socketFailed(problem)
     }
 
-    /// No more is asked of the socket. It is closed with its handle.
+    /// Ends the use of the socket, which is closed with its handle.
     func end() {
         guard !isEnded else { return }
         isEnded = true

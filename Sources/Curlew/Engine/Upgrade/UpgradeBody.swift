@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The body of a response in the bytes of its connection (RFC 9112 §6): a pure machine.
+/// The framing of a response's body in the bytes of its connection (RFC 9112 §6), as a pure state machine.
 struct UpgradeBody {
     private enum Framing {
         case length(Int64)
@@ -14,7 +14,7 @@ struct UpgradeBody {
     enum Piece {
         /// Bytes of the body.
         case bytes(Range<Int>)
-        /// A line of trailers; an empty one is the last.
+        /// A line of trailers; an empty line is the last.
         case trailer([UInt8])
         /// The bytes are used up.
         case more
@@ -22,9 +22,9 @@ struct UpgradeBody {
     }
 
     private var framing: Framing
-    /// The line of trailers that has begun to come.
+    /// The incomplete line of trailers.
     private var line: [UInt8] = []
-    /// The most bytes of such a line.
+    /// The maximum number of bytes in a line of trailers.
     private static let lineLimit = 64 << 10
 
     init(_ incoming: IncomingResponse, method: HTTPRequest.Method) {
@@ -35,10 +35,10 @@ struct UpgradeBody {
         }
     }
 
-    /// True if nothing more of it is to come.
+    /// True if the body is complete.
     var isEnded: Bool { if case .ended = framing { true } else { false } }
 
-    /// True if the end of the connection is its end.
+    /// True if the end of the connection ends the body.
     var endsWithConnection: Bool { if case .untilEnd = framing { true } else { false } }
 
     mutating func next(in bytes: UnsafeRawBufferPointer, from position: inout Int) -> Piece {

@@ -1,10 +1,11 @@
 internal import CLibcurl
 internal import HTTPTypes
 
-/// The exchange of a request that asks for an upgrade, over a connection that libcurl has made: the request is sent and its answer read here.
+/// The exchange of a request that asks for an upgrade. It sends the request and reads the response over a connection
+/// that libcurl has opened.
 ///
-/// The answer is either a 101, and then the connection belongs to ``UpgradedConnection``, or an ordinary response with its body. Lines and
-/// bytes go through the same checks as those from libcurl. Not `Sendable`: it never leaves its loop's thread.
+/// After a 101 the connection belongs to ``UpgradedConnection``. Any other response is read with its body. Lines and
+/// bytes pass the same checks as those from libcurl. Not `Sendable`: it never leaves its loop's thread.
 final class UpgradeExchange: EngineSocketOwner {
     private enum Phase {
         case head
@@ -19,18 +20,18 @@ final class UpgradeExchange: EngineSocketOwner {
     private var phase = Phase.head
     private var outgoing: [UInt8]
     private var written = 0
-    /// The part of a line that has come.
+    /// The incomplete line of the head or of the trailers.
     private var line: [UInt8] = []
-    /// Bytes that were read and wait: for the reader of a body, or for the user of an upgraded connection.
+    /// The read bytes that wait for the reader of a body, or for the user of an upgraded connection.
     private var rest: [UInt8] = []
     private var restStart = 0
-    /// True if the loop is to read on though the system says nothing.
+    /// True if the loop resumes reading without an event of the socket.
     private var isReadingScheduled = false
 
     /// The user of the upgraded connection.
     weak var user: (any UpgradedConnectionUser)?
     private(set) var figures: Figures
-    /// The value of the field that is new for each connection.
+    /// The value of the field that gets new random bytes for each connection; nil without such a field.
     let nonce: String?
 
     /// The figures of the exchange that libcurl does not know.
@@ -41,7 +42,7 @@ final class UpgradeExchange: EngineSocketOwner {
         var firstByte: Instant?
     }
 
-    /// The most readings in a turn.
+    /// The maximum number of reads in a turn of the loop.
     private static let turnLimit = 16
 
     init(_ transfer: Transfer, _ request: UpgradeRequest) {
@@ -63,7 +64,7 @@ final class UpgradeExchange: EngineSocketOwner {
         return madeSocket
     }
 
-    /// The exchange is over: nothing more is asked of the socket.
+    /// Ends the exchange and the use of the socket.
     func end() {
         phase = .ended
         madeSocket?.end()
@@ -115,7 +116,7 @@ final class UpgradeExchange: EngineSocketOwner {
         core.execute { [weak transfer] in transfer?.fail(error) }
     }
 
-    /// Reads the answer until nothing is left, or its reader is behind.
+    /// Reads the response until the socket is empty or reading is paused.
     private func readOn() {
         var turns = 0
         while let socket, !isUpgraded, !transfer.isHeldBack {
@@ -143,7 +144,7 @@ final class UpgradeExchange: EngineSocketOwner {
         readOn()
     }
 
-    // MARK: The answer
+    // MARK: The response
 
     private func take(_ bytes: UnsafeRawBufferPointer) {
         var position = 0
@@ -163,13 +164,13 @@ final class UpgradeExchange: EngineSocketOwner {
         rest.append(contentsOf: bytes[position...])
     }
 
-    /// Takes a line of the head or of trailers, as far as it has come.
+    /// Takes the received bytes of a line of the head or of the trailers.
     private func takeLine(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) {
         let end = bytes[position...].firstIndex(of: .lineFeed).map { $0 + 1 } ?? bytes.count
         let isWhole = end > position && bytes[end - 1] == .lineFeed
         defer { position = end }
         line.append(contentsOf: bytes[position..<end])
-        // A line that has no end is refused by its size.
+        // A line without an end is refused because of its size.
         guard isWhole || line.count > transfer.prepared.limits.headSize.bytes else { return }
         var whole: [UInt8] = []
         swap(&whole, &line)
@@ -200,7 +201,7 @@ final class UpgradeExchange: EngineSocketOwner {
     }
 
     /// Takes bytes of the body.
-    /// - Returns: False if its reader is behind, or the exchange is over.
+    /// - Returns: False if reading is paused or the exchange has ended.
     private func takeBody(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) -> Bool {
         guard case .body(var body) = phase else { return false }
         let before = body
@@ -211,7 +212,7 @@ final class UpgradeExchange: EngineSocketOwner {
             switch transfer.receiveBody(UnsafeRawBufferPointer(rebasing: bytes[range])) {
             case .taken: break
             case .paused:
-                // The same bytes come again.
+                // The same bytes are taken again later.
                 phase = .body(before)
                 position = start
                 return false
@@ -236,13 +237,13 @@ final class UpgradeExchange: EngineSocketOwner {
         return false
     }
 
-    /// The peer has ended the connection.
+    /// Handles the end of the connection by the peer.
     private func answerEnds() {
         guard case .body(let body) = phase, !body.endsWithConnection else { return transfer.upgradeEnds(nil) }
         transfer.upgradeEnds(CURLE_PARTIAL_FILE)
     }
 
-    /// The reader has made room, or the user lets the bytes flow again.
+    /// Pauses or resumes reading after the reasons for a pause have changed.
     func pausesChanged() {
         guard let socket, !isUpgraded else { return }
         updateWatch(socket)

@@ -3,22 +3,22 @@ internal import FoundationEssentials
 internal import Glibc
 internal import HTTPTypes
 
-/// The head of a request that asks for an upgrade (RFC 9110 §7.8), as it goes over the wire of HTTP/1.1.
+/// The head of a request that asks for an upgrade (RFC 9110 §7.8), in the form of HTTP/1.1.
 ///
-/// libcurl makes the connection of such a request and sends nothing over it, so the head is written here, from the same fields that libcurl
-/// would get.
+/// libcurl opens the connection of such a request and sends nothing over it. The head is therefore written here, from
+/// the same fields that libcurl would get.
 struct UpgradeRequest: Sendable {
-    /// The protocol that is asked for: a name, perhaps with a version, such as `websocket` and `tcp`.
+    /// The requested protocol: a name and an optional version, such as `websocket` or `tcp`.
     let name: String
-    /// The head without its end.
+    /// The head without its last lines.
     private let start: [UInt8]
     /// The field that gets new random bytes for each connection; nil for none.
     private let nonceField: String?
 
     /// - Parameters:
     ///   - request: The request, whose fields were checked.
-    ///   - fields: Its lines in libcurl's form.
-    ///   - userAgent: The User-Agent of requests that have none.
+    ///   - fields: The lines of its fields in libcurl's form.
+    ///   - userAgent: The User-Agent of a request without this field.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest``.
     init(to name: String, _ request: borrowing CurlewRequest, fields: FieldList?, userAgent: String?) throws {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
@@ -48,7 +48,7 @@ struct UpgradeRequest: Sendable {
     }
 
     /// Makes the head for a connection.
-    /// - Returns: The bytes, and the value of the field that is new for each connection.
+    /// - Returns: The bytes, and the value of the field that gets new random bytes for each connection.
     func head() -> (bytes: [UInt8], nonce: String?) {
         var writer = HeadWriter(bytes: start)
         let nonce = nonceField.map { name in
@@ -71,7 +71,7 @@ struct UpgradeRequest: Sendable {
             && Self.contains("upgrade", in: response.headerFields[values: .connection])
     }
 
-    /// True if one of the elements of a list is the word, in any case.
+    /// True if an element of a list equals the word, without regard to case.
     private static func contains(_ word: String, in values: [String]) -> Bool {
         values.contains { value in
             value.utf8.split(separator: .comma).contains { element in
@@ -83,7 +83,8 @@ struct UpgradeRequest: Sendable {
     }
 }
 
-/// A line of a field in the form that libcurl takes: `Name: value`, `Name;` for an empty value, and `Name:` for a field that is not to be sent.
+/// A line of a field in the form that libcurl takes: `Name: value`, `Name;` for an empty value, and `Name:` for a field
+/// that is not to be sent.
 private struct FieldLine {
     let name: ArraySlice<UInt8>
     let value: ArraySlice<UInt8>
@@ -139,9 +140,10 @@ private struct HeadWriter {
 extension RequestOptions {
     private enum UpgradeKey: SourceKey { static let defaultValue: String? = nil }
 
-    /// The protocol that the connection is to be switched to (RFC 9110 §7.8); nil for an ordinary request.
+    /// The protocol to which the connection is switched (RFC 9110 §7.8); nil for an ordinary request.
     ///
-    /// Such a request goes over a new connection of HTTP/1.1 that no other request shares. No cache answers it, and it is joined to no other.
+    /// Such a request uses a new HTTP/1.1 connection that no other request shares. No cache answers it, and it is not
+    /// joined to an equal request.
     package var upgradeProtocol: String? {
         get { self[UpgradeKey.self] }
         set { self[UpgradeKey.self] = newValue }
@@ -149,8 +151,8 @@ extension RequestOptions {
 
     private enum UpgradeNonceKey: SourceKey { static let defaultValue: HTTPField.Name? = nil }
 
-    /// The field of an upgrade that gets the Base64 of 16 random bytes, new for each connection (RFC 6455 §4.1); nil for none.
-    /// ``UpgradedConnection/nonce`` has the value.
+    /// The field of an upgrade that gets the Base64 of 16 random bytes, new for each connection (RFC 6455 §4.1); nil
+    /// for none. ``UpgradedConnection/nonce`` contains the value.
     package var upgradeNonce: HTTPField.Name? {
         get { self[UpgradeNonceKey.self] }
         set { self[UpgradeNonceKey.self] = newValue }

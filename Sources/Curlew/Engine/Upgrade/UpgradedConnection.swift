@@ -1,17 +1,18 @@
-/// The user of an ``UpgradedConnection``. All is called on the loop.
+/// The user of an ``UpgradedConnection``. All methods are called on the loop.
 package protocol UpgradedConnectionUser: AnyObject {
-    /// The socket may be read from or written to, as was asked for by ``UpgradedConnection/watch(reading:writing:)``.
+    /// Handles a socket that is ready for an event of ``UpgradedConnection/watch(reading:writing:)``.
     func connectionIsReady()
-    /// The session takes no more tasks, and waits for those under way.
+    /// Handles the end of the session, which accepts no more tasks and waits for the running ones.
     func sessionEnds()
-    /// The connection is about to end, not by its user: by a cancellation, the end of the session or a fault. A last attempt to write may be made.
+    /// Handles the imminent end of the connection by a cancellation, the end of the session or a failure. The user may
+    /// make a last attempt to write.
     func connectionEnds(_ error: CurlewError)
 }
 
 /// The result of reading from an ``UpgradedConnection``.
 package enum UpgradedInput: Sendable {
     case bytes(Int)
-    /// There is nothing at present.
+    /// The connection has no bytes at present.
     case nothing
     /// The peer has ended its side.
     case end
@@ -21,35 +22,36 @@ package enum UpgradedInput: Sendable {
 /// The result of writing to an ``UpgradedConnection``.
 package enum UpgradedOutput: Sendable {
     case bytes(Int)
-    /// The peer takes no more at present.
+    /// The connection accepts no bytes at present.
     case nothing
     case failed(CurlewError)
 }
 
-/// A connection that was switched to another protocol (RFC 9110 §7.8): bytes both ways, on its loop.
+/// A connection that was switched to another protocol (RFC 9110 §7.8). It carries bytes in both directions, on its
+/// loop.
 ///
-/// All but ``cancel()`` is called on the loop. A connection that nobody holds is closed.
+/// All methods except ``cancel()`` are called on the loop. The connection is closed with its last reference.
 package protocol UpgradedConnection: AnyObject, Sendable {
     var loop: CurlewEventLoop { get }
-    /// The bytes that may wait for a reader, by the request's options.
+    /// The maximum number of bytes that wait for a reader, from the request's options.
     var bufferSize: Int { get }
     /// The value of the field ``RequestOptions/upgradeNonce``; nil if the request has none.
     var nonce: String? { get }
-    /// True if one side can be ended by itself.
+    /// True if the sending side can be ended separately.
     var canEndOutput: Bool { get }
 
-    /// Ends the exchange with ``ErrorCode/cancelled``, unless it has ended. From any thread.
+    /// Ends the exchange with ``ErrorCode/cancelled``, unless it has ended. It may be called on any thread.
     func cancel()
-    /// Takes a user, which is not kept.
-    /// - Throws: The error that the connection has ended with before.
+    /// Sets the user, which is not retained.
+    /// - Throws: The error that has ended the connection.
     func attach(_ user: any UpgradedConnectionUser) throws
-    /// Reads bytes that have come. It has to be repeated until there is nothing.
+    /// Reads received bytes. It must be repeated until the result is ``UpgradedInput/nothing``.
     func read(into space: UnsafeMutableRawBufferPointer) -> UpgradedInput
-    /// Writes as much as the peer takes.
+    /// Writes as many bytes as the connection accepts.
     func write(_ bytes: UnsafeRawBufferPointer) -> UpgradedOutput
-    /// Sets what ``UpgradedConnectionUser/connectionIsReady()`` is called for.
+    /// Sets the events for which ``UpgradedConnectionUser/connectionIsReady()`` is called.
     func watch(reading: Bool, writing: Bool)
-    /// Ends the own side, once all was written.
+    /// Ends the sending side, after all bytes were written.
     func endOutput()
     /// Closes the connection, and ends the exchange with success.
     func close()
@@ -58,16 +60,16 @@ package protocol UpgradedConnection: AnyObject, Sendable {
 }
 
 extension CurlewEventLoop {
-    /// Memory to read into, used on the loop for the time of a call.
+    /// A buffer for reading. It is used on the loop for the time of a call.
     package var scratch: UnsafeMutableRawBufferPointer { core.receiveSpace.bytes }
 }
 
 /// The upgraded connection of a transfer.
 ///
-/// It is an exchange of the session until it is closed: counted, limited, cancelled and shut down as others. Its time limits ended with the
-/// head of the response.
+/// It is an exchange of the session until it is closed. It is counted, limited, cancelled and shut down like every
+/// exchange. Its time limits end with the head of the response.
 ///
-/// `@unchecked Sendable`: all but the end of the last reference is on the loop.
+/// `@unchecked Sendable`: it is used on the loop. Only the release of the last reference may happen on another thread.
 final class TransferConnection: UpgradedConnection, @unchecked Sendable {
     private let transfer: Transfer
     let loop: CurlewEventLoop
@@ -75,7 +77,7 @@ final class TransferConnection: UpgradedConnection, @unchecked Sendable {
     let nonce: String?
     let canEndOutput: Bool
 
-    /// Made on the loop.
+    /// Makes the connection, on the loop.
     init(_ transfer: Transfer, loop: CurlewEventLoop) {
         self.transfer = transfer
         self.loop = loop

@@ -1,16 +1,18 @@
 public import HTTPTypes
 
 extension HTTPSession {
-    /// Asks a server to switch the connection to another protocol (RFC 9110 §7.8), and gives the closure its bytes both ways. The connection is
-    /// closed when the closure returns or throws, or when its task is cancelled.
+    /// Asks a server to switch the connection to another protocol (RFC 9110 §7.8), and passes its bytes in both
+    /// directions to the closure. The connection is closed when the closure returns or throws, or when its task is
+    /// cancelled.
     ///
-    /// The request goes through the whole chain, over HTTP/1.1 and a connection of its own, which counts among those of
-    /// ``ConnectionLimits``. Its time limits end with the head of the response. Through an HTTP proxy it goes by CONNECT. Links and listeners see
-    /// it as any other; its exchange lasts as long as the connection, so ``SessionActor/shutdown(deadline:)`` waits for it. Limits of rate and
-    /// ``TaskActor/suspend()`` do not hold the bytes of the other protocol back.
+    /// The request passes through the complete chain. It uses its own HTTP/1.1 connection, which counts towards
+    /// ``ConnectionLimits``. Its time limits end with the head of the response. An HTTP proxy gets a CONNECT. Links and
+    /// listeners handle it like any other request. Its exchange lasts as long as the connection, so
+    /// ``SessionActor/shutdown(deadline:)`` waits for it. Rate limits and ``TaskActor/suspend()`` do not apply to the
+    /// bytes of the other protocol.
     ///
-    /// The end of the closure closes the connection at once: a peer that is to get the last bytes for certain is given ``HTTPSession/UpgradedStream/finish()``, and
-    /// read to its end.
+    /// The end of the closure closes the connection at once, and bytes that the peer has not received may be lost. To
+    /// make sure that the peer gets them, call ``HTTPSession/UpgradedStream/finish()`` and read the stream to its end.
     ///
     /// ```swift
     /// var route = ConnectionRoute()
@@ -25,16 +27,16 @@ extension HTTPSession {
     /// ```
     /// - Parameters:
     ///   - reference: The URL; `ws` and `wss` stand for `http` and `https`.
-    ///   - protocolName: The protocol, as it stands in the field Upgrade: a name, perhaps with a version.
+    ///   - protocolName: The protocol for the field Upgrade: a name and an optional version.
     ///   - method: The method. The request has no body.
     ///   - query: Parameters for the query of the URL.
-    ///   - fields: Fields of the request; Connection and Upgrade are set here.
+    ///   - fields: Fields of the request. The method adds Connection and Upgrade.
     ///   - credential: The credential for the field Authorization.
-    ///   - options: Other options. A redirect is refused unless ``RequestOptions/redirects`` says otherwise.
-    ///   - body: The use of the connection.
+    ///   - options: Other options. A redirect is refused unless ``RequestOptions/redirects`` is set.
+    ///   - body: The closure that uses the connection.
     /// - Returns: The result of the closure.
-    /// - Throws: ``CurlewError``: ``ErrorCode/upgradeRefused`` with the response and the beginning of its body if the server does not switch;
-    ///   ``ErrorCode/foreignFailure`` with an error of the closure's own.
+    /// - Throws: ``CurlewError``: ``ErrorCode/upgradeRefused`` with the response and the beginning of its body if the
+    ///   server does not switch; ``ErrorCode/foreignFailure`` for the closure's own error.
     public func upgrade<Result>(
         _ reference: URIReference, to protocolName: String, method: HTTPRequest.Method = .get,
         query: RequestParameters = .none, fields: HTTPFields = HTTPFields(), credential: Credential? = nil,
@@ -90,7 +92,7 @@ extension CurlewResponse {
         return refusal(code, "the server answered with the status \(status.code), and \(deed)", bodyPrefix: prefix)
     }
 
-    /// An error that a response is the reason of.
+    /// An error that a response has caused.
     package func refusal(
         _ code: ErrorCode, _ message: String, bodyPrefix: [UInt8] = [], underlying: (any Error)? = nil
     ) -> CurlewError {
@@ -101,7 +103,7 @@ extension CurlewResponse {
     }
 }
 extension URIReference {
-    /// The same reference with `http` in the place of `ws`, and `https` in that of `wss`.
+    /// The same reference with `http` instead of `ws`, and `https` instead of `wss`.
     var withWebScheme: URIReference {
         guard case .text(let text) = storage else { return self }
         for (scheme, web) in [("ws:", "http:"), ("wss:", "https:")]

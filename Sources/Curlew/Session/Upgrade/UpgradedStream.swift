@@ -1,11 +1,14 @@
 extension HTTPSession {
-    /// The bytes of a connection that was switched to another protocol, both ways.
+    /// A stream of bytes in both directions, over a connection that was switched to another protocol.
     ///
-    /// It is the sequence of the bytes that the peer sends, for one reader. At most ``RequestOptions/bodyBufferSize`` of them wait for
-    /// the reader; then the socket is not read. The sequence ends when the peer ends its side, and throws ``CurlewError`` if the connection breaks.
+    /// The stream is the sequence of the bytes that the peer sends, for one reader. At most
+    /// ``RequestOptions/bodyBufferSize`` of them is buffered for the reader; then the socket is not read. The sequence
+    /// ends when the peer ends its side, and throws ``CurlewError`` if the connection fails.
     ///
     /// ```swift
-    /// try await docker.upgrade("containers/\(id)/attach?stream=1&stdin=1&stdout=1", to: "tcp", method: .post) { stream in
+    /// try await docker.upgrade(
+    ///     "containers/\(id)/attach?stream=1&stdin=1&stdout=1", to: "tcp", method: .post
+    /// ) { stream in
     ///     try await stream.write(Array("date\n".utf8))
     ///     for try await bytes in stream { print(String(decoding: bytes, as: UTF8.self), terminator: "") }
     /// }
@@ -17,19 +20,20 @@ extension HTTPSession {
         public let response: CurlewResponse
         let connection: UpgradedStreamConnection
 
-        /// Sends bytes. It returns when the system has all of them, and suspends while the peer does not read. Writers that call it at the same time
-        /// take turns, each with all of its bytes.
+        /// Sends bytes. The method returns when the system has accepted all of them, and waits while the peer does not
+        /// read. Concurrent writers take turns, each with all of its bytes.
         ///
-        /// A task that is cancelled while it waits for its turn sends nothing. One that is cancelled while it waits for the peer to read stops in the middle of
-        /// its bytes, which nothing can follow: each later call of this method and of ``finish()`` throws.
+        /// A task that is cancelled while it waits for its turn sends nothing. A task that is cancelled while it waits
+        /// for the peer stops in the middle of its bytes. Each later call of this method and of ``finish()`` then
+        /// throws.
         /// - Throws: ``CurlewError`` with ``ErrorCode/connectionLost`` or ``ErrorCode/cancelled``.
         public func write(_ bytes: [UInt8]) async throws { try await connection.write(bytes) }
 
-        /// Ends the own side; the peer may still send.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` over TLS, where libcurl has no such end.
+        /// Ends the sending side. The peer may still send.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` over TLS, where libcurl cannot end one side.
         public func finish() async throws { try await connection.finish() }
 
-        /// True if ``finish()`` can end the own side.
+        /// True if ``finish()`` can end the sending side.
         package var canFinish: Bool { connection.canEndOutput }
 
         /// Closes the connection.
@@ -41,7 +45,7 @@ extension HTTPSession {
         public struct AsyncIterator: AsyncIteratorProtocol {
             let connection: UpgradedStreamConnection
 
-            /// The next bytes; nil once the peer has ended its side.
+            /// The next bytes; nil after the peer has ended its side.
             public mutating func next() async throws -> [UInt8]? { try await connection.next() }
         }
     }
@@ -53,23 +57,23 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     private let connection: any UpgradedConnection
     nonisolated var canEndOutput: Bool { connection.canEndOutput }
     private let readers: LoopWaiters
-    /// Writers that wait for their turn, and the one that waits for the peer to read.
+    /// The writers that wait for their turn, and the writer that waits for the peer.
     private let writers: LoopWaiters
     private let room: LoopWaiters
     private var incoming: [UInt8] = []
     /// The end of the peer's side.
     private var end: Result<Void, CurlewError>?
-    /// The error that the connection has ended with.
+    /// The error that has ended the connection.
     private var failure: CurlewError?
     private var isWriting = false
-    /// True if the writer whose turn it is waits for the peer to read.
+    /// True if the present writer waits for the peer.
     private var wantsRoom = false
-    /// True if the socket is not read, as its reader is behind.
+    /// True if the socket is not read because its buffer is full.
     var isReadingPaused: Bool { incoming.count >= connection.bufferSize }
-    /// True if a write waits for the peer to read.
+    /// True if a write waits for the peer.
     var isWriteBlocked: Bool { wantsRoom }
     private var isOutputEnded = false
-    /// The error of later writes, once a write has failed, or has stopped in the middle of its bytes.
+    /// The error of later writes, after a write has failed or has stopped in the middle of its bytes.
     private var brokenOff: CurlewError?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -165,14 +169,14 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
                     throw error
                 }
             case .failed(let error):
-                // Bytes that the peer has sent before may still be read.
+                // The bytes that the peer has sent before can still be read.
                 brokenOff = brokenOff ?? error
                 throw error
             }
         }
     }
 
-    /// A write was cancelled, and TLS may hold bytes of it that have to be repeated first.
+    /// Refuses later writes after a cancelled write. TLS may hold bytes of it that must be repeated first.
     private func breakOff() {
         wantsRoom = false
         updateWatch()
@@ -214,6 +218,7 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
 
     nonisolated func connectionEnds(_ error: CurlewError) { enter(error) { $0.end($1) } }
 
-    /// A stream has no word for it: it goes on until it ends, or the deadline of the shutdown comes.
+    /// Ignores the end of the session, for which a stream has no message. The stream continues until its end or the
+    /// deadline of the shutdown.
     nonisolated func sessionEnds() {}
 }
