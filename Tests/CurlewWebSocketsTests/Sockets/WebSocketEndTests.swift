@@ -22,6 +22,14 @@ struct WebSocketEndTests {
         return (try makeSession(baseURL: "http://127.0.0.1:\(server.port)/"), closes, server)
     }
 
+    /// The close codes that the server received, when it has a number of them.
+    private func codes(_ closes: Guarded<[CurlewWebSocket.CloseStatus?]>, count: Int = 1) async throws
+        -> [CurlewWebSocket.CloseCode?]
+    {
+        try await eventually("the server has seen \(count) ends") { closes.withLock { $0.count } == count }
+        return closes.withLock { $0.map(\.?.code) }
+    }
+
     @Test("the close code is 1000 after a return, 1011 after an error and 1001 after a cancellation")
     func closure() async throws {
         struct Failure: Error {}
@@ -42,7 +50,7 @@ struct WebSocketEndTests {
         let cancelled = await curlewError { _ = try await task.value }
         #expect(cancelled?.code == .cancelled)
         await session.shutdown()
-        #expect(closes.withLock { $0.map(\.?.code) } == [.normalClosure, .internalError, .goingAway])
+        #expect(try await codes(closes, count: 3) == [.normalClosure, .internalError, .goingAway])
     }
 
     @Test("the peer gets code and reason of a close, and its last messages are delivered")
@@ -66,6 +74,7 @@ struct WebSocketEndTests {
         }
         #expect(ending.sent?.reason == "bye")
         #expect(ending.code.rawValue == 4001)
+        _ = try await codes(closes)
         #expect(
             closes.withLock { $0 } == [
                 CurlewWebSocket.CloseStatus(CurlewWebSocket.CloseCode(rawValue: 4001), reason: "bye")
@@ -132,8 +141,7 @@ struct WebSocketEndTests {
         _ = try? await task.value
         #expect(start.duration(to: clock.now) >= .milliseconds(300))
         await session.shutdown()
-        try await eventually("the server has seen both ends") { closes.withLock { $0.count } == 2 }
-        #expect(closes.withLock { $0.map(\.?.code) } == [.normalClosure, .normalClosure])
+        #expect(try await codes(closes, count: 2) == [.normalClosure, .normalClosure])
     }
 
     @Test("a send waits for a peer that never reads, and the close ends at its timeout")
@@ -179,7 +187,7 @@ struct WebSocketEndTests {
         }
         #expect(error?.code == .webSocketFailed, "\(fault.name)")
         await session.shutdown()
-        #expect(closes.withLock { $0.map(\.?.code.rawValue) } == [fault.closeCode], "\(fault.name)")
+        #expect(try await codes(closes).map(\.?.rawValue) == [fault.closeCode], "\(fault.name)")
     }
 
     @Test("a deflate bomb is refused because of its ratio, long before its size")
@@ -209,7 +217,7 @@ struct WebSocketEndTests {
         #expect(error?.code == .webSocketFailed)
         #expect(error?.message.contains("\(CurlewWebSocket.Limits().ratio ?? 0)") == true)
         await session.shutdown()
-        #expect(closes.withLock { $0.map(\.?.code) } == [.messageTooBig])
+        #expect(try await codes(closes) == [.messageTooBig])
     }
 
     @Test("few pongs answer 1,000,000 empty pings, without a growing buffer")
@@ -276,7 +284,7 @@ struct WebSocketEndTests {
         }
         #expect(ending.sent?.code == .goingAway)
         await session.shutdown()
-        #expect(closes.withLock { $0.map(\.?.code) } == [.goingAway])
+        #expect(try await codes(closes) == [.goingAway])
     }
 
     @Test(
@@ -383,7 +391,7 @@ struct WebSocketEndTests {
             #expect(error?.code == .cancelled)
         }
         await session.shutdown()
-        #expect(closes.withLock { $0.map(\.?.code) } == [.internalError])
+        #expect(try await codes(closes) == [.internalError])
         #expect(events.withLock { $0.count } == 1)
     }
 
@@ -431,7 +439,7 @@ struct WebSocketEndTests {
             let error = await curlewError { _ = try await task.value }
             #expect(error?.code == .sessionInvalidated)
         }
-        #expect(statuses.withLock { $0.map(\.?.code) } == [.goingAway])
+        #expect(try await codes(statuses) == [.goingAway])
     }
 
     @Test("a cancellation of the exchange ends the WebSocket with a last close frame")
@@ -445,6 +453,6 @@ struct WebSocketEndTests {
         }
         #expect(error?.code == .cancelled)
         await session.shutdown()
-        #expect(closes.withLock { $0.map(\.?.code) } == [.goingAway])
+        #expect(try await codes(closes) == [.goingAway])
     }
 }

@@ -120,6 +120,7 @@ struct WebSocketSourceTests {
         task.cancel()
         await task.value
         try await server.waitForConnections { $0.accepted == 2 && $0.open == 0 }
+        try await eventually("the server has seen both ends") { closes.withLock { $0.count } == 2 }
         #expect(closes.withLock { $0 } == [.goingAway, .goingAway])
         await session.shutdown()
     }
