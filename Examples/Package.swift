@@ -256,6 +256,7 @@ let package = Package(
             name: "Probe",
             dependencies: [
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewCredentials", package: "curlew"),
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "CurlewXML", package: "curlew"),

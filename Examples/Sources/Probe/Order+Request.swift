@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewCredentials
 internal import CurlewWebSockets
 internal import HTTPTypes
 
@@ -10,13 +11,25 @@ extension Order {
         var chain = StandardChain.Options()
         chain.cookies = CookieHandling(await probe.cookies(of: self.session))
         chain.cache = await probe.cache(key)
+        var token: OAuthCredential?
+        var signing: AWSSigning?
         if let url, let credentials {
             let origin = try base.map {
                 try HTTPSession(baseURL: $0, transport: transport).resolve(.raw(url)).description
             }
-            chain.authentication = try credentials.link(for: origin ?? url)
+            let place = origin ?? url
+            switch credentials {
+            case .challenge: chain.authentication = try credentials.authentication(for: place)
+            case .oauth(let settings): token = try await probe.token(SessionTable.TokenKey(key, settings, place))
+            case .aws(let credential, let signature):
+                signing = try AWSSigning(signature, for: place, credentials: .fixed(credential))
+            }
         }
-        var session = try HTTPSession(baseURL: base, transport: transport, chain: chain)
+        var session = try HTTPSession(baseURL: base, transport: transport) {
+            StandardChain(chain)
+            if let token { token }
+            if let signing { signing }
+        }
         if let serializer = content.pairSerializer { session.requestSerializer = serializer }
         return session
     }

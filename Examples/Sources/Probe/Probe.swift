@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewCredentials
 
 /// Executes lines of the conformance protocol through Curlew's public interface, as described in `Examples/PROBE.md`.
 ///
@@ -82,6 +83,9 @@ package actor Probe {
 
     /// The cache of this session.
     func cache(_ key: SessionTable.Key) -> HTTPCache { sessions.cache(key) }
+
+    /// The token of OAuth 2 that the lines of a session share.
+    func token(_ key: SessionTable.TokenKey) throws -> OAuthCredential { try sessions.token(key) }
 
     /// The caches of the sessions with this name.
     func caches(named name: String?) -> [HTTPCache] { sessions.caches(named: name) }

@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewCredentials
 
 /// The sessions by their names. Settings that are per session in the library and per request in the protocol separate
 /// sessions of one name: they share no connections.
@@ -9,7 +10,22 @@ struct SessionTable {
         var security = SecurityPolicy.system
     }
 
+    /// A token of OAuth 2: that of a session, for an origin.
+    struct TokenKey: Hashable, Sendable {
+        let session: Key
+        let settings: Credentials.OAuthSettings
+        let origin: String
+
+        /// - Parameter url: A URL of the origin.
+        init(_ session: Key, _ settings: Credentials.OAuthSettings, _ url: String) throws {
+            self.session = session
+            self.settings = settings
+            origin = try CurlewURI(url).origin
+        }
+    }
+
     private var sessions: [Key: HTTPSession] = [:]
+    private var tokens: [TokenKey: OAuthCredential] = [:]
     /// The cookie jars, one per name, whatever the other settings.
     private var jars: [String?: CookieJar] = [:]
     /// The caches, one per session: responses under other settings must not be used.
@@ -40,6 +56,18 @@ struct SessionTable {
         // A session of the probe acts as one user, with one cookie jar, unless its first line sets another mode.
         let made = HTTPCache(mode: modes[key.name] ?? .singleUser)
         caches[key] = made
+        return made
+    }
+
+    mutating func token(_ key: TokenKey) throws -> OAuthCredential {
+        if let known = tokens[key] { return known }
+        var configuration = SessionConfiguration()
+        configuration.security = key.session.security
+        let settings = key.settings
+        let client = OAuth.Client(settings.client, settings.secret.map { .basic(secret: $0) } ?? .none)
+        let endpoint = try OAuth.Endpoint(settings.endpoint, client: client, configuration: configuration)
+        let made = try OAuthCredential.clientCredentials(for: key.origin, endpoint, scopes: settings.scopes)
+        tokens[key] = made
         return made
     }
 

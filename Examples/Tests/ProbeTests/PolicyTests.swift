@@ -64,6 +64,44 @@ struct PolicyTests {
         await other.shutdown()
     }
 
+    @Test("a token of OAuth 2 is requested once in a session, and is sent only to its origin")
+    func oauth() async throws {
+        let tokens = try await MockServer.start { request in
+            let isKnown = request.fields[.authorization] == "Basic Yzpz"
+            return MockResponse(
+                status: isKnown ? .ok : .unauthorized, fields: [.contentType: "application/json"],
+                body: #"{"access_token":"t","token_type":"Bearer","expires_in":3600}"#)
+        }
+        let server = try await MockServer.start { request in
+            MockResponse(body: .string(request.fields[.authorization] ?? "none"))
+        }
+        let probe = ProbeDriver()
+        let client = #""client_id":"c","client_secret":"s""#
+        let auth = #""auth":{"scheme":"oauth","token_url":"\#(tokens.url("/token"))",\#(client)}"#
+        for _ in 0..<3 { #expect(try await probe.fetch(server.url(), auth).bodyText == "Bearer t") }
+        #expect(tokens.requestCount == 1)
+        #expect(try await probe.fetch(server.url()).bodyText == "none")
+        let refused = auth.replacing(#""s""#, with: #""wrong""#)
+        #expect(try await probe.fetch(server.url(), refused).code == "token-refused")
+        #expect(try await probe.fetch(server.url(), #""auth":{"scheme":"oauth"}"#).code == "bad-request")
+        await server.shutdown()
+        await tokens.shutdown()
+    }
+
+    @Test("a request is signed by Signature Version 4")
+    func sigv4() async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(body: .string(request.fields[.authorization] ?? "none"))
+        }
+        let probe = ProbeDriver()
+        let auth = #""auth":{"scheme":"sigv4","user":"AKID","password":"k","region":"r","service":"execute-api"}"#
+        let signature = try await probe.fetch(server.url(), auth).bodyText ?? ""
+        #expect(signature.hasPrefix("AWS4-HMAC-SHA256 Credential=AKID/"))
+        #expect(signature.contains("/r/execute-api/aws4_request"))
+        #expect(try await probe.fetch(server.url(), #""auth":{"scheme":"sigv4","user":"a"}"#).code == "bad-request")
+        await server.shutdown()
+    }
+
     @Test("a request that fails temporarily is retried as often as the line allows")
     func retry() async throws {
         let server = try await MockServer.start()

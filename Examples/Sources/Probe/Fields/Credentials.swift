@@ -1,9 +1,22 @@
 internal import Curlew
+internal import CurlewCredentials
 
 /// The value of the field `auth`.
-struct Credentials: Sendable {
-    private let scheme: Credential.Scheme
-    private let credential: Credential
+enum Credentials: Sendable {
+    /// Credentials that answer a challenge; Basic and Bearer are sent without one.
+    case challenge(Credential.Scheme, Credential)
+    /// A token of OAuth 2 for the client itself.
+    case oauth(OAuthSettings)
+    /// A signature of AWS.
+    case aws(AWSCredential, AWSSignature)
+
+    /// The values that determine a token of OAuth 2.
+    struct OAuthSettings: Hashable, Sendable {
+        let endpoint: String
+        let client: String
+        let secret: String?
+        let scopes: [String]
+    }
 
     /// - Throws: ``LineProblem`` for an unknown scheme, and for superfluous or missing members.
     init(_ field: FieldValue) throws {
@@ -15,24 +28,40 @@ struct Credentials: Sendable {
         guard let scheme = texts.removeValue(forKey: "scheme") else { throw field.wrong("an object with a scheme") }
         switch scheme {
         case "basic", "digest":
-            guard let user = texts.removeValue(forKey: "user"), let password = texts.removeValue(forKey: "password"),
-                texts.isEmpty
+            guard let user = texts.removeValue(forKey: "user"), let password = texts.removeValue(forKey: "password")
             else { throw field.wrong("an object with scheme, user and password") }
-            credential = .password(user: user, password: password)
+            self = .challenge(Credential.Scheme(rawValue: scheme), .password(user: user, password: password))
         case "bearer":
-            guard let token = texts.removeValue(forKey: "token"), texts.isEmpty else {
+            guard let token = texts.removeValue(forKey: "token") else {
                 throw field.wrong("an object with scheme and token")
             }
-            credential = .bearer(token)
+            self = .challenge(.bearer, .bearer(token))
+        case "oauth":
+            guard let endpoint = texts.removeValue(forKey: "token_url"),
+                let client = texts.removeValue(forKey: "client_id")
+            else { throw field.wrong("an object with scheme, token_url and client_id") }
+            let scopes = texts.removeValue(forKey: "scope")?.split(separator: " ").map(String.init) ?? []
+            self = .oauth(
+                OAuthSettings(
+                    endpoint: endpoint, client: client, secret: texts.removeValue(forKey: "client_secret"),
+                    scopes: scopes))
+        case "sigv4":
+            guard let user = texts.removeValue(forKey: "user"), let password = texts.removeValue(forKey: "password"),
+                let region = texts.removeValue(forKey: "region"), let service = texts.removeValue(forKey: "service")
+            else { throw field.wrong("an object with scheme, user, password, region and service") }
+            self = .aws(
+                try AWSCredential(
+                    accessKey: user, secretKey: password, sessionToken: texts.removeValue(forKey: "token")),
+                try AWSSignature(service: service, region: region))
         default: throw LineProblem.unsupported("auth \(scheme)")
         }
-        self.scheme = Credential.Scheme(rawValue: scheme)
+        guard texts.isEmpty else { throw field.wrong("an object without members of other schemes") }
     }
 
-    /// The authentication link for the origin of a URL only. Basic and Bearer are sent without a challenge.
-    func link(for url: String) throws -> ChallengeAuthentication {
-        var link = ChallengeAuthentication(
-            try Credential.Scoped(url, credential, isPreemptive: scheme != .digest))
+    /// The answer to challenges of the origin of a URL only.
+    func authentication(for url: String) throws -> ChallengeAuthentication? {
+        guard case .challenge(let scheme, let credential) = self else { return nil }
+        var link = ChallengeAuthentication(try Credential.Scoped(url, credential, isPreemptive: scheme != .digest))
         link.schemes = [scheme]
         return link
     }
