@@ -36,7 +36,7 @@ public struct OAuthCredential: CurlewMiddleware {
     ///   - origin: A URL with the scheme, host and port that the token is for.
     ///   - endpoint: The token endpoint.
     ///   - scopes: The scopes of the token.
-    ///   - adding: Further parameters of the request for the token, such as `audience`.
+    ///   - parameters: Further parameters of the request for the token, such as `audience`.
     ///   - store: The store of the token.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidURL``, ``Curlew/ErrorCode/unsupportedScheme``,
     ///   or ``Curlew/ErrorCode/invalidRequest`` for an invalid scope or parameter.
