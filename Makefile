@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-websockets test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-websockets test-aws test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -72,6 +72,14 @@ test-websockets: setup ## Opens WebSockets to independent servers: websockets an
 	@test -x $(WEBSOCKET_SERVERS)/bin/pip || python3 -m venv $(WEBSOCKET_SERVERS)
 	@$(WEBSOCKET_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/websocket-servers.txt
 	CURLEW_WEBSOCKET_PYTHON=$(WEBSOCKET_SERVERS)/bin/python $(MAKE) --no-print-directory test FILTER='LiveServerTests|WsprotoTests'
+
+AWS_SERVER = $(CURDIR)/.build/aws-server
+
+test-aws: setup ## Stores objects on an independent S3 server that verifies signatures: moto, from PyPI
+	@.ci/setup python3-venv
+	@test -x $(AWS_SERVER)/bin/pip || python3 -m venv $(AWS_SERVER)
+	@$(AWS_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/aws-server.txt
+	CURLEW_MOTO_PYTHON=$(AWS_SERVER)/bin/python $(MAKE) --no-print-directory test FILTER=MotoTests
 
 test-gallery: setup ## Looks at the page of the gallery in headless Chromium
 	@.ci/setup chromium

@@ -19,4 +19,10 @@ final class TemporaryFolder {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
         return file
     }
+
+    /// Writes a file of bytes, and returns its path.
+    func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+        return "\(path)/\(name)"
+    }
 }
