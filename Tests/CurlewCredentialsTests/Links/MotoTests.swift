@@ -44,7 +44,9 @@ struct MotoTests {
         }
     }
 
-    private static func session(_ url: String, _ service: String, _ credential: AWSCredential, rule: AWSSigning.BodyRule)
+    private static func session(
+        _ url: String, _ service: String, _ credential: AWSCredential, rule: AWSSigning.BodyRule
+    )
         throws -> HTTPSession
     {
         var signing = try AWSSigning(
