@@ -13,6 +13,8 @@ internal import HTTPTypes
 /// - A refresh token is used if there is one. If the server refuses it (`invalid_grant`), a client that acts for itself
 ///   requests a new token. A user's token is removed from the store, and the error is
 ///   ``Curlew/ErrorCode/tokenRefused``: the user must log in again.
+/// - If the store cannot save a token, the request fails with the store's error. The token is kept, and the next
+///   request saves it first.
 /// - Place the link behind ``Curlew/StandardChain``, so that each attempt has the newest token.
 /// - Only requests to the given origin get the token. A request with its own `Authorization` field is not changed.
 ///
@@ -29,7 +31,7 @@ internal import HTTPTypes
 /// Copies share the token.
 public struct OAuthCredential: CurlewMiddleware {
     private let renewal: CredentialRenewal<OAuth.Token>
-    private let store: any OAuth.TokenStore
+    private let source: OAuthTokenSource
 
     /// A link with the token of a client that acts for itself (RFC 6749 §4.4).
     /// - Parameters:
@@ -68,8 +70,8 @@ public struct OAuthCredential: CurlewMiddleware {
         rule: TokenRenewal = TokenRenewal(), clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
-        self.store = store
         let source = OAuthTokenSource(endpoint: endpoint, grant: grant, store: store, rule: rule, now: now)
+        self.source = source
         // The rule already subtracts the time before the end, so the window of the link is zero.
         renewal = try CredentialRenewal(
             for: origin, window: .zero, clock: clock, lifetime: source.usableTime, apply: Self.apply,
@@ -89,7 +91,7 @@ public struct OAuthCredential: CurlewMiddleware {
     /// Discards the token, also in the store, for example when a user logs out. To revoke the token at the server, use
     /// ``OAuth/Endpoint/revoke(_:at:hint:)``. Copies share this.
     public func forget() async throws {
-        try await store.save(nil)
+        try await source.forget()
         renewal.forget()
     }
 }
@@ -102,6 +104,20 @@ struct OAuthTokenSource: Sendable {
     let store: any OAuth.TokenStore
     let rule: TokenRenewal
     let now: @Sendable () -> Date
+    /// A token that the store could not save. A server that rotates refresh tokens accepts no earlier one, so this
+    /// token must not be lost.
+    private let unsaved = Guarded<OAuth.Token?>(nil)
+
+    init(
+        endpoint: OAuth.Endpoint, grant: OAuth.Request?, store: any OAuth.TokenStore, rule: TokenRenewal,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.endpoint = endpoint
+        self.grant = grant
+        self.store = store
+        self.rule = rule
+        self.now = now
+    }
 
     /// The time for which a token is used from now on; nil for a token that does not expire.
     @Sendable
@@ -111,9 +127,23 @@ struct OAuthTokenSource: Sendable {
         return rule.age(lifetime: .seconds(max(0, end.timeIntervalSince(now()))), using: &generator)
     }
 
+    /// Discards the token.
+    func forget() async throws {
+        unsaved.withLock { $0 = nil }
+        try await store.save(nil)
+    }
+
+    /// Saves a token. If that fails, the next renewal saves it before anything else.
+    private func save(_ token: OAuth.Token) async throws {
+        unsaved.withLock { $0 = token }
+        try await store.save(token)
+        unsaved.withLock { $0 = nil }
+    }
+
     /// The token that replaces another token.
     @Sendable
     func renew(_ old: OAuth.Token?) async throws -> OAuth.Token {
+        if let token = unsaved.withLock({ $0 }) { try await save(token) }
         let stored = try await store.load()
         // Another process, or a login, may have saved a newer token.
         if let stored, stored.isBearer, !isSame(stored, old), usableTime(stored).map({ $0 > .seconds(1) }) ?? true {
@@ -123,7 +153,7 @@ struct OAuthTokenSource: Sendable {
         guard token.isBearer else {
             throw CurlewError(.invalidToken, "requests cannot carry the token, which is no access token")
         }
-        try await store.save(token)
+        try await save(token)
         return token
     }
 

@@ -146,6 +146,45 @@ struct OAuthCredentialTests {
         #expect(try await store.load() == nil)
     }
 
+    /// A store that refuses a number of saves.
+    actor FailingStore: OAuth.TokenStore {
+        private var token: OAuth.Token?
+        private var failures: Int
+
+        init(_ token: OAuth.Token, failures: Int) {
+            self.token = token
+            self.failures = failures
+        }
+
+        func load() -> OAuth.Token? { token }
+
+        func save(_ token: OAuth.Token?) throws {
+            guard failures == 0 else {
+                failures -= 1
+                throw CurlewError(.fileFailed, "the store is full")
+            }
+            self.token = token
+        }
+    }
+
+    @Test("a renewed token that the store could not save is saved by the next call")
+    func unsaved() async throws {
+        let issuer = Issuer(refreshes: true)
+        let tokens = try await MockServer.start { try await issuer.answer($0) }
+        let api = try await api()
+        let expired = try OAuth.Token(
+            accessToken: "SECRET-old", refreshToken: "SECRET-refresh-0", expiration: Date(timeIntervalSinceNow: -1))
+        let store = FailingStore(expired, failures: 2)
+        let (session, _) = try session(api, tokens, grant: nil, store: store)
+        for _ in 0..<2 {
+            let error = await curlewError { _ = try await text(session, api) }
+            #expect(error?.code == .fileFailed)
+        }
+        #expect(try await text(session, api) == "Bearer SECRET-1")
+        #expect(await store.load()?.refreshToken == "SECRET-refresh-1")
+        #expect(await issuer.forms.count == 1)
+    }
+
     @Test("a client that acts for itself requests a new token if its refresh token is refused")
     func fallback() async throws {
         let issuer = Issuer()
