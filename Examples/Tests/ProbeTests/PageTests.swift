@@ -46,7 +46,7 @@ struct PageTests {
     @Test("each operation has a row on the page")
     func operations() throws {
         let rows = try names(in: "Operations").filter { $0 != "op" }
-        #expect(rows.count == 6)
+        #expect(rows.count == 8)
         for name in rows { #expect(Operation.named(name) != nil) }
     }
 }

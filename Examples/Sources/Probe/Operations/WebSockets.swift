@@ -14,9 +14,11 @@ extension Operation {
                 FieldRule("compress") { field, order in order.compresses = try field.flag() },
             ]
     ) { order, probe in
-        guard order.url != nil else { throw LineProblem.unusable("url is missing") }
+        guard let url = order.url else { throw LineProblem.unusable("url is missing") }
+        var order = order
+        order.url = handshakeURL(url)
         probe.enter(order)
-        return { answering in
+        return { [order] answering in
             try await probe.leaving(order.session) {
                 let session = try await order.chainedSession(of: probe)
                 let (items, item) = AsyncStream.makeStream(of: WebSocketItem.self)
@@ -46,6 +48,12 @@ extension Operation {
         guard let target = order.target else { throw LineProblem.unusable("target is missing") }
         let isFound = probe.send(order.items, over: target)
         return { await $0.write([.init("sent", .bool(isFound))]) }
+    }
+
+    /// The URL of the handshake, which is a request of HTTP.
+    private static func handshakeURL(_ url: String) -> String {
+        let scheme = url.prefix(4).lowercased()
+        return scheme == "wss:" ? "https" + url.dropFirst(3) : scheme.hasPrefix("ws:") ? "http" + url.dropFirst(2) : url
     }
 
     private static func follow(
