@@ -46,13 +46,20 @@ struct FuzzWebSocketWire: FuzzTarget {
         let duration = ContinuousClock.now - start
         require(duration < patience, "a WebSocket took \(duration)")
         // The connections and tasks of this input end before the next input.
-        while await session.session?.connectionCount() != 0 || session.session?.tasks().isEmpty == false {
+        while await !isQuiet(session) {
             require(ContinuousClock.now - start < patience, "a connection is left")
             await Task.yield()
         }
         await served.value
         let turn = TurnWatch.stop()
         require(turn < longestTurn, "a turn of the loop took \(turn) of its processor's time")
+    }
+
+    /// True if the session has neither connections nor tasks.
+    private static func isQuiet(_ session: HTTPSession) async -> Bool {
+        guard let actor = session.session else { return true }
+        guard await actor.connectionCount() == 0 else { return false }
+        return await actor.tasks().isEmpty
     }
 
     private static func open(_ script: Script, _ session: HTTPSession) async {
