@@ -12,34 +12,33 @@ import Testing
 struct MotoTests {
     private static let python = ProcessInfo.processInfo.environment["CURLEW_MOTO_PYTHON"]
 
-    /// The process of moto, with a user who may do everything.
+    /// The process of `moto_server.py`.
     private final class Server {
         let url: String
         private let process = Process()
-        private let output = Pipe()
+        private let input = Pipe()
 
         init(python: String) throws {
+            let output = Pipe()
             process.executableURL = URL(filePath: python)
-            process.arguments = ["-m", "moto.server", "-p", "0"]
-            // moto prints its address once, and later one line for each request.
-            process.standardError = output
+            process.arguments = [
+                URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Oracle/moto_server.py").path()
+            ]
+            process.standardInput = input
             process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
             try process.run()
-            var text = ""
-            var address: Substring?
-            while address == nil {
+            var line = Data()
+            while line.last != 0x0A {
                 let more = output.fileHandleForReading.availableData
                 guard !more.isEmpty else { throw CocoaError(.fileReadUnknown) }
-                text += String(decoding: more, as: UTF8.self)
-                address = text.firstMatch(of: /Running on (http:\/\/127\.0\.0\.1:\d+)\s/)?.1
+                line += more
             }
-            url = String(try #require(address))
-            output.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+            url = String(decoding: line.dropLast(), as: UTF8.self)
         }
 
         deinit {
-            output.fileHandleForReading.readabilityHandler = nil
-            process.terminate()
+            try? input.fileHandleForWriting.close()
             process.waitUntilExit()
         }
     }
