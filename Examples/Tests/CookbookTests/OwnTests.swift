@@ -19,7 +19,7 @@ private struct Weather: Sendable {
     }
 }
 
-/// Tests of a client of one's own: without a network, with a clock that a test turns, over sockets that break, and from a recording.
+/// Tests of a user's client: without a network, with a test clock, over failing sockets, and from a recording.
 @Suite("A weather client", .noLeaks, .timeLimit(.minutes(1)))
 struct OwnTests {
     private let base = "https://weather.example.com/"

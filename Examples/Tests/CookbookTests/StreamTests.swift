@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Streams of the cookbook", .timeLimit(.minutes(2)))
 struct StreamTests {
-    /// An answer of words, each an event. After so many words it waits at a gate.
+    /// An answer of words, each an event. After `count` words it waits at a gate.
     private func answer(_ words: [String], gate: Gate? = nil, after count: Int = .max) -> MockResponse {
         MockResponse(
             fields: [.contentType: "text/event-stream"],
@@ -76,7 +76,7 @@ struct StreamTests {
         await server.shutdown()
     }
 
-    @Test("lines are summed up, and one that is no JSON is skipped")
+    @Test("the values of lines are added up, and a line without JSON is skipped")
     func lines() async throws {
         let server = try await MockServer.start()
         server.enqueue(

@@ -10,9 +10,9 @@
 /// nothing. Its status is a hint, not a condition for sending: send a request without asking the monitor first. Use the
 /// status to decide when a failed request is worth another attempt.
 ///
-/// The kernel reports each change (rtnetlink(7)) and is then asked for the route; without changes there are no queries.
-/// The monitor works while ``updates`` has listeners. It then holds two descriptors, otherwise none. All monitors share
-/// a thread.
+/// The kernel reports each change (rtnetlink(7)). The monitor then queries the route; without changes there are no
+/// queries. The monitor works while ``updates`` has listeners. It then holds two descriptors, otherwise none. All
+/// monitors share a thread.
 ///
 /// The article <doc:Reachability> defines the conditions of reachability.
 public actor ReachabilityMonitor: LoopActor {

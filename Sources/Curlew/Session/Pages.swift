@@ -155,9 +155,10 @@ extension HTTPSession {
     /// let pages = api.pages("users", as: UserList.self) { page, _ in page.cursor.map { "users?cursor=\($0)" } }
     /// for try await page in pages { print(page.users.count) }
     /// ```
-    /// The parameters are those of ``pages(_:query:as:limit:allowsOtherOrigins:fields:credential:timeout:options:)``. `next`
-    /// gets a page and its response, whose body was read. It returns the reference to the next page, relative to the present one;
-    /// nil ends the sequence.
+    /// The parameters are those of
+    /// ``pages(_:query:as:limit:allowsOtherOrigins:fields:credential:timeout:options:)``. `next` gets a page and its
+    /// response, whose body was read. It returns the reference to the next page, relative to the present one; nil ends
+    /// the sequence.
     public func pages<Page: Decodable & Sendable>(
         _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),

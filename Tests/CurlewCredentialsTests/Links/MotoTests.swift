@@ -12,7 +12,7 @@ import Testing
 struct MotoTests {
     private static let python = ProcessInfo.processInfo.environment["CURLEW_MOTO_PYTHON"]
 
-    /// The process of moto, with a user who may do everything.
+    /// The process of moto, with a user that has every permission.
     private final class Server {
         let url: String
         private let process = Process()

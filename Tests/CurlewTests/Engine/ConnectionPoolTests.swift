@@ -360,7 +360,7 @@ struct ConnectionPoolTests {
         #expect((2...3).contains(server.accepted))
     }
 
-    @Test("a host that waits for a connection is served before the whole queue of another host")
+    @Test("a host that waits for a connection is served before the rest of another host's queue")
     func fairness() async throws {
         let gate = Gate()
         let (first, second) = (try await server(gate), try await server(gate))

@@ -66,7 +66,7 @@ struct ResponseHeadCacheTests {
         }
     }
 
-    @Test("nearly equal heads over a socket are told apart")
+    @Test("nearly equal heads over a socket are distinguished")
     func overSocket() async throws {
         let values = ["one", "one", "two", "one", "three", "three"]
         let server = try await RawServer.start { connection in

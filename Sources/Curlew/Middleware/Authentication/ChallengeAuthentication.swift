@@ -14,8 +14,9 @@ public import HTTPTypes
 /// - A body that can be read only once cannot be sent again with an answer: ``ErrorCode/bodyNotReplayable``.
 ///
 /// ```swift
+/// let user = Credential.password(user: "curlew", password: "secret")
 /// let session = try HTTPSession(baseURL: "https://api.example.com/") {
-///     ChallengeAuthentication(try Credential.Scoped("https://api.example.com", .password(user: "curlew", password: "secret")))
+///     ChallengeAuthentication(try Credential.Scoped("https://api.example.com", user))
 /// }
 /// ```
 /// Copies of a link share their memory, including the credentials that a closure chose: one link is for one user. The
