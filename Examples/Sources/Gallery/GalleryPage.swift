@@ -36,7 +36,7 @@ enum GalleryPage {
                 }
                 let left = urls.length
                 const finish = (figure, node) => {
-                    // All events are repeated after a reconnection.
+                    // The server repeats all events after a reconnection, so a finished figure is skipped.
                     if (!figure.querySelector("progress")) return
                     figure.querySelector("img")?.remove()
                     figure.firstChild.replaceWith(node)

@@ -19,7 +19,7 @@ struct StreamTests {
             })
     }
 
-    @Test("a chat shows each word as it comes, and ends at the mark")
+    @Test("a chat shows each word when it arrives, and ends at the end marker")
     func chatWhole() async throws {
         let server = try await MockServer.start()
         server.enqueue(answer(["a ", "long ", "bill"]))
@@ -65,7 +65,7 @@ struct StreamTests {
         await server.shutdown()
     }
 
-    @Test("a question that the server refuses is not asked again")
+    @Test("a question that the server refuses is not sent again")
     func chatRefused() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .internalServerError) }
         let error = await #expect(throws: CurlewError.self) {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The answer of a request", .timeLimit(.minutes(1)))
 struct AnswerTests {
-    @Test("the members of an answer stand in their documented order, with the id first")
+    @Test("the members of an answer are in their documented order, with the id first")
     func order() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 203 Quite Fine\r\nX-CaSe: a\r\nContent-Length: 5\r\nx-case:  b \r\n\r\nhello")

@@ -106,7 +106,7 @@ public actor ReachabilityMonitor: LoopActor {
             // The first element has to be the present status, even if kernel messages are still unread.
             look()
         }
-        // The newest listener needs the status too, although it is unchanged for the others.
+        // A new listener needs the status, although it has not changed for the other listeners.
         if hasNew, let current { listeners.publish(current) }
     }
 

@@ -46,7 +46,7 @@ extension HTTPSession {
                     let response = try await pages.session.send(request)
                     let (page, link) = try await pages.read(response)
                     if let link {
-                        // A bad link fails the next read, because the present page is complete.
+                        // A link that cannot be resolved fails the next read, because the present page is complete.
                         phase = .next(
                             Result {
                                 let uri = try link.resolved(against: response.uri)

@@ -165,7 +165,7 @@ final class ExchangeHost: @unchecked Sendable {
             return false
         }
         made.rate = engine.rate
-        // The engine is replaced before exchanges of the old one end, as their ends may start others.
+        // The engine is replaced before its exchanges end, because the end of an exchange may start another one.
         let old = engine
         engine = made
         old.retire()

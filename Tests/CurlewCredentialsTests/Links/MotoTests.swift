@@ -80,7 +80,7 @@ struct MotoTests {
         return try AWSCredential(accessKey: String(access), secretKey: String(secret))
     }
 
-    @Test("objects are stored and returned, whole, unsigned and in signed pieces", .enabled(if: python != nil))
+    @Test("signed bodies, unsigned bodies and signed chunks are stored and returned", .enabled(if: python != nil))
     func objects() async throws {
         let server = try Server(python: try #require(Self.python))
         let credential = try await Self.credential(server.url)

@@ -90,7 +90,7 @@ struct SettingsTests {
         #expect(read.defaultFields.count == 2)
     }
 
-    @Test("a file contains numbers, Booleans and lists as such, or as text")
+    @Test("numbers, Booleans and lists in a file may be written as values or as text")
     func file() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write(

@@ -14,7 +14,7 @@ struct ConnectErrorTests {
         let refused = try RefusedPort.unused()
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
-        // The refusal leaves a used handle, and everything that the session needs except a socket.
+        // After the refused request the session has everything that it needs except a socket, such as a used handle.
         #expect(await curlewError { _ = try await session.get(.raw(refused.url())) }?.code == .connectionRefused)
 
         // The fault only applies to the loop: libdispatch ends the process without a descriptor.

@@ -151,7 +151,7 @@ struct ConnectionPoolTests {
                 for index in 0..<80 { group.addTask { _ = try await session.fetch(server.url("/\(index)")) } }
             }
             try await server.waitForConnections { $0.open <= 2 }
-            // The rest is one idle connection with both ends, and the sockets of multi handles.
+            // The remaining sockets are both ends of one idle connection, and the sockets of the multi handles.
             try await eventually("the descriptors are closed") { socketCount <= before + 2 + 2 * 4 }
         }
         gate.open()

@@ -228,7 +228,7 @@ struct HTTP2FaultTests {
         try await session.expectUsable()
     }
 
-    @Test("changed settings of a connection are followed")
+    @Test("the changed SETTINGS of a server apply to its connection")
     func settings() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 200_000))) {
             connection,

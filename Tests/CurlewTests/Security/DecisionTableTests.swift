@@ -91,7 +91,7 @@ struct DecisionTableTests {
         }
         #expect(try await stage.code(policy(.certificate, [unknown()])) == .pinMismatch)
         #expect(try await stage.code(policy(.certificate, [])) == .pinMismatch)
-        // The pinned certificates are compared from the root's end.
+        // Pins are compared with the chain from its root on, so the root's pin matches first.
         let both = try await stage.fetch(policy(.certificate, [leaf, root]))
         #expect(try both.security?.matchedPin == root.pin)
     }

@@ -369,7 +369,7 @@ struct RotationTests {
         #expect(rotation.material.identity == (try Self.identity(second)))
     }
 
-    @Test("an answer to an earlier query does not replace one to a later query")
+    @Test("a late answer to an earlier query does not replace the answer to a later query")
     func order() async throws {
         let certificates = try ["first", "second", "third"].map { try Self.identity(Self.client($0)) }
         let gate = Gate()

@@ -162,7 +162,7 @@ struct ClosingHandshakeTests {
         #expect(run.actions.last == ending(.closedByPeer, sent: Self.awayAnswer, received: Self.away))
     }
 
-    @Test("a server that keeps its connection open is abandoned after the timeout with a clean end")
+    @Test("a server that keeps its connection open is abandoned after the timeout, and the end counts as clean")
     func lingeringServer() {
         let run = run(
             .client, [.closeRequested(Self.normal), .closeFlushed, .closeReceived(Self.normal), .timedOut])

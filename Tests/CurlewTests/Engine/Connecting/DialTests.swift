@@ -280,7 +280,7 @@ extension Connecting {
             withExtendedLifetime(filler) {}
         }
 
-        @Test("a deadline in the past is a timeout")
+        @Test("a dial with a deadline in the past ends in a timeout")
         func lateStart() async throws {
             var plan = Dial.Plan(.host("127.0.0.1", port: 1))
             plan.deadline = Instant(nanoseconds: 1)

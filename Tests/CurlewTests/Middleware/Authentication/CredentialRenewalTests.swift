@@ -286,7 +286,7 @@ struct AuthenticatorTests {
         #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer token-1"])
     }
 
-    @Test("a request from before a credential was forgotten is not repeated with the next one")
+    @Test("a request that was sent before its credential was forgotten is not repeated with the next credential")
     func forgottenUnderWay() async throws {
         let refusals = Gate(isOpen: false)
         let server = try await server(accepting: "token-1", gate: refusals)

@@ -71,7 +71,7 @@ struct ConcurrencyMachineTests {
         #expect(machine.arrive(.normal, remaining: 1, now: 21 * second) == .goes)
     }
 
-    @Test("an additive limit grows by one after as many answers, and shrinks once per overload")
+    @Test("an additive limit of n grows by one after n answers, and shrinks once per overload")
     func additive() {
         var limit = AdaptiveLimit(.additive(from: 10, within: 2...12))
         for _ in 0..<11 { limit.take(.init(latency: 1, isOverload: false), inFlight: 10, now: 0) }

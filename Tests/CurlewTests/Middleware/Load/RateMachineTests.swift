@@ -41,7 +41,7 @@ struct RateMachineTests {
         #expect(number(machine.arrive(.critical, remaining: nil, now: 0)) != nil)
     }
 
-    @Test("a 429 stops all requests for its Retry-After, and a single one is sent first after that")
+    @Test("a 429 stops all requests for its Retry-After, and then a single request is sent first")
     func retryAfter() {
         var machine = machine(nil)
         for _ in 0..<5 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
@@ -225,7 +225,7 @@ struct RateMachineTests {
         #expect(machine.waiting == 0)
     }
 
-    @Test("requests to a stopped server leave a full queue for those to another server")
+    @Test("requests to another server displace requests to a stopped server from a full queue")
     func fullQueue() {
         var machine = RateMachine(
             .perSecond(10, burst: 1), LoadQueue(capacity: 2, timeout: .seconds(1000)), now: 0)
