@@ -36,12 +36,12 @@ public struct CircuitBreaker: CurlewMiddleware {
     ///
     /// A value outside its bounds is replaced by the nearest valid one.
     public struct Policy: Sendable, Hashable {
-        /// The share of calls that must fail. 0.5 by default.
+        /// The share of failed calls at which the circuit opens. 0.5 by default.
         public var failureRate: Double
         /// The time to the head of a response beyond which a successful call is slow. nil, the default, disables slow
         /// calls.
         public var slowAfter: Duration?
-        /// The share of calls that must be slow or fail. 0.8 by default.
+        /// The share of slow or failed calls at which the circuit opens. 0.8 by default.
         public var slowRate: Double
         /// The number of calls in the window below which the circuit does not open. 20 by default, at least 1.
         public var minimumCalls: Int

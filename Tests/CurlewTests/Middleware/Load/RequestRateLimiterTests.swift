@@ -72,7 +72,7 @@ struct RequestRateLimiterTests {
         #expect(try await session.get("http://b.test/").status == .tooManyRequests)
     }
 
-    @Test("a quota reset in an hour stops requests to its server, but not to others with the same rate")
+    @Test("a used-up quota of one server stops requests to this server, but not to others")
     func hostileServer() async throws {
         let stub = StubTransport { request in
             request.request.uri.host == "hostile.test"
