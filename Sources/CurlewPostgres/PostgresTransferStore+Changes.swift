@@ -48,8 +48,8 @@ extension PostgresTransferStore {
                 do {
                     let connection = try await link.open()
                     let left = ContinuousClock.now.duration(to: look)
-                    // Changes before the start of listening caused no notification, so a new connection means a
-                    // possible change.
+                    // Changes before the connection began to listen caused no notification, so a new connection counts
+                    // as a possible change.
                     let isNew = connection !== last
                     last = connection
                     let payloads = isNew ? [] : try await connection.notifications(within: max(.zero, left))

@@ -57,7 +57,8 @@ enum GalleryPage {
                     image.src = "data:image/jpeg;base64," + data
                     finish(figure, image)
                 }))
-                // A response that is not a stream is final; a stream that breaks off is requested again.
+                // If the response is not a stream, the browser closes the source. After a broken stream it requests the
+                // stream again.
                 events.onerror = () => {
                     if (events.readyState == EventSource.CLOSED) images.textContent = "The server has refused these images."
                 }

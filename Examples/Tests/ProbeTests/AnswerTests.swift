@@ -75,7 +75,7 @@ struct AnswerTests {
         let file = try TemporaryFile(bytes)
         let answer = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body_file":"\#(file.path)""#)
         let body = try #require(answer.string("body"))
-        // The received body is valid in a line to send.
+        // The text of the received body can be sent as a body again, with the same bytes.
         let again = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body":"\#(body)""#)
         #expect(again.bodyBytes == bytes)
         await server.shutdown()

@@ -60,7 +60,7 @@ struct AttemptTests {
         #expect(try rejected.end() == .again(plan))
     }
 
-    @Test("the next attempt only keeps the plan, the challenges and the user's pause of the previous one")
+    @Test("of the previous attempt, the next one keeps only the plan, the challenges and the user's pause")
     func successor() throws {
         let stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
         stage.connect(isReused: true)

@@ -51,7 +51,7 @@ struct ConnectionPoolTests {
         let session = try makeSession()
         let loop = try #require(session.session).eventLoop
         #expect(try await session.fetch(server.url("/first")) == Array("/first".utf8))
-        // On the loop itself the cancellation happens in the same turn as the start.
+        // The tasks run on the loop, so each call is cancelled in the turn in which it starts.
         await withTaskExecutorPreference(loop) {
             for number in 0..<20 {
                 let call = Task(executorPreference: loop) { try await session.fetch(server.url("/\(number)")) }
@@ -181,7 +181,7 @@ struct ConnectionPoolTests {
         configuration.concurrentStreams = 1
         let server = try await server(gate, configuration)
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
-        // The server's SETTINGS have been read.
+        // After the first request the client has read the server's SETTINGS.
         #expect(try await session.fetch(server.url("/a")) == Array("/a".utf8))
         let held = Task { try await session.fetch(server.url("/held")) }
         try await server.waitForRequests(2)
@@ -356,7 +356,7 @@ struct ConnectionPoolTests {
             }
             try await group.waitForAll()
         }
-        // The repeated request may open its own connection, beside the one for the requests that waited before it.
+        // The repeated request may open a connection of its own, in addition to the connection of the waiting requests.
         #expect((2...3).contains(server.accepted))
     }
 

@@ -136,7 +136,7 @@ struct DecisionTableTests {
     @Test("6: a pinned certificate that an impostor appends to its chain is ignored")
     func borrowed() async throws {
         let pinned = try TestChain.root.get()
-        // The impostor has the name of the pinned authority, and another key.
+        // The impostor's certificate has the name of the pinned authority, but another key.
         let impostor = try HeldCertificate(.authority(pinned.commonName))
         let forged = try HeldCertificate.localhost(issuedBy: impostor)
         for chain in [[forged, pinned], [forged, impostor, pinned], [try TestChain.selfSigned.get(), pinned]] {

@@ -119,7 +119,7 @@ struct PolicyIsolationTests {
             return held.map(\.number)
         }
         let numbers = try await use()
-        // The loop may be about to release its references.
+        // The loop may release its references a little later.
         for (policy, number) in zip(policies, numbers) {
             try await eventually("the compiled policy is gone") { try CompiledPolicy.of(policy).number != number }
         }

@@ -260,7 +260,7 @@ struct RotationTests {
         #expect(error.code == .invalidTLSSetting)
         #expect(files.rotation.material.identity?.chain.first?.der == files.first.certificateDER)
         #expect(files.rotation.version == 1)
-        // Each reload throws the error.
+        // Each reload throws the error, but the log has a single line.
         let rotation = files.rotation
         await #expect(throws: CurlewError.self) { try await rotation.reload() }
         #expect(log.lines.count == 1)

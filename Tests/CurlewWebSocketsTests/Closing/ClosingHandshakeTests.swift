@@ -36,7 +36,7 @@ struct ClosingHandshakeTests {
             ])
     }
 
-    @Test("a close frame of the peer is received after a failed write, and sets the ending")
+    @Test("after a failed write, a close frame of the peer is still received and determines the ending")
     func outputBreaks() {
         let byPeer = run(.client, [.outputBroke, .closeReceived(Self.away)])
         #expect(byPeer.actions == [[.startTimer], ending(.closedByPeer, received: Self.away)])

@@ -54,7 +54,7 @@ struct ConcurrencyMachineTests {
         }
         #expect(machine.arrive(.normal, remaining: second / 2, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: second, now: 0) == .goes)
-        // The time is two seconds for the running request before it, and one for its own answer.
+        // The request needs three seconds: two until the running request ends, and one for its own answer.
         #expect(machine.arrive(.normal, remaining: 3 * second - 1, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: 3 * second, now: 0) == .waits(1, dropping: nil))
     }
