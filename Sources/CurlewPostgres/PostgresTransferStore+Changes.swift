@@ -55,7 +55,8 @@ extension PostgresTransferStore {
                     let payloads = isNew ? [] : try await connection.notifications(within: max(.zero, left))
                     if !isNew, !payloads.contains(payload), ContinuousClock.now < look { continue }
                 } catch {
-                    // Meanwhile each attempt notifies the listeners, so that they poll.
+                    // While the database cannot be reached, the listeners are notified after each attempt, so that they
+                    // poll.
                     try? await Task.sleep(for: .milliseconds(500))
                 }
                 look = .now.advanced(by: pollInterval)

@@ -177,7 +177,7 @@ struct AttemptTests {
         #expect(stage.end(code) { $0.systemError = systemError } == .failure(expected))
     }
 
-    @Test("TLS that ends without close_notify within a body truncates it, whether libcurl was reading or sending")
+    @Test("a body whose TLS connection ends without close_notify is truncated, after a read or a write error")
     func truncatedTLS() throws {
         for code in [CURLE_RECV_ERROR, CURLE_SEND_ERROR] {
             for (lines, expected) in [([], ErrorCode.connectionLost), (["HTTP/1.1 200 OK", ""], .responseTruncated)] {

@@ -245,7 +245,7 @@ extension CircuitBreaker {
             return pass
         }
 
-        // Not inlined: every call would reserve stack space for it.
+        // The function is not inlined, because every call would then reserve stack space for its variables.
         @inline(never)
         private func refusal(of request: CurlewRequest, _ name: String, wait: Int64) -> CurlewError {
             let circuit = name.isEmpty ? "the circuit" : "the circuit of \(name)"
@@ -272,7 +272,7 @@ extension CircuitBreaker {
             changes.withLock { $0.append(noted) }
         }
 
-        // Not inlined: few calls change the state.
+        // The function is not inlined, because few calls change the state.
         @inline(never)
         private func publishChanges() {
             turn.withLock {
