@@ -1,29 +1,29 @@
-# The habits of this project. `make help` lists them.
+# The tasks of this project. `make help` lists them.
 
 SWIFT ?= swift
-# What `swift test` is to run: a regular expression over suites and tests. All of them by default.
+# The tests that `swift test` runs: a regular expression over suites and tests. All tests by default.
 FILTER ?=
-# What the demo fetches instead of its embedded server.
+# The URL that the demo fetches. By default the demo uses its embedded server.
 URL ?=
 # Arguments for every `swift build`, `swift run` and `swift test`, such as `--jobs 2`.
 SWIFTFLAGS ?=
 
 PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev libpsl-dev libidn2-dev libsqlite3-dev libpq-dev postgresql iproute2 libpng-dev libjpeg62-turbo-dev libwebp-dev libgif-dev libtiff-dev libavif-dev
 
-# A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
+# A warning in this package is an error. Warnings of dependencies are not, as they cannot be corrected here. Package.swift reads the variable.
 export CURLEW_WARNINGS_AS_ERRORS = 1
 
-# What tests and tools of our own need besides the default traits: the test kit, XML and storage.
+# The project's tests and tools need more than the default traits: the test kit, XML, storage and the others.
 TRAITS = --enable-all-traits
-# One test at a time in a process: some look at the whole of it for leaks, and some measure that nothing comes too late.
-# Those of the library take several processes; TEST_JOBS=1 makes it one.
+# A process runs one test at a time: some tests check the process for leaks, and some measure times.
+# The tests of the library run in several processes; TEST_JOBS=1 uses one.
 TEST = SWIFT='$(SWIFT)' FILTER='$(FILTER)' .ci/test $(TRAITS) $(SWIFTFLAGS)
 TEST_EXAMPLES = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)') --package-path Examples
 # The condition chooses locks that ThreadSanitizer can follow (Sources/CurlewSupport/Lock.swift).
 SANITIZE_THREAD = --sanitize=thread -Xswiftc -DCURLEW_THREAD_SANITIZER --scratch-path .build-thread
 TSAN_OPTIONS = halt_on_error=0:second_deadlock_stack=1:log_path=$(CURDIR)/.build-thread/reports/thread:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
-# Build folders of the nested packages hold the sources of others.
+# Build folders of the nested packages contain the sources of dependencies.
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
@@ -35,8 +35,8 @@ help: ## Lists the targets
 setup: ## Installs the missing Debian packages
 	@.ci/setup $(PACKAGES)
 
-# Not in release mode: that is twice the work to build, for hardly more throughput.
-demo: setup ## Real HTTP over real sockets; URL=https://… fetches that instead
+# A debug build: a release build takes twice as long, and is hardly faster.
+demo: setup ## Shows HTTP over real sockets, with an embedded server; URL=https://… fetches that URL
 	$(SWIFT) run $(SWIFTFLAGS) --package-path Examples curlew $${URL:+"$$URL"}
 
 gallery: setup ## Runs the example with a page of thumbnails, on port 8080
@@ -51,14 +51,14 @@ test: setup ## Runs the tests; FILTER=… chooses
 test-examples: setup ## Builds the examples and runs their tests
 	$(TEST_EXAMPLES)
 
-# They are among the tests of `make test`, where they are skipped on a machine without a server.
+# `make test` runs these tests too, and skips them on a machine without a server.
 test-postgres: setup ## Runs the tests of queues in PostgreSQL
 	CURLEW_TEST_POSTGRES=1 $(MAKE) --no-print-directory test FILTER='PostgresFaultTests|TransferStoreTests'
 
-# They come from PyPI, into a folder of their own; without them these tests are skipped.
+# The servers are installed from PyPI into a separate folder. Without them these tests are skipped.
 UPLOAD_SERVERS = $(CURDIR)/.build/upload-servers
 
-test-uploads: setup ## Uploads to servers that others wrote: tuspyserver and moto, from PyPI
+test-uploads: setup ## Uploads to independent servers: tuspyserver and moto, from PyPI
 	@.ci/setup python3-venv
 	@test -x $(UPLOAD_SERVERS)/bin/pip || python3 -m venv $(UPLOAD_SERVERS)
 	@$(UPLOAD_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/upload-servers.txt
@@ -81,40 +81,40 @@ test-aws: setup ## Stores objects on an independent S3 server that verifies sign
 	@$(AWS_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/aws-server.txt
 	CURLEW_MOTO_PYTHON=$(AWS_SERVER)/bin/python $(MAKE) --no-print-directory test FILTER=MotoTests
 
-test-gallery: setup ## Looks at the page of the gallery in headless Chromium
+test-gallery: setup ## Tests the page of the gallery in headless Chromium
 	@.ci/setup chromium
 	CURLEW_CHROMIUM=1 $(TEST_EXAMPLES) --filter GalleryTests
 
-# From a clone of HEAD, as the package of a user has it; in .build-json-alone.
+# The package depends on a clone of HEAD. Its build folder is .build-json-alone.
 test-json-alone: setup ## Builds a package that needs the product CurlewJSON alone, the headers of libraries hidden
 	@.ci/json-alone $(SWIFTFLAGS)
 
-# Builds of their own, in .build-traits: what a trait takes out must not be missed.
+# Separate builds in .build-traits: without a trait, the code must not need the libraries of the trait.
 test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden
 	@.ci/traits $(SWIFTFLAGS)
 
 test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
 	CURLEW_TEST_LARGE=1 $(TEST_EXAMPLES) --filter LargeFileTests
 
-# The same build as `test`; one test finds out whether that libcurl was really loaded.
+# The same build as `test`; one test checks that this libcurl was loaded.
 test-newer-libcurl: setup ## Runs the tests with the libcurl of Debian 13
 	.ci/newer-libcurl env $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
 
-# The programs' own loader and libraries: those of that release, unpacked beside the system. One test checks the version of libcurl.
+# The programs use the loader and libraries of that release, unpacked beside the system. One test checks the version of libcurl.
 test-debian13: setup ## Runs the tests with the libraries of Debian 13
 	RUNNER='.ci/userland trixie' $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
 
 test-newest: setup ## Runs the tests with the libraries of Debian 13 and the newest libcurl of its backports
 	RUNNER='.ci/userland trixie-backports' $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
 
-# What it finds is shown last, so that a log that is cut off still says it. In one process: a sanitizer makes tests so slow
-# that two of them at a time run into the short timeouts that some have.
+# The findings are shown last, so that a truncated log contains them. The tests run in one process: a sanitizer makes
+# tests slow, and two of them at a time would exceed the short timeouts of some tests.
 test-thread: setup ## Runs the tests under ThreadSanitizer
 	@rm -rf .build-thread/reports && mkdir -p .build-thread/reports
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) $(SANITIZE_THREAD) \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
 
-# All 576 combinations; `make test` has those in which each combination of three properties occurs.
+# All 576 combinations; `make test` runs enough of them to have each combination of three properties.
 test-early-answers: setup ## Tests every HTTP/2 response that comes before the end of its upload
 	CURLEW_TEST_EARLY_ANSWERS=all $(MAKE) --no-print-directory test FILTER=EarlyAnswerTests
 
@@ -122,36 +122,36 @@ test-crash: setup ## Kills processes that download, upload, use a cache or share
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
 	timeout 400 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 
-# In the time of a simulation: it takes a second or two, and brings the same picture wherever it runs.
+# The clock is simulated: a run takes a second or two, and draws the same picture on every machine.
 simulate: setup ## Runs the simulation of the article "Load and failure", and draws its picture
 	$(SWIFT) run $(TRAITS) $(SWIFTFLAGS) simulate DocC/Curlew.docc/Resources/load-and-failure.svg
 
 SECONDS ?= 60
 SOAK_SEED ?=
-# One of the modes in Tests/Soak/SoakMode.swift; all of them share the time by default.
+# One of the modes in Tests/Soak/SoakMode.swift; by default all modes share the time.
 SOAK_MODE ?=
 
-soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, SOAK_MODE=… chooses, LD_LIBRARY_PATH=… has another libcurl
+soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, SOAK_MODE=… chooses, LD_LIBRARY_PATH=… uses another libcurl
 	$(SWIFT) build --product soak $(TRAITS) $(SWIFTFLAGS)
 	timeout $$(($(SECONDS) + 120)) \
 	    $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED) $(SOAK_MODE)
 
-# LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
-# What is freed is kept only shortly: some tests measure the memory of the process.
+# LeakSanitizer is off: it needs ptrace, which containers often forbid, and would then fail the run. Other tests find leaks.
+# The quarantine of freed memory is small, because some tests measure the memory of the process.
 test-address: setup ## Runs the tests under AddressSanitizer
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=0:quarantine_size_mb=8}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=address --scratch-path .build-address
 
-ci: ## Does what has to pass before a merge
+ci: ## Runs the checks that must pass before a merge
 	@.ci/run
 
 lint: ## Checks the style of every Swift file
 	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format lint --strict --parallel
 
-format: ## Puts every Swift file into that style
+format: ## Formats every Swift file
 	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format --in-place --parallel
 
-# The lists show a change of the API in a diff. They are made from the modules that the last `make test` or build left.
-api-list: setup ## Writes the lists of public declarations in API/ anew
+# The lists show a change of the API in a diff. They are made from the modules of the last `make test` or build.
+api-list: setup ## Writes the lists of public declarations in API/
 	$(SWIFT) build $(TRAITS) $(SWIFTFLAGS)
 	@.ci/api-list
 
@@ -169,5 +169,5 @@ bench: ## Runs the benchmarks
 	@echo "There are no benchmarks here yet." >&2; exit 1
 endif
 
-clean: ## Removes everything that was built
+clean: ## Removes all build folders
 	rm -rf .build .build-json-alone .build-thread .build-address .build-newer-libcurl .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build

@@ -9,7 +9,8 @@ var settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-// The Makefile sets it for our own builds; whoever depends on Curlew does not trip over a warning of a newer compiler.
+// The Makefile sets the variable for the project's own builds. A warning of a newer compiler must not fail the builds
+// of packages that depend on Curlew.
 if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
     settings.append(.treatAllWarnings(as: .error))
 }
@@ -97,7 +98,7 @@ let package = Package(
             pkgConfig: "libbrotlidec",
             providers: [.apt(["libbrotli-dev", "pkg-config"])]
         ),
-        // What only the test kit and the tests need: whoever decodes does not load it.
+        // The encoder is for the test kit and the tests alone: a program that decodes does not load it.
         .systemLibrary(
             name: "CBrotliEncoder",
             pkgConfig: "libbrotlienc",
@@ -268,7 +269,7 @@ let package = Package(
             path: "Tests/CSystemFaults",
             linkerSettings: [.linkedLibrary("dl")]
         ),
-        // A real server for tests, and for campaigns that kill it.
+        // A PostgreSQL server for tests, and for campaigns that kill it.
         .target(
             name: "PostgresServer", dependencies: ["Curlew"], path: "Tests/PostgresServer", swiftSettings: settings),
         .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),
@@ -303,7 +304,7 @@ let package = Package(
         .testTarget(
             name: "CurlewJSONTests", dependencies: ["CurlewJSON", "SeededNumbers", "ThreadWork"],
             swiftSettings: settings),
-        // Not a test target: it has to be a process that can be killed. `make test-crash` runs it.
+        // A program instead of a test target: the campaign kills its processes. `make test-crash` runs it.
         .executableTarget(
             name: "crash-campaign",
             dependencies: [
@@ -318,7 +319,7 @@ let package = Package(
             path: "Tests/CrashCampaign",
             swiftSettings: settings
         ),
-        // Another: it looks at what its process holds, for as long as it is told. `make soak` runs it.
+        // A program that sends requests for a given time, and counts the resources of its process. `make soak` runs it.
         .executableTarget(
             name: "soak",
             dependencies: [

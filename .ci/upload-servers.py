@@ -1,6 +1,6 @@
-"""Servers of uploads that others wrote: tus by tuspyserver, parts by presigned URLs by moto. `make test-uploads` runs them.
+"""Independent servers of uploads: tuspyserver for tus, moto for parts with presigned URLs. `make test-uploads` runs them.
 
-Says its two addresses in a line, and ends when its input does.
+The program prints its two addresses in a line, and ends when its input ends.
 """
 
 import hashlib

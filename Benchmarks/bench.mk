@@ -12,10 +12,10 @@ BENCH_OUTPUT ?= $(BENCHMARKS)/bench.json
 SERIALIZATION_OUTPUT ?= $(BENCHMARKS)/bench-serialization.json
 
 SWIFT ?= swift
-# The server that is measured against, the tool that makes its certificate, and what counts instructions.
+# The server of the measurements, the tool that makes its certificate, and the tool that counts instructions.
 BENCH_PACKAGES = nginx-light openssl python3 curl valgrind
 comma := ,
-# The client, if it is to run: what nobody asks for is neither installed nor built.
+# The client, if CLIENTS contains it: other clients are neither installed nor built.
 chosen = $(if $(CLIENTS),$(filter $(1),$(subst $(comma), ,$(CLIENTS))),$(1))
 
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \

@@ -104,7 +104,7 @@ let package = Package(
             exclude: ["VaporNames.txt"],
             swiftSettings: settings
         ),
-        // The sources are those of a user: no settings but those of a new package.
+        // The target has the settings of a new package, so its sources compile in a user's package too.
         .target(
             name: "Cookbook",
             dependencies: [

@@ -8,8 +8,8 @@ FUZZ_SECONDS ?= 300
 TARGETS ?=
 
 SWIFT ?= swift
-# GNU gold, which Swift links with by default, breaks down over the sanitizers' symbols. A sanitized libcurl looks for
-# libFuzzer's in the target.
+# GNU gold, Swift's default linker, fails on the sanitizers' symbols. A sanitized libcurl needs libFuzzer's symbols from
+# the target.
 FUZZ_BUILD = $(SWIFT) build --configuration release --package-path $(FUZZING) --scratch-path $(FUZZING)/.build \
 	-Xswiftc -enable-testing -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld \
 	-Xlinker --export-dynamic-symbol='__sanc*' -Xlinker --export-dynamic-symbol='__sanitizer_cov_*' $(SWIFTFLAGS)

@@ -48,14 +48,15 @@ extension PostgresTransferStore {
                 do {
                     let connection = try await link.open()
                     let left = ContinuousClock.now.duration(to: look)
-                    // Changes before the start of listening caused no notification, so a new connection means a
-                    // possible change.
+                    // Changes before the connection began to listen caused no notification, so a new connection counts
+                    // as a possible change.
                     let isNew = connection !== last
                     last = connection
                     let payloads = isNew ? [] : try await connection.notifications(within: max(.zero, left))
                     if !isNew, !payloads.contains(payload), ContinuousClock.now < look { continue }
                 } catch {
-                    // Meanwhile each attempt notifies the listeners, so that they poll.
+                    // While the database cannot be reached, the listeners are notified after each attempt, so that they
+                    // poll.
                     try? await Task.sleep(for: .milliseconds(500))
                 }
                 look = .now.advanced(by: pollInterval)

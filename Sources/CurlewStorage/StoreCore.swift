@@ -184,7 +184,7 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Removes the files of entries that are no longer in the index.
+    /// Removes the files of entries that the index does not contain any more.
     private func forget(_ deleted: [DeletedEntry]) async {
         guard !deleted.isEmpty else { return }
         recentBodies.withLock { recent in

@@ -297,7 +297,7 @@ extension StoreFolder {
     func removeLeftover(_ name: String, unless isEntry: (HTTPCache.Entry.ID) throws -> Bool) throws -> Bool {
         let descriptor = openat(bodies, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
-            // The store's writers make no links.
+            // A link was not made by a store, so it is removed.
             return errno == ELOOP && unlinkat(bodies, name, 0) == 0
         }
         defer { close(descriptor) }

@@ -3,8 +3,8 @@ public import Curlew
 extension CurlewResponse.Body {
     /// The body as the events of an XML document.
     ///
-    /// Foundation's parser needs the complete document. So the first request for an event collects and parses the whole
-    /// body. The size of the document is limited, and its events are returned one at a time.
+    /// Foundation's parser needs the complete document. So the first request for an event collects and parses all of
+    /// the body. The size of the document is limited, and its events are returned one at a time.
     /// - Parameters:
     ///   - limit: The maximum size of the document; a larger one fails with ``Curlew/ErrorCode/responseTooLarge``.
     ///   - charset: The charset of Content-Type, if it has one.

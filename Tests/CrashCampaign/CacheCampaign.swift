@@ -39,7 +39,7 @@ final class CacheCampaign {
     private func check() async throws -> Int {
         let reports = Guarded<[String]>([])
         let store = try await CacheUser.store(folder) { event in
-            // A kill may leave files without an entry, which are removed.
+            // A killed process may leave files without an entry. The store removes them, which is not a fault.
             if event.kind != .leftoversRemoved { reports.withLock { $0.append(event.message) } }
         }
         let entries = try await store.list(after: nil, count: 100_000)

@@ -126,7 +126,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("the bytes determine the format, whatever the name, and bytes of no image are refused")
+    @Test("the bytes determine the format, whatever the name, and other bytes than an image's are refused")
     func sniffing() throws {
         for (text, isPicture) in [
             ("", false), ("<html><img></html>", false), ("GIF89", false), ("BM", true), ("%PDF-1.4", false),
@@ -234,7 +234,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("an ICO gives its largest image, of equal sizes the one with more colours, of equal images the first")
+    @Test("the largest image of an ICO is used, then the one with the most colours, then the first")
     func equals() throws {
         func icon(_ images: [(side: Int, bits: Int, color: [UInt8])]) throws -> [UInt8] {
             var (directory, content) = (

@@ -30,7 +30,7 @@ struct DownloaderTests {
         var first: Set<String?> = []
         for _ in 0..<4 { first.insert(await paths.next()) }
         #expect(first == ["/1", "/2", "/3", "/4"])
-        // The end of one download starts the fifth.
+        // The fifth download starts when one of the four ends.
         open.yield()
         #expect(await paths.next() == "/5")
         open.finish()
@@ -245,7 +245,7 @@ struct DownloaderTests {
         #expect(shown.isEmpty == (format == .png))
         for image in shown {
             #expect(image.size == whole.size)
-            // The upper half has arrived.
+            // The upper half of the image has arrived, so its colours are nearly right.
             let (near, far) = (image.color(6, 2), whole.color(6, 2))
             #expect(zip(near, far).allSatisfy { abs(Int($0) - Int($1)) < 40 }, "\(near) \(far)")
         }

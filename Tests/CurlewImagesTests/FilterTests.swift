@@ -70,7 +70,7 @@ struct FilterTests {
         }
     }
 
-    @Test("the mean colour of an image is its reduction to one pixel")
+    @Test("an image that is reduced to one pixel has the mean colour")
     func mean() throws {
         let pixels: [UInt8] = [0, 0, 0, 255, 100, 200, 40, 255, 200, 0, 0, 255, 100, 0, 0, 255]
         let image = try Image(size: Image.Size(2, 2), pixels: pixels)

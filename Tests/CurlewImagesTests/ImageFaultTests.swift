@@ -249,7 +249,7 @@ struct ImageFaultTests {
         }
     }
 
-    @Test("a reduced animation counts with the full size of its stored frames")
+    @Test("the limit of a reduced animation counts its stored frames in full size")
     func largeAnimation() throws {
         var options = Image.DecodingOptions(fitting: Image.Size(10, 10))
         options.limits.animationPixels = 1_000_000

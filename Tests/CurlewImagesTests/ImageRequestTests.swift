@@ -101,7 +101,7 @@ struct ImageRequestTests {
         await server.shutdown()
     }
 
-    @Test("the receipt of the phases cancels a request, and the error names the URL")
+    @Test("the receipt of a request with phases cancels it, and the error names the URL")
     func cancelledByReceipt() async throws {
         let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)

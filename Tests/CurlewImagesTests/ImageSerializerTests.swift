@@ -40,7 +40,7 @@ struct ImageSerializerTests {
         }
     }
 
-    @Test("an image that is decoded on request is refused at once if its bytes are of no image")
+    @Test("bytes that are not an image are refused at once, even if the image is decoded later")
     func encoded() async throws {
         let png = try Fixture.bytes("plain.png")
         let server = try await MockServer.start { _ in imageResponse(png) }

@@ -204,7 +204,7 @@ struct JSONEncodingOrderTests {
         init() {}
     }
 
-    @Test("a stored encoder is harmless and has no effect after its turn")
+    @Test("a stored encoder has no effect after its value was encoded")
     func kept() throws {
         let uses: [@Sendable (Keeper) throws -> Void] = [
             { keeper in

@@ -25,7 +25,7 @@ struct MockServerFramingTests {
             #expect(try await response.body.collect(upTo: 9) == Array("hello".utf8))
         }
         #expect(server.connectionCounts.accepted == 1)
-        // GOAWAY was sent before the last of the answers.
+        // The server sent GOAWAY before its last answer, so the next request needs a new connection.
         server.enqueue(MockResponse())
         #expect(try await session.get(.raw(server.url())).status == .ok)
         #expect(server.connectionCounts.accepted > 1)

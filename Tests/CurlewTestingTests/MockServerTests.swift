@@ -208,7 +208,7 @@ struct MockServerTests {
     }
 }
 
-// No scope holds the server here.
+// These tests start a server without a scope, so no reference holds it.
 @Suite("A MockServer without references", .timeLimit(.minutes(1)))
 struct DroppedMockServerTests {
     @Test("a dropped server closes its connections")

@@ -78,7 +78,7 @@ struct ProxyTests {
         try await client.send(self.get)
         #expect(try await client.receive(through: "hello").hasSuffix("hello"))
         #expect(await proxy.takeRequest()?.isAccepted == true)
-        // The tunnel ends without close_notify.
+        // The proxy closes the tunnel, so the TLS connection in it ends without close_notify.
         await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
     }
 

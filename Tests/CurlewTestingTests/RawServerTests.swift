@@ -28,7 +28,7 @@ struct RawServerTests {
             try await connection.halfClose()
             #expect(try await connection.read() == Array("late".utf8))
         }
-        // The reset may precede the client's check of its connection.
+        // The server's reset may arrive before the client has checked its new connection.
         await #expect(throws: (any Error).self) {
             let first = try await WireClient.connect(port: server.port)
             _ = try await first.receiveAll()

@@ -120,7 +120,7 @@ struct ReplayTransportTests {
         #expect(
             error?.message == "request 1, \(mismatch.method) \(mismatch.url), is not the recorded one (birds.json, "
                 + "exchanges[0], POST https://api.test/birds?page=1&sort=name): \(mismatch.difference)")
-        // The mistaken request has not consumed a recorded one.
+        // The refused request has not used up a recorded exchange.
         let good = try CurlewRequest(
             .post, "https://api.test/birds?sort=name&page=1", fields: [.contentType: "application/json"],
             body: Mismatch(difference: "").body)

@@ -15,7 +15,7 @@ struct ServerScopeTests {
     }
 
     @Test(
-        "a MockServer runs within its scope, and is shut down behind it, also after an error",
+        "a MockServer runs within its scope, and is shut down at its end, also after an error",
         arguments: [false, true])
     func mockServer(throwing: Bool) async throws {
         var url = ""

@@ -144,7 +144,7 @@ struct RoomGraph {
                     }
                 }
             }
-            // In its file the short name of a nested type precedes others of that name.
+            // In the file of a nested type, its short name means this type and no other type of that name.
             named.subtract(nested)
         }
 

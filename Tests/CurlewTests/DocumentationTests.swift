@@ -44,7 +44,7 @@ struct DocumentationTests {
         try expectBlocks(of: "README.md", in: "Tests/CurlewTests/Support/Snippets/ReadmeSnippets.swift")
     }
 
-    @Test("the recipes are those that a test runs")
+    @Test("a test runs the code of the recipes")
     func recipes() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/Recipes.md", in: "Tests/CurlewTests/Support/Snippets/RecipeSnippets.swift",

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Mistakes in daily calls, and what the compiler says to them. A message that misleads gets an unavailable overload with a sentence
-/// (`HTTPSession+WrongCalls.swift`). After a change of a verb's signature, this table shows what a user will read.
-@Suite("What the compiler says to wrong calls", .enabled(if: WrongCall.canBeJudged))
+/// Mistakes in daily calls, and the compiler's messages about them. If a message is misleading, an unavailable overload
+/// replaces it by a helpful sentence (`HTTPSession+WrongCalls.swift`). After a change of a verb's signature, this table
+/// shows the messages that a user will read.
+@Suite("The compiler's messages about wrong calls", .enabled(if: WrongCall.canBeJudged))
 struct WrongCallsTests {
-    @Test("each mistake has the message that the table has")
+    @Test("each mistake causes the message of its row")
     func messages() throws {
         let messages = try WrongCall.compile(WrongCall.all)
         for (call, found) in zip(WrongCall.all, messages) {

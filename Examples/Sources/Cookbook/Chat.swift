@@ -7,8 +7,8 @@ private struct Prompt: Encodable, Sendable {
 
 private struct Delta: Decodable, Sendable { let text: String }
 
-/// The answer of a chat, shown while it is written (server-sent events). Cancelling the calling task ends the stream, and so does
-/// `isEnough`.
+/// The answer of a chat, shown while it is written (server-sent events). The stream ends when the calling task is
+/// cancelled, or when `isEnough` returns true.
 public func chat(
     _ question: String, at base: String, token: String, isEnough: (String) -> Bool = { _ in false },
     show: (String) -> Void

@@ -1,8 +1,8 @@
 import Curlew
 
-/// A download of a large file that is checked by its digest, resumes what broke off, and resumes after its process was killed.
+/// A download of a large file that is checked by its digest, and resumes after a lost connection or a killed process.
 ///
-/// The call is the same at each start until the disc is there: the token file knows how much has come.
+/// The call is the same at each start until the file is complete: the token file records the received part.
 public func fetchDisc(
     from base: String, sha256: String, into folder: String, show: @escaping @Sendable (Double) -> Void = { _ in }
 ) async throws -> String {

@@ -1,6 +1,7 @@
 import Curlew
 
-/// A polite crawler: two requests at a time and twenty a second for each host, what robots.txt permits, and public addresses alone.
+/// A polite crawler: it obeys robots.txt, uses public addresses alone, and sends each host at most two requests at a
+/// time and twenty a second.
 ///
 /// - Returns: The status of each page, or the code of its error.
 public func crawl(

@@ -16,7 +16,8 @@ public func fiveCalls(to base: String, photo: String, folder: String) async thro
     let item = try await manager.post("items", parameters: ["name": "a b"], as: Item.self)
     found.append("item \(item.id)")
 
-    // [manager POST:@"photos" parameters:… constructingBodyWithBlock:^(id<AFMultipartFormData> form) { … } progress:… …]
+    // [manager POST:@"photos" parameters:… constructingBodyWithBlock:^(id<AFMultipartFormData> form) { … }
+    //     progress:… …]
     let form = CurlewRequest.Content.multipart(parameters: ["album": "birds"]) { form in
         try form.append(file: photo, name: "photo")
     }

@@ -16,7 +16,8 @@ private struct Page: ResponseEncodable, Sendable {
     let offers: [Offer]?
 }
 
-/// A server on Hummingbird: a page from three services under one deadline, a proxy for the rest, metrics, traces and a graceful end.
+/// A server on Hummingbird: a page from three services under one deadline, a proxy for the rest, metrics, traces and a
+/// graceful shutdown.
 public struct ShopServer: Service {
     public let port: Int
     public let upstreams: (users: String, orders: String, offers: String)

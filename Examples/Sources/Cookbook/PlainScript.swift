@@ -1,6 +1,6 @@
 import Curlew
 
-/// A script that fetches a text, and ends with an exit code that says what went wrong.
+/// A script that fetches a text, and ends with an exit code that depends on the error.
 public func fetch(_ url: String, timeout: Duration = .seconds(10)) async -> Int32 {
     do {
         print(try await HTTPSession().get(.raw(url), as: .text, timeout: timeout))

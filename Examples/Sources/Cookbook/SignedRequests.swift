@@ -3,7 +3,8 @@ import Curlew
 import Foundation
 import Logging
 
-/// A link that signs the request line, the date and the body. It stands behind the standard chain, so that each attempt is signed anew.
+/// A link that signs the request line, the date and the body. Its place is behind the standard chain, so that each
+/// attempt is signed anew.
 private struct Signing: CurlewMiddleware {
     let key: SymmetricKey
     let now: @Sendable () -> Date

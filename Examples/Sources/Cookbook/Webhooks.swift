@@ -1,6 +1,7 @@
 import Curlew
 
-/// Webhooks: deliveries to public addresses alone, with retries under one key, a hedge for a slow server and a circuit breaker.
+/// Webhooks: deliveries to public addresses alone, with retries under one idempotency key, a hedge for a slow server
+/// and a circuit breaker.
 public struct Webhooks: Sendable {
     public struct Event: Encodable, Sendable {
         let id: String

@@ -36,7 +36,7 @@ enum GalleryPage {
                 }
                 let left = urls.length
                 const finish = (figure, node) => {
-                    // All events are repeated after a reconnection.
+                    // The server repeats all events after a reconnection, so a finished figure is skipped.
                     if (!figure.querySelector("progress")) return
                     figure.querySelector("img")?.remove()
                     figure.firstChild.replaceWith(node)
@@ -57,7 +57,8 @@ enum GalleryPage {
                     image.src = "data:image/jpeg;base64," + data
                     finish(figure, image)
                 }))
-                // A response that is not a stream is final; a stream that breaks off is requested again.
+                // If the response is not a stream, the browser closes the source. After a broken stream it requests the
+                // stream again.
                 events.onerror = () => {
                     if (events.readyState == EventSource.CLOSED) images.textContent = "The server has refused these images."
                 }

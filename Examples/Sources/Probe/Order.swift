@@ -91,7 +91,7 @@ extension Order {
         guard let rule = operation.rules.first(where: { $0.name == field.name }) else {
             throw LineProblem.unsupported("field \(field.name)")
         }
-        // Null means the default, except in an id.
+        // A field that is null has its default, except a field whose rule accepts null, such as the id.
         guard field.value != .null || rule.takesNull else { return }
         try rule.take(field, &self)
     }

@@ -1,7 +1,8 @@
 import Cookbook
 import Glibc
 
-/// `cookbook PROGRAM ARGUMENTS`: runs a program of the cookbook as a process of its own. Progress and events are lines of its output.
+/// `cookbook PROGRAM ARGUMENTS`: runs a program of the cookbook as a separate process. Progress and events are lines of
+/// its output.
 @main
 struct Main {
     static func main() async throws {

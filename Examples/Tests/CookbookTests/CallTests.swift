@@ -77,7 +77,7 @@ struct CallTests {
     }
 
     @Test(
-        "fifty calls at a time share one token, and a second one after it was revoked", arguments: [(nil, 1), (10, 2)])
+        "fifty concurrent calls share a token, and a new one after it was revoked", arguments: [(nil, 1), (10, 2)])
     func sharedToken(_ revocation: Int?, _ tokens: Int) async throws {
         let service = TokenService(revokesAfter: revocation)
         let server = try await MockServer.start { service.answer($0) }

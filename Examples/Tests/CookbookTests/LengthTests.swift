@@ -3,7 +3,8 @@ import Testing
 
 @Suite("The lengths of the cookbook's programs")
 struct LengthTests {
-    /// The files of the programs, and the most lines of each: those that the program had before the front door was made anew.
+    /// The files of the programs, and the greatest number of lines of each. The number is the length of the program
+    /// before the verbs of the session were simplified.
     static let limits: KeyValuePairs = [
         "RESTClient": 53, "SharedToken": 36, "Uploads": 27, "CheckedDownload": 34, "Chat": 32, "Webhooks": 34,
         "Crawler": 49, "JoinedServices": 84, "MutualTLS": 25, "OfflineCache": 29, "OwnTests": 83, "LoginForm": 19,

@@ -19,7 +19,7 @@ private struct Weather: Sendable {
     }
 }
 
-/// Tests of a client of one's own: without a network, with a clock that a test turns, over sockets that break, and from a recording.
+/// Tests of a user's client: without a network, with a test clock, over failing sockets, and from a recording.
 @Suite("A weather client", .noLeaks, .timeLimit(.minutes(1)))
 struct OwnTests {
     private let base = "https://weather.example.com/"
@@ -36,7 +36,7 @@ struct OwnTests {
         try stub.verify()
     }
 
-    @Test("a busy service is asked again after the time that it names")
+    @Test("a request to a busy service is repeated after the time that the service names")
     func busy() async throws {
         let clock = TestClock()
         let stub = StubTransport()
@@ -49,7 +49,7 @@ struct OwnTests {
         #expect(try await call.value == 7.5)
     }
 
-    @Test("a report that breaks off is an error, and the next one is whole")
+    @Test("a report that breaks off is an error, and the next report is complete")
     func truncated() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.contentType: "application/json"], body: #"{"degrees":7.5}"#)

@@ -47,7 +47,7 @@ struct SafetyTests {
         await server.shutdown()
     }
 
-    @Test("a server that fails again and again is left alone")
+    @Test("a server that fails repeatedly gets no further requests")
     func webhookCircuit() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .internalServerError) }
         let hooks = try Webhooks(addresses: loopback, hedgeAfter: .seconds(30))
@@ -64,7 +64,7 @@ struct SafetyTests {
         await server.shutdown()
     }
 
-    @Test("a delivery to an address inside is refused before a connection is made")
+    @Test("a delivery to an internal address is refused before a connection is opened")
     func webhookInside() async throws {
         let server = try await MockServer.start()
         let error = await #expect(throws: CurlewError.self) {
@@ -124,7 +124,7 @@ struct SafetyTests {
         return (folder, server, "\(pin)")
     }
 
-    @Test("a server of a private authority is asked with a client certificate, and only under its pin")
+    @Test("a server of a private authority gets a request with a client certificate, and only if its pin matches")
     func mutualTLS() async throws {
         let (folder, server, pin) = try await inside()
         let status = try await statusOfInside(server.url(), certificates: folder.path, pin: pin)

@@ -54,7 +54,7 @@ struct ServerTests {
         return [users, orders, offers]
     }
 
-    @Test("a page has what came before the deadline, and its calls are measured and traced")
+    @Test("a page has the parts that arrived before the deadline, and its calls are measured and traced")
     func deadline() async throws {
         let gate = Gate()
         let upstreams = try await upstreams(gate: gate)
@@ -93,7 +93,7 @@ struct ServerTests {
         for upstream in upstreams { await upstream.shutdown() }
     }
 
-    @Test("SIGTERM ends the server with 0")
+    @Test("SIGTERM ends the server with the exit status 0")
     func terminate() async throws {
         let upstreams = try await upstreams()
         let program = try ProgramProcess(["shop", "0"] + upstreams.map { $0.url("").dropped })

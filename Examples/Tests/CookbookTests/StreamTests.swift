@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Streams of the cookbook", .timeLimit(.minutes(2)))
 struct StreamTests {
-    /// An answer of words, each an event. After so many words it waits at a gate.
+    /// An answer of words, each an event. After `count` words it waits at a gate.
     private func answer(_ words: [String], gate: Gate? = nil, after count: Int = .max) -> MockResponse {
         MockResponse(
             fields: [.contentType: "text/event-stream"],
@@ -19,7 +19,7 @@ struct StreamTests {
             })
     }
 
-    @Test("a chat shows each word as it comes, and ends at the mark")
+    @Test("a chat shows each word when it arrives, and ends at the end marker")
     func chatWhole() async throws {
         let server = try await MockServer.start()
         server.enqueue(answer(["a ", "long ", "bill"]))
@@ -65,7 +65,7 @@ struct StreamTests {
         await server.shutdown()
     }
 
-    @Test("a question that the server refuses is not asked again")
+    @Test("a question that the server refuses is not sent again")
     func chatRefused() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .internalServerError) }
         let error = await #expect(throws: CurlewError.self) {
@@ -76,7 +76,7 @@ struct StreamTests {
         await server.shutdown()
     }
 
-    @Test("lines are summed up, and one that is no JSON is skipped")
+    @Test("the values of lines are added up, and a line without JSON is skipped")
     func lines() async throws {
         let server = try await MockServer.start()
         server.enqueue(

@@ -54,7 +54,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("a download that breaks off resumes by itself, and leaves the disc alone")
+    @Test("a download that breaks off resumes by itself, and leaves no file beside the complete one")
     func discBrokenOff() async throws {
         let content = RangedContent(Self.disc, entityTag: "\"one\"")
         let server = try await MockServer.start { content.response(to: $0) }
@@ -69,7 +69,7 @@ struct TransferTests {
         let ranges = await server.recorded().map { $0.fields[.range] }
         #expect(ranges.count == 2 && ranges.first == .some(nil) && ranges.last??.hasPrefix("bytes=") == true)
 
-        // The same call returns the disc that is there, without a request.
+        // The same call returns the existing file without a request.
         #expect(try await fetchDisc(from: server.url(), sha256: Self.discHash, into: folder.path) == path)
         #expect(server.requestCount == 2)
         #expect(folder.names == ["disc.iso"] && folder.bytes("disc.iso") == Self.disc)
@@ -118,7 +118,7 @@ struct TransferTests {
         await server.shutdown()
     }
 
-    @Test("a queue of six discs is done by the second worker after the first was killed")
+    @Test("a second worker completes a queue of six discs after the first worker was killed")
     func queueAfterKill() async throws {
         let disc = Array(Self.disc.prefix(4 << 20))
         let content = RangedContent(disc, entityTag: "\"one\"")

@@ -37,7 +37,7 @@ struct QueueCommandTests {
         await server.shutdown()
     }
 
-    @Test("an unreachable database is an error that hides the password, and excludes a queue folder")
+    @Test("an unreachable database is an error without the password, and no queue folder may be named with it")
     func database() async throws {
         let store = "postgres://me:hunter2@127.0.0.1:1/nowhere"
         let end = await (try ToolProcess(["queue", "list", "--store", store])).end()

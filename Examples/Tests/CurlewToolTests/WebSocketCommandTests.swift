@@ -37,7 +37,7 @@ struct WebSocketCommandTests {
         await server.shutdown()
     }
 
-    @Test("a close of the server with another code and a refusal are failures")
+    @Test("a close code other than 1000 is a failure, and so is a refusal")
     func failures() async throws {
         let server = try await MockWebSocketServer.start { socket in
             try await socket.close(.policyViolation, reason: "no")

@@ -186,7 +186,7 @@ struct ForwardingTests {
             try await peer.write(
                 "PUT /taken HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc")
             let taken = try await peer.read(through: "\r\n\r\nabc")
-            // The body never arrives, but the answer must.
+            // The client never sends the body, but must receive the answer.
             try await peer.write(
                 "PUT /refused HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
             return (taken, try await peer.read(through: "\r\n\r\n"))

@@ -275,7 +275,8 @@ struct GatewayFaultTests {
             answer.isEmpty || answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 501"), "\(name): \(answer)")
         try await passage.close()
         await upstream.shutdown()
-        // A request that is refused for other reasons than its framing has a clear end, and the next one follows.
+        // If the request was refused for another reason than its framing, its end is clear, so the next request is
+        // valid.
         let isFramed = ["two hosts", "Connection that names Host"].contains(name) || name.contains("path")
         for await request in upstream.requests where request.isComplete {
             #expect(request.target == "/app/smuggled" && isFramed, "\(name): \(request.target)")

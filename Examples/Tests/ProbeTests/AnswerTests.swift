@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The answer of a request", .timeLimit(.minutes(1)))
 struct AnswerTests {
-    @Test("the members of an answer stand in their documented order, with the id first")
+    @Test("the members of an answer are in their documented order, with the id first")
     func order() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 203 Quite Fine\r\nX-CaSe: a\r\nContent-Length: 5\r\nx-case:  b \r\n\r\nhello")
@@ -75,7 +75,7 @@ struct AnswerTests {
         let file = try TemporaryFile(bytes)
         let answer = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body_file":"\#(file.path)""#)
         let body = try #require(answer.string("body"))
-        // The received body is valid in a line to send.
+        // The text of the received body can be sent as a body again, with the same bytes.
         let again = try await ProbeDriver().fetch(server.url(), #""method":"PUT","body":"\#(body)""#)
         #expect(again.bodyBytes == bytes)
         await server.shutdown()

@@ -39,7 +39,7 @@ struct BadLineTests {
         #expect(answer.code == "bad-request")
     }
 
-    @Test("a line that is too long is a bad request, with its id if it stands at the beginning")
+    @Test("a line that is too long is a bad request, with its id if the line begins with it")
     func tooLong() async throws {
         let probe = ProbeDriver()
         await probe.send(.tooLong(beginning: Array(#"{"id":"big","body":"aaaa"#.utf8)))

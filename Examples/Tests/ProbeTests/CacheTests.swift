@@ -74,7 +74,7 @@ struct CacheTests {
         let probe = ProbeDriver()
         let first = mode.map { #""cache_mode":"\#($0)""# } ?? ""
         _ = try await probe.fetch(server.url("/private"), first)
-        // A later line does not change the mode.
+        // Only the first line of a session sets the cache mode; a later line does not change it.
         let later = #""cache_mode":"shared""#
         #expect(try await probe.fetch(server.url("/private"), later).string("cache_status") == markedPrivate)
         let credentials = #""headers":[["Authorization","Basic dTpw"]]"#

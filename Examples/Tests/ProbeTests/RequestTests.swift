@@ -78,7 +78,7 @@ struct RequestTests {
     }
 
     @Test(
-        "a text that is no URL is answered with the library's error code",
+        "the answer to an invalid URL has the library's error code",
         arguments: [("", "invalid-url"), ("/path", "invalid-url"), ("ftp://127.0.0.1/", "unsupported-scheme")])
     func badURL(_ url: String, _ code: String) async throws {
         #expect(try await ProbeDriver().fetch(url).code == code)

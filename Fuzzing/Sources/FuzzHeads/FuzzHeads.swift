@@ -19,7 +19,7 @@ struct FuzzHeads: FuzzTarget {
         limits.fieldCount = choices.one(of: [limits.fieldCount, 60_000])
         let foldCount = choices.one(of: [1, 60_000])
         let cache = ResponseHeadCache()
-        // Every response is parsed twice, so that it also meets the cache entries of the later ones.
+        // Every response is parsed twice. In the second pass the cache contains the heads of the later responses too.
         let answers = choices.rest.split(separator: 0x1E, omittingEmptySubsequences: false)
         for answer in answers + answers {
             let remembering = outcome(

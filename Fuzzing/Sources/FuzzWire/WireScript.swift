@@ -43,7 +43,7 @@ struct WireScript {
         speaksHTTP2 = choices.flag()
         pieceSize = choices.one(of: [Int.max, 1, 7, 100])
         atOnce = choices.one(of: [1, 1, 2, 4])
-        // The number of requests is the number of answers, so that the rest of the input is these answers.
+        // The script has one request for each answer in the rest of the input.
         let count = min(Self.answerLimit, pieces(of: input, at: Self.separator).count)
         for number in 1...count {
             let ending = choices.one(of: [Ending.close, .keep, .keep, .reset])

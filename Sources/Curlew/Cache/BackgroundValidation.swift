@@ -25,7 +25,7 @@ final class BackgroundValidation: Sendable {
         _ result: Result<CurlewResponse, any Error>
     ) async {
         await exchange.store(result, of: entry, found)
-        // The end comes after the storing: this use keeps the object alive until then.
+        // This call keeps the object alive until the response is stored.
         end()
     }
 }

@@ -253,7 +253,8 @@ final class CacheDeposit: Sendable {
                 && (!isFoundByPath || NoVarySearch.isFound(other, by: query))
         }
         guard twins.count > 1 else { return }
-        // The order is total and the same for all requests; otherwise two requests could remove each other's entry.
+        // All requests sort the entries in the same total order. Otherwise two requests could remove each other's
+        // entry.
         let kept = twins.max { one, other in
             if (one.range == nil) != (other.range == nil) { return one.range != nil }
             return (one.rules.date, one.responseTime, one.id.description)

@@ -213,7 +213,7 @@ final class CacheExchange: Sendable {
         let refreshed = refreshed(entry, by: response, at: cache.now())
         let updated = refreshed.entry
         let age = judge.freshness(of: updated, at: cache.now()).age
-        // The body is read before the entry may be removed; it may still be used this once.
+        // The body is read before the entry may be removed. The response to this request may still use the body.
         let stored = await answer(updated, age: age)
         await settle(refreshed, of: entry)
         guard var answer = stored else { return try await forward(CacheLookup.Found(), .stale, next) }
@@ -383,7 +383,7 @@ final class CacheExchange: Sendable {
         if entry.range != nil {
             part = CachePart(entry, found.matching)
             if part?.isKnown == true {
-                // The part is already stored; only its fields are new.
+                // The bytes of the part are already stored, so only its fields are updated.
                 if let known = part?.known { await refresh(known, by: response) }
                 return false
             }

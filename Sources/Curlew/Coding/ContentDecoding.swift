@@ -95,7 +95,7 @@ extension ContentDecoding {
         /// The most codings of a body. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
         public var codings: Int
         /// The largest ratio of decoded to received bytes, once a body is larger than ``ratioFreeSize``. 100 by
-        /// default; nil is no limit. Beyond it, decoding fails with ``ErrorCode/responseTooLarge``. The limit also
+        /// default; nil means no limit. Beyond it, decoding fails with ``ErrorCode/responseTooLarge``. The limit also
         /// applies between two codings.
         public var ratio: Int?
         /// The size up to which the ratio is unlimited. 64 MiB by default, because logs and tables often have ratios

@@ -210,8 +210,8 @@ extension CookieJar {
         public var perDomain: Int
         /// The most cookies in the jar. 3,000 by default.
         public var total: Int
-        /// The largest size of a request's Cookie field with the jar's cookies. Cookies from the first that exceeds it
-        /// on are omitted. 8 KiB by default, which servers usually accept.
+        /// The largest size of a request's Cookie field with the jar's cookies. The first cookie
+        /// that exceeds it, and all later cookies, are omitted. 8 KiB by default, which servers usually accept.
         public var fieldSize: ByteSize
         /// The largest size of a file that is loaded. 16 MiB by default.
         public var fileSize: ByteSize

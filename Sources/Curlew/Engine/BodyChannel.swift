@@ -117,7 +117,7 @@ final class BodyChannel: @unchecked Sendable {
 
     // MARK: Reader
 
-    /// Accepts the memory of a chunk after its reader has asked for the next one. If the reader has kept the chunk,
+    /// Accepts the memory of a chunk after its reader has requested the next one. If the reader has kept the chunk,
     /// this makes new memory, which is also usable.
     func recycle(_ chunk: inout [UInt8]) {
         chunk.removeAll(keepingCapacity: true)

@@ -176,7 +176,7 @@ final class Connection: LoopTimer, SocketHandler {
     func endStream() { streams -= 1 }
 
     /// True if another exchange may use the connection. A connection with one exchange at a time must have no unread
-    /// input, because no request has asked for it.
+    /// input: such bytes belong to no request.
     func mayServe() -> Bool {
         guard !isGivenUp, !isSilent, !isClosed, !hasGoAway, !checkLimits() else { return false }
         if isMultiplexed || dialled?.isConnected == false && !isHandedOver { return true }

@@ -2,7 +2,7 @@
 struct ConnectionCandidate {
     /// True if the connection is the one that the pool has chosen. False only after an error of libcurl.
     var isChosen: Bool
-    /// True if the connection has input that no request has asked for.
+    /// True if the connection has input that belongs to no request.
     var isOutOfStep = false
     /// True if the request's security policy has accepted the server.
     var isAccepted = true

@@ -43,7 +43,7 @@ enum CurlAllocator {
 
     private static func take(_ size: Int) -> UnsafeMutableRawPointer? {
         kept.withLock { blocks -> UnsafeMutableRawPointer? in
-            // The last block fits, unless sessions have different buffer sizes.
+            // The search begins with the last block, which fits unless sessions have different buffer sizes.
             let fitting = blocks.lastIndex { block in
                 let usable = curlew_block_size(block)
                 return usable >= size && usable <= 2 * size

@@ -85,7 +85,7 @@ extension EasyHandle {
         return OpaquePointer(session)
     }
 
-    /// True if OpenSSL has decrypted bytes that no request has asked for. libcurl's own check of an idle connection may
+    /// True if OpenSSL has decrypted bytes that belong to no request. libcurl's own check of an idle connection may
     /// have read them.
     var hasBufferedTLSInput: Bool { tlsSession.map { SSL_pending($0) > 0 } ?? false }
 

@@ -90,7 +90,7 @@ final class EasyHandle {
         try set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
         try set(CURLOPT_PRIVATE, pointer: pointer)
         try set(CURLOPT_NOSIGNAL, 1)
-        try set(CURLOPT_QUICK_EXIT, 1)  // or removing a handle waits for the resolver's thread
+        try set(CURLOPT_QUICK_EXIT, 1)  // Otherwise the removal of a handle waits for libcurl's resolver.
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
         // Curlew evaluates the exceptions; without this libcurl would read them from the environment.

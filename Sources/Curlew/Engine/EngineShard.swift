@@ -92,7 +92,7 @@ final class EngineShard: LoopTimer {
     }
 
     /// Runs libcurl's own timer. libcurl does not set it again if the timer fires too early by libcurl's clock, by up
-    /// to the time of a loop turn. So libcurl is asked for it.
+    /// to the time of a loop turn. So this method reads the timer from libcurl again.
     override func fire() {
         act(on: CURL_SOCKET_TIMEOUT, 0)
         var milliseconds = -1

@@ -176,7 +176,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     // MARK: Thread
 
     private func run() {
-        lock.withLock {}  // until `thread` is set
+        lock.withLock {}  // The lock is held until `thread` is set.
         var ready = 0
         while true {
             let outlook = ownership.withLock {

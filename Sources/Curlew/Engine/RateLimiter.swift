@@ -93,8 +93,8 @@ final class RateLimiter {
 
 /// A limit in one direction: a token bucket with a capacity of a tenth of a second.
 ///
-/// A caller reserves a number of bytes, and gets the time from which they may pass. Later callers get later times. So
-/// many callers take turns, each with one reservation, and no caller has to wake another.
+/// A caller reserves a number of bytes, and gets the time from which they may pass. Later callers get later times. Thus
+/// callers take turns, each with one reservation, and no caller has to wake another.
 struct TokenBucket: Sendable {
     /// The rate in bytes per second; at least 1.
     private var rate: Int64

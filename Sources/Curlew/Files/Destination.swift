@@ -139,7 +139,7 @@ public struct DownloadedFile: Sendable {
 extension CurlewResponse {
     private enum FileKey: Key { static let defaultValue: DownloadedFile? = nil }
 
-    /// The file with the body, if ``RequestOptions/onResponse`` asked for one.
+    /// The file with the body, if ``RequestOptions/onResponse`` requested one.
     public internal(set) var file: DownloadedFile? {
         get { self[FileKey.self] }
         set { self[FileKey.self] = newValue }

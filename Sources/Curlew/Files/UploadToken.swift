@@ -163,7 +163,7 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// The token for continuing a failed resumable upload; nil if the server has none of it.
+    /// The token for continuing a failed resumable upload; nil if the server has no part of the upload.
     public var uploadToken: UploadToken? { context[Context.UploadTokenKey.self] }
 }
 

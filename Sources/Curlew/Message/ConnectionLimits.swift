@@ -6,11 +6,11 @@
 /// Retired connections (``SessionActor/retireConnections()``), which only finish their present exchanges, do not count.
 public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// The most connections to one host. Further requests wait, at most for ``Timeouts/connectionWait``. 64 by default;
-    /// 0 is no limit.
+    /// 0 means no limit.
     ///
     /// A server makes more requests at a time than a browser: with a browser's limit of six the seventh would wait.
     public var perHost: Int
-    /// The most connections in all. 0, the default, is no limit.
+    /// The most connections in all. 0, the default, means no limit.
     public var total: Int
     /// The most connections that are kept open without a request. 64 by default, at least 1.
     public var idle: Int
@@ -22,17 +22,17 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     public var streamsPerConnection: Int
 
     /// The age at which a connection stops accepting requests. Its present requests finish, and it is closed after the
-    /// last of them. nil, the default, is no limit.
+    /// last of them. nil, the default, means no limit.
     ///
     /// The limit makes clients connect again to the servers behind a load balancer, and so spreads them. A limit of
     /// some minutes costs very little; a limit shorter than a request gives each request its own connection.
     public var maximumAge: Duration?
-    /// The most requests that a connection carries; it is closed after the last. 0, the default, is no limit.
+    /// The most requests that a connection carries; it is closed after the last. 0, the default, means no limit.
     ///
     /// Requests that libcurl itself repeats to answer a challenge count once.
     public var maximumUses: Int
     /// The time without a byte from the server after which a connection accepts no new request, whether it is idle or
-    /// in use. nil, the default, is no limit.
+    /// in use. nil, the default, means no limit.
     ///
     /// A dead server, or a router that has lost the connection's state, sends nothing. Requests that are already on the
     /// connection are limited by ``Timeouts/idle`` and ``Timeouts/head``.

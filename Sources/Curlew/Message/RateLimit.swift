@@ -12,9 +12,9 @@
 /// ``RequestOptions/readBufferSize`` if that is less. A piece is never divided, so receiving may exceed the limit by
 /// one piece, and then pauses. Sending never exceeds the limit.
 public struct RateLimit: Sendable, Hashable, Codable {
-    /// Bytes of request bodies per second. nil is no limit; less than 1 counts as 1.
+    /// Bytes of request bodies per second. nil means no limit; less than 1 counts as 1.
     public var sending: ByteSize?
-    /// Bytes of response bodies per second. nil is no limit; less than 1 counts as 1.
+    /// Bytes of response bodies per second. nil means no limit; less than 1 counts as 1.
     public var receiving: ByteSize?
 
     public init(sending: ByteSize? = nil, receiving: ByteSize? = nil) {

@@ -12,7 +12,8 @@ public struct RequestOptions: Sendable {
         get { storage?.values.connectTimeout }
         set { change { $0.connectTimeout = newValue } }
     }
-    /// The longest time without a byte in either direction; see ``Timeouts/idle``. ``Timeouts/unlimited`` is no limit.
+    /// The longest time without a byte in either direction; see ``Timeouts/idle``. ``Timeouts/unlimited`` means no
+    /// limit.
     public var idleTimeout: Duration? {
         get { storage?.values.idleTimeout }
         set { change { $0.idleTimeout = newValue } }
@@ -21,7 +22,7 @@ public struct RequestOptions: Sendable {
     ///
     /// As an option of a request, the limit is a deadline for the complete call: ``Redirects`` and ``Retry`` give each
     /// further request the time that is left, and their waits count. The session's ``Timeouts/total`` applies to each
-    /// request separately. ``Timeouts/unlimited`` is no limit, whatever the session's limit.
+    /// request separately. ``Timeouts/unlimited`` means no limit, whatever the session's limit.
     public var totalTimeout: Duration? {
         get { storage?.values.totalTimeout }
         set { change { $0.totalTimeout = newValue } }
@@ -73,7 +74,7 @@ public struct RequestOptions: Sendable {
         get { storage?.values.rateLimit }
         set { change { $0.rateLimit = newValue } }
     }
-    /// Sends `Expect: 100-continue` and waits at most for this time for permission to send the body (RFC 9110 §10.1.1).
+    /// The longest wait for permission to send the body, with `Expect: 100-continue` (RFC 9110 §10.1.1).
     /// nil, the default, sends the body at once; zero or less fails with ``ErrorCode/invalidRequest``.
     public var expectContinue: Duration? {
         get { storage?.values.expectContinue }

@@ -1,6 +1,6 @@
 /// The time limits of a request.
 ///
-/// ``unlimited`` is no limit. A session or a request with a limit of zero or less fails with
+/// ``unlimited`` means no limit. A session or a request with a limit of zero or less fails with
 /// ``ErrorCode/invalidRequest`` before anything is sent.
 ///
 /// ```swift

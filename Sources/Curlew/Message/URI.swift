@@ -64,7 +64,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     }
 
     public func hash(into hasher: inout Hasher) {
-        // The layout follows from the text.
+        // The layout is determined by the text, so it is not hashed.
         text.hashBytes(into: &hasher)
         userInformation?.hashBytes(into: &hasher)
     }

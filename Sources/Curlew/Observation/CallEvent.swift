@@ -11,7 +11,7 @@ public import HTTPTypes
 public struct CallEvent: Sendable {
     /// A kind of event.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
-        // Stored as a number: several kinds are compared for each event.
+        // The kind is stored as a number, because several kinds are compared for each event.
         let number: UInt8
 
         /// The call begins.

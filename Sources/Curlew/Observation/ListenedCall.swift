@@ -40,7 +40,8 @@ package final class ListenedCall: CallReporter {
         let subscription = Subscription(listener: listener, kinds: kinds)
         let call: ListenedCall
         if let outer = request.reporter as? ListenedCall {
-            // The new listener replaces itself, if a link is passed twice, and an outer log.
+            // A listener that is added twice, by a link that is passed twice, is kept once. An inner log replaces an
+            // outer log.
             let others = outer.subscriptions.filter { $0.listener !== listener && $0.listener !== replaced }
             call = ListenedCall(number: outer.number, others + [subscription], outer: outer)
         } else {

@@ -214,7 +214,7 @@ extension StrictTransportField {
 }
 
 extension Duration {
-    /// The whole seconds, limited to a hundred years.
+    /// The number of full seconds, limited to a hundred years.
     var wholeSeconds: Int64 {
         let century = Duration.seconds(3_155_760_000)
         return min(max(self, .zero - century), century).components.seconds

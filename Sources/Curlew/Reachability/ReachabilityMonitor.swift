@@ -10,9 +10,9 @@
 /// nothing. Its status is a hint, not a condition for sending: send a request without asking the monitor first. Use the
 /// status to decide when a failed request is worth another attempt.
 ///
-/// The kernel reports each change (rtnetlink(7)) and is then asked for the route; without changes there are no queries.
-/// The monitor works while ``updates`` has listeners. It then holds two descriptors, otherwise none. All monitors share
-/// a thread.
+/// The kernel reports each change (rtnetlink(7)). The monitor then queries the route; without changes there are no
+/// queries. The monitor works while ``updates`` has listeners. It then holds two descriptors, otherwise none. All
+/// monitors share a thread.
 ///
 /// The article <doc:Reachability> defines the conditions of reachability.
 public actor ReachabilityMonitor: LoopActor {
@@ -106,7 +106,7 @@ public actor ReachabilityMonitor: LoopActor {
             // The first element has to be the present status, even if kernel messages are still unread.
             look()
         }
-        // The newest listener needs the status too, although it is unchanged for the others.
+        // A new listener needs the status, although it has not changed for the other listeners.
         if hasNew, let current { listeners.publish(current) }
     }
 

@@ -41,7 +41,7 @@ extension RequestSerializer {
         try serialize(ParameterizedRequest(request, parameters: RequestParameters(parameters), placement: placement))
     }
 
-    /// The serializer as a link of a chain whose result is not a ``CurlewResponse``.
+    /// The serializer as a link, for a chain whose result is not a ``CurlewResponse``.
     public func bringing<Value: Sendable>(_ type: Value.Type) -> RequestSerialization<Self, Value> {
         RequestSerialization(serializer: self)
     }

@@ -136,12 +136,12 @@ extension ResponseAcceptance {
         public static let successful = ResponseAcceptance.Statuses(ranges: [200...299])
         /// 204 (No Content) and 205 (Reset Content), which have no body.
         public static let withoutContent = ResponseAcceptance.Statuses(ranges: [204...205])
-        /// Every status.
+        /// All statuses.
         public static let any = ResponseAcceptance.Statuses(ranges: [Int.min...Int.max])
-        /// No status.
+        /// An empty set of statuses: every response is refused.
         public static let none = ResponseAcceptance.Statuses(ranges: [])
 
-        /// True if a status is among them.
+        /// True if the statuses include a status.
         public func contains(_ status: HTTPResponse.Status) -> Bool { ranges.contains { $0.contains(status.code) } }
 
         /// The ranges as text, such as `200 to 299`.

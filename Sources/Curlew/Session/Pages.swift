@@ -46,7 +46,7 @@ extension HTTPSession {
                     let response = try await pages.session.send(request)
                     let (page, link) = try await pages.read(response)
                     if let link {
-                        // A bad link fails the next read, because the present page is complete.
+                        // A link that cannot be resolved fails the next read, because the present page is complete.
                         phase = .next(
                             Result {
                                 let uri = try link.resolved(against: response.uri)
@@ -155,9 +155,10 @@ extension HTTPSession {
     /// let pages = api.pages("users", as: UserList.self) { page, _ in page.cursor.map { "users?cursor=\($0)" } }
     /// for try await page in pages { print(page.users.count) }
     /// ```
-    /// The parameters are those of ``pages(_:query:as:limit:allowsOtherOrigins:fields:credential:timeout:options:)``. `next`
-    /// gets a page and its response, whose body was read. It returns the reference to the next page, relative to the present one;
-    /// nil ends the sequence.
+    /// The parameters are those of
+    /// ``pages(_:query:as:limit:allowsOtherOrigins:fields:credential:timeout:options:)``. `next` gets a page and its
+    /// response, whose body was read. It returns the reference to the next page, relative to the present one; nil ends
+    /// the sequence.
     public func pages<Page: Decodable & Sendable>(
         _ reference: URIReference, query: RequestParameters = .none, as type: Page.Type,
         limit: Int = HTTPSession.pageLimit, allowsOtherOrigins: Bool = false, fields: HTTPFields = HTTPFields(),

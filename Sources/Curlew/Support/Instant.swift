@@ -34,7 +34,7 @@ extension Duration {
     /// The largest number of whole seconds whose nanoseconds fit into 64 bits: 292 years.
     private static let longestInNanoseconds = Duration.seconds(9_223_372_036)
 
-    /// The whole nanoseconds, limited to 64 bits.
+    /// The number of full nanoseconds, limited to 64 bits.
     package var nanosecondsClamped: Int64 {
         // The check comes first, as `components` traps beyond 64 bits of seconds.
         guard self < Self.longestInNanoseconds else { return .max }
@@ -50,13 +50,13 @@ extension Duration {
     /// True if the duration is not a limit.
     var isUnlimited: Bool { self >= Self.longestInNanoseconds }
 
-    /// The whole milliseconds, rounded up so that a short limit does not become zero.
+    /// The number of milliseconds, rounded up so that a short limit does not become zero.
     var millisecondsRoundedUp: Int {
         let nanoseconds = nanosecondsClamped
         return nanoseconds <= 0 ? 0 : Int((nanoseconds - 1) / 1_000_000 + 1)
     }
 
-    /// The whole seconds, rounded up and limited to 32 bits.
+    /// The number of seconds, rounded up and limited to 32 bits.
     var secondsRoundedUp: Int {
         let nanoseconds = nanosecondsClamped
         return nanoseconds <= 0 ? 0 : Int(min((nanoseconds - 1) / 1_000_000_000 + 1, Int64(Int32.max)))

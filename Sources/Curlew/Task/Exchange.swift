@@ -335,7 +335,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     private func keepFace() { faceLock.withLock { keptFace = knownFace } }
 
     private func releaseFace() {
-        // Released outside of the lock: it may hold the last but one reference to this exchange.
+        // The face is released outside of the lock, because its release may release the exchange too.
         let face = faceLock.withLock { () -> TaskActor? in
             defer { keptFace = nil }
             return keptFace

@@ -156,7 +156,7 @@ final class ExchangeHost: @unchecked Sendable {
     /// - Returns: True if there were connections.
     func retireConnections() -> Bool {
         retired.removeAll(where: \.isClosed)
-        // The address of a connection may be lost long after its route.
+        // The machine may lose the local address of a connection long after the route.
         for engine in retired { engine.endLost() }
         guard engine.connectionCount > 0 else { return false }
         // Without memory for a new engine the old one is kept: its connections may still work.
@@ -165,7 +165,7 @@ final class ExchangeHost: @unchecked Sendable {
             return false
         }
         made.rate = engine.rate
-        // The engine is replaced before exchanges of the old one end, as their ends may start others.
+        // The engine is replaced before its exchanges end, because the end of an exchange may start another one.
         let old = engine
         engine = made
         old.retire()

@@ -15,7 +15,7 @@ struct ResponseWaiters {
     mutating func resolve(with response: consuming CurlewResponse) {
         guard let first else { return }
         let others = take()
-        // Usually there are no others, and the response is moved.
+        // Usually there is a single waiter, which gets the response without a copy.
         for waiter in others { waiter.resume(returning: copy response) }
         first.resume(returning: response)
     }

@@ -40,12 +40,12 @@ public struct SessionEvent: Sendable {
     public struct Serialization: Sendable {
         /// The serializer's type, such as `JSONResponseSerializer<User>`.
         public let serializer: String
-        /// The bytes that it read, at most ``SessionConfiguration/eventBodyLimit``; empty if it does not read complete
-        /// bodies.
+        /// The bytes that were read, at most ``SessionConfiguration/eventBodyLimit``; empty for a serializer of
+        /// incomplete bodies.
         public let body: [UInt8]
-        /// The number of bytes that it read.
+        /// The number of bytes that were read.
         public let bodySize: ByteSize
-        /// The value that it created; nil if it failed: then the event has the error.
+        /// The created value; nil after a failure, whose error is in the event.
         public let value: (any Sendable)?
     }
 
@@ -54,7 +54,7 @@ public struct SessionEvent: Sendable {
     private let exchange: Exchange?
     /// The task of the event.
     public var task: TaskActor? { exchange?.face }
-    /// The identifier of that task.
+    /// The identifier of the task.
     public var taskIdentifier: TaskActor.Identifier? {
         exchange.map { TaskActor.Identifier(number: $0.number) }
     }

@@ -164,7 +164,7 @@ struct TaskLifecycle: Sendable {
         return isAwaited
     }
 
-    /// True if the head has arrived, and no caller has asked for it.
+    /// True if the head has arrived, and no caller has claimed it.
     var isHeadUnclaimed: Bool { head == .unclaimed }
 
     /// True if the head has arrived.

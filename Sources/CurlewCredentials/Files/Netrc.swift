@@ -42,8 +42,8 @@ public struct Netrc: Sendable {
 
     /// Parses the bytes of a file.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidCredential`` for a file larger than 128 KiB, a
-    ///   line longer than 16 KiB or a word longer than 4 KiB; for an unterminated quote, a zero byte, and a login or
-    ///   password that is not UTF-8.
+    ///   line longer than 16 KiB or a word longer than 4 KiB. An unterminated quote, a zero byte, and a login or
+    ///   password that is not UTF-8 throw the same error.
     public init(_ bytes: [UInt8]) throws(CurlewError) {
         guard bytes.count <= Self.sizeLimit else {
             throw CurlewError(.invalidCredential, "a netrc file has more than \(Self.sizeLimit) bytes")

@@ -24,7 +24,7 @@ extension CurlewError {
         guard let contentType = response?.headerFields[.contentType], ProblemDetails.isMediaType(contentType) else {
             return nil
         }
-        // The prefix of a short body is the complete body.
+        // If the body is short, `bodyPrefix` contains all of it.
         return try? JSONDecoder().decode(Value.self, from: Data(body ?? bodyPrefix))
     }
 }

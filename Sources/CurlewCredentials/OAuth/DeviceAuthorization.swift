@@ -6,7 +6,7 @@ extension OAuth {
     public struct DeviceAuthorization: Sendable, Decodable {
         /// The code that the user enters, with control characters escaped.
         public let userCode: String
-        /// The page on which the user enters it: a URI of http or https.
+        /// The page on which the user enters the code: a URI of http or https.
         public let verificationURI: String
         /// The page with the code in its URI, for a QR code; nil if the server sends none.
         public let completeVerificationURI: String?

@@ -82,9 +82,9 @@ extension MessageSignature.Verifier {
     ///   - moment: The time.
     ///   - key: Returns the key of a signature by its parameters, or nil to reject the signature.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if
-    ///   ``MessageSignature/Component/contentDigest`` is required and there is no content to compare; with
-    ///   ``Curlew/ErrorCode/signatureMissing`` for a message without a signature of the label and tag, and with
-    ///   ``Curlew/ErrorCode/signatureRejected`` and the first reason if no signature is accepted.
+    ///   ``MessageSignature/Component/contentDigest`` is required and there is no content to compare. The error is
+    ///   ``Curlew/ErrorCode/signatureMissing`` for a message without a signature of the label and tag. It is
+    ///   ``Curlew/ErrorCode/signatureRejected``, with the first reason, if no signature is accepted.
     public func verify(
         _ message: MessageSignature.Message, content: [UInt8]?, at moment: Date,
         key: (MessageSignature.Parameters) throws -> VerificationKey?

@@ -6,17 +6,17 @@ extension MessageSignature {
     public struct Wanted: Sendable, Hashable {
         /// The label that the signature must have.
         public let label: String
-        /// The components that it must cover.
+        /// The components that the signature must cover.
         public let components: [Component]
-        /// True if it must contain its time.
+        /// True if the signature must contain its time.
         public let hasCreated: Bool
-        /// True if it must expire.
+        /// True if the signature must expire.
         public let hasExpires: Bool
-        /// The nonce that it must have.
+        /// The nonce that the signature must have.
         public let nonce: String?
-        /// The name of its algorithm.
+        /// The name of the algorithm.
         public let algorithm: String?
-        /// The name of its key.
+        /// The name of the key.
         public let keyID: String?
         /// Its tag.
         public let tag: String?

@@ -136,7 +136,7 @@ private struct BitmapReader {
             header.masks = header.bits == 16 ? [0x7C00, 0x3E0, 0x1F] : [0xFF0000, 0xFF00, 0xFF]
         }
         while header.masks.count < 4 { header.masks.append(0) }
-        // Undeclared alpha is usually zero and ignored; in icons it counts.
+        // A bitmap file without an alpha mask usually has zeros as alpha, which are ignored. Alpha of an icon is used.
         if header.bits == 32, start == 0, header.masks[3] == 0 { header.masks[3] = 0xFF00_0000 }
     }
 

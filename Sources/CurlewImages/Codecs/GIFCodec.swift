@@ -132,7 +132,7 @@ private struct GIFReader {
         }
         let before = control.disposal == 3 ? canvas : []
         let (count, end) = try paint(frame, map.pointee)
-        // A frame without any row is not shown.
+        // A truncated frame without any row is not added.
         if let end, count == 0 { throw end }
         let whole = DecodedImage.Raster(size: size, pixels: canvas, duration: control.duration)
         rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))

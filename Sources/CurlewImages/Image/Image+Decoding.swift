@@ -69,8 +69,8 @@ extension Image {
 
     /// Decodes a file. Its first bytes determine the format, whatever its name is. Decoding blocks the thread;
     /// ``ImageResponseSerializer`` decodes on the global executor.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes that are no image or a
-    ///   broken one, and ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes of another kind and for
+    ///   broken images, and ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
     public init(decoding bytes: [UInt8], options: DecodingOptions = DecodingOptions()) throws {
         let format = try ImageFormat(recognizing: bytes)
         var decoded: DecodedImage =
@@ -101,7 +101,7 @@ extension Image {
     }
 }
 
-/// Makes the error for a file that is no image or a broken one.
+/// Makes the error for a file that is not an image, or is broken.
 func broken(_ message: String) -> CurlewError { CurlewError(.decodingFailed, message) }
 
 /// The result of a codec.

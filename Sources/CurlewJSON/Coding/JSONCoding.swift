@@ -17,7 +17,7 @@ public struct JSONCoding: Sendable {
 
         let kind: Kind
 
-        /// The names of the types.
+        /// The names in the types, unchanged.
         public static let asWritten = Keys(kind: .asWritten)
         /// Snake case: `userName` is `user_name`, `baseURLText` is `base_url_text`.
         ///
@@ -101,8 +101,8 @@ public struct JSONCoding: Sendable {
     /// The coding with the default rules.
     package static let standard = JSONCoding()
 
-    /// Encodes a value as JSON. The `encode(to:)` of a value runs twice if it throws or does not encode from the
-    /// outside in.
+    /// Encodes a value as JSON. The `encode(to:)` of a value runs twice if it throws, or if it writes to a
+    /// container before a nested one has ended.
     /// - Throws: ``JSONCoding/Failure`` with ``JSONCoding/Failure/Code/encodingFailed`` and the path of the value. An
     ///   error of ``encoder`` is the underlying error.
     public func encode(_ value: some Encodable) throws -> [UInt8] {

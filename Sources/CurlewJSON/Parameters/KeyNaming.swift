@@ -9,7 +9,7 @@ extension ParameterEncoder {
 
         let kind: Kind
 
-        /// The names of the type.
+        /// The names in the type, unchanged.
         public static let asWritten = ParameterEncoder.KeyNaming(kind: .asWritten)
 
         /// Snake case: `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as in Foundation's JSON

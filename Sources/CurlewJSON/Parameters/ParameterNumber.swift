@@ -8,7 +8,7 @@ extension ParameterValue {
     public struct Number: Sendable, Hashable {
         package enum Kind: Sendable, Hashable {
             case integer(Int64)
-            /// Only above `Int64.max`, so that each number has a single form.
+            /// An integer above `Int64.max`. Smaller ones have the other case, so that each number has a single form.
             case unsigned(UInt64)
             case double(Double)
             case float(Float)

@@ -32,7 +32,7 @@ extension JSONTape {
                 let value = value(at: member + 1)
                 if !object.insert(value, for: key) { object[key] = value }
             } else if key.withUTF8({ self.value(of: $0, in: place) }) > member {
-                // The counting member with this name follows later; null reserves this position for it.
+                // Of members with the same name one counts, which follows later. A null reserves its position.
                 _ = object.insert(.null, for: key)
             }
             member = tokens.after(member + 1)

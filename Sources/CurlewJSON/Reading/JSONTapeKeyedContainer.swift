@@ -44,7 +44,7 @@ struct JSONTapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     /// The place of a value; nil if the value is missing or null.
     @inline(__always)
     private func placeIfPresent(_ key: Key) -> JSONTape.Place? {
-        // A missing value is the null at place 0.
+        // `find` returns place 0, which is null, for a missing value.
         let place = find(key)
         return decoding.kind(at: place) == .null ? nil : place
     }

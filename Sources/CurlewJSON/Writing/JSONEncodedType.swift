@@ -6,7 +6,7 @@ enum JSONEncodedType {
     case custom(keepsKeys: Bool)
     /// The code of ``JSONCollection``.
     case collection(any JSONCollection.Type)
-    /// The encoder of parameters, because the text depends on all members of the value.
+    /// The encoder of parameters, for values whose text depends on all of their members.
     case tree
     case boolean, string, double, float
     case int, int8, int16, int32, int64, int128

@@ -63,7 +63,8 @@ final class MetricsCore: Sendable {
 
     private func register(_ carrier: any AnyObject & Sendable) {
         let begins = sessions.withLock { sessions in
-            // Usually it is the same session as before, and a cast would cost more than the rest of this function.
+            // The session is usually the same as before. The check avoids a cast, which would cost more than the rest
+            // of this function.
             guard sessions.last !== carrier || !sessions.isTimed else { return false }
             guard let session = carrier as? SessionActor else { return false }
             sessions.last = session

@@ -24,7 +24,7 @@ public import Metrics
 /// values is bounded: methods outside the registry and hosts beyond ``hostLimit`` become `_OTHER`. Labels contain no
 /// part of a path, a query or a field.
 public struct RequestMetrics: CurlewMiddleware {
-    /// The maximum number of pairs of host and port in labels. 100 by default; later ones become `_OTHER`.
+    /// The maximum number of pairs of host and port in labels. 100 by default; further pairs become `_OTHER`.
     public var hostLimit: Int { core.hostLimit }
     /// The interval between two readings of the gauges. 10 seconds by default.
     public var gaugeInterval: Duration { core.gaugeInterval }

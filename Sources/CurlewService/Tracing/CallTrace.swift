@@ -71,7 +71,7 @@ final class CallTrace: CallListener {
         settle { state in
             guard let index = state.attempts.firstIndex(where: { $0.number == event.attempt }) else { return }
             let attempt = state.attempts.remove(at: index)
-            // The span ends under the lock, so that the end of the call's span comes after it.
+            // The attempt's span ends under the lock, so that the call's span ends later.
             link.end(.attempt(attempt.span, event, DefaultTracerClock.now))
         }
     }

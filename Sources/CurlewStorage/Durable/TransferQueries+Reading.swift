@@ -64,7 +64,8 @@ extension TransferQueries {
             try number("SELECT EXISTS(SELECT 1 FROM transfer \(condition))", arguments) == 1
         }
         let isReady = try exists("INDEXED BY transfer_ready WHERE state = 0 AND is_ready = 1")
-        // A due suspect waits for the end of the suspect before it, and that end causes a notification.
+        // A due transfer that is suspected of crashing workers waits until the suspect before it ends. Its end causes a
+        // notification, so no timer is needed.
         let due = try Int64.fetchOne(
             database.cachedStatement(
                 sql: """

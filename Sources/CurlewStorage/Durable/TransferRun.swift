@@ -133,7 +133,7 @@ final class TransferRun: Sendable {
     private func removeOwnPart() async {
         guard let names else { return }
         let latest: StoredTransfer?
-        // If the store cannot be queried, the file is kept: the next owner finds it by its name.
+        // If the store cannot be queried, the part file is kept: the next worker finds it by its name.
         do { latest = try await store.transfer(claim.key.id) } catch { return }
         guard let latest else { return await names.removeAll() }
         switch latest.state {

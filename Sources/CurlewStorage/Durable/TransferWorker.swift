@@ -135,7 +135,7 @@ actor TransferWorker {
         var wait = active.isEmpty ? Duration.seconds(60) : interval
         if let next = outlook.wait { wait = min(wait, max(next, .milliseconds(20))) }
         if !session.options.windows.isEmpty { wait = min(wait, .seconds(10)) }
-        // The end of another worker's process causes no notification.
+        // The end of another worker's process causes no notification, so its transfers are polled.
         if outlook.running > active.count { wait = min(wait, interval) }
         schedule(after: wait)
     }

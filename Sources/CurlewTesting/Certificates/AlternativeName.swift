@@ -17,7 +17,7 @@ extension HeldCertificate {
         public static func dns(_ name: String) -> AlternativeName { .raw(tag: 0x82, Array(name.utf8)) }
         /// An IPv4 or IPv6 address as text.
         ///
-        /// Text that is no address fails when the certificate is made. ``raw(tag:_:)`` with the tag 0x87 accepts any
+        /// Other text fails when the certificate is made. ``raw(tag:_:)`` with the tag 0x87 accepts any
         /// number of bytes.
         public static func ip(_ address: String) -> AlternativeName { AlternativeName(kind: .ip(address)) }
         /// A URI.

@@ -139,7 +139,7 @@ extension HeldCertificate {
 
         /// A certificate that may not issue others.
         public static let none = Authority(isAuthority: false, pathLength: nil)
-        /// A certificate that may not issue others but has a path length all the same, which RFC 5280 forbids.
+        /// A certificate that may not issue others but has a path length, which RFC 5280 forbids.
         public static func none(pathLength: Int) -> Authority {
             Authority(isAuthority: false, pathLength: pathLength)
         }

@@ -44,7 +44,7 @@ final class LoopTurns: Sendable {
             return state.isPausing
         }
         guard beginsPause else { return }
-        // The pause begins after the writes that are already submitted to the loop.
+        // The pause begins after the loop has performed the writes that are already submitted.
         self.loop.execute { [loop, state] in
             loop.assumeIsolated().scheduleTask(in: Self.pause) { state.update { $0 = State() } }
         }

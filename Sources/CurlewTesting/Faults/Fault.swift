@@ -101,8 +101,8 @@ extension Fault {
         public static func exchange(_ number: Int, onConnection index: Int) -> Target {
             Target(kind: .exchangeOn(number, connection: index))
         }
-        /// Every exchange of the connection with this number, from 0, or that connection. Faults that happen once come
-        /// before it.
+        /// Every exchange of the connection with this number, from 0; for a fault of connections, this connection.
+        /// Faults that happen once come before it.
         public static func connection(_ index: Int) -> Target { Target(kind: .connection(index)) }
         /// Every exchange or connection from now on. Faults that happen once come before it.
         public static let every = Target(kind: .every)

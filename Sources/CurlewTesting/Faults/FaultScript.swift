@@ -3,7 +3,7 @@
 final class FaultScript: Sendable {
     /// The reason why a claimed fault did not happen.
     enum Miss: Sendable {
-        /// The moment did not come: the body was too short, or the end came without a fault.
+        /// The moment of the fault was never reached: the body was too short, or the exchange ended before it.
         case noSuchMoment
         /// Another fault ended the exchange or the connection first.
         case overtaken

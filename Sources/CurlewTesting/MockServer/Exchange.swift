@@ -36,7 +36,7 @@ struct Exchange: Sendable {
         if gate.isStruck { try await received }
         try await gate.pass(.atResponseStart)
         let writer = ResponseWriter(exchange: self, response: response, gate: gate)
-        // A client that has its answer may stop sending, so a short body is received first.
+        // A short body is received before the answer is sent, because a client with an answer may stop sending.
         if self.isShort, !writer.isStream, response.expectation == .continues { try await reader.ended() }
         // GOAWAY precedes the response, so that a client that has read the response knows of it.
         if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }

@@ -12,7 +12,7 @@ public struct InboundRequest: Sendable {
     public let fields: HTTPFields
     /// The protocol version of the request.
     public let version: ProtocolVersion
-    /// The number of its connection at the server, from 0.
+    /// The number of the request's connection at the server, from 0.
     public let connectionIndex: Int
     /// The request's number on that connection, from 0.
     public let exchangeIndex: Int

@@ -27,7 +27,7 @@ public struct RecordedRequest: Sendable {
     public var isComplete = false
     /// The protocol version of the request.
     public var version: ProtocolVersion
-    /// The number of its connection at the server, from 0.
+    /// The number of the request's connection at the server, from 0.
     public var connectionIndex: Int
     /// The request's number on that connection, from 0.
     public var exchangeIndex: Int

@@ -169,7 +169,7 @@ public final class MockProxy: Sendable {
 
     /// Checks that every injected fault has hit an exchange or a connection, and that its moment has come.
     ///
-    /// - Throws: ``TestKitError`` that names what is left.
+    /// - Throws: ``TestKitError`` that names the remaining faults.
     public func verify() throws {
         let complaints = self.core.faults.complaints
         if !complaints.isEmpty { throw TestKitError(complaints.joined(separator: "; ")) }

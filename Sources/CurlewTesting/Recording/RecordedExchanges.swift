@@ -46,11 +46,12 @@ final class RecordedExchanges: Sendable {
             switch piece {
             case .chunk(let chunk, let offset):
                 if offset == 0, count > 0 {
-                    // A reading from offset 0 is a resend on another connection: the last sent body counts.
+                    // A chunk at offset 0 after other chunks means that the body is sent again. The last sent body is
+                    // recorded.
                     state.size -= count
                     state.exchanges[index]?.request.body = Recording.Body(isComplete: false)
                 }
-                // An overtaken reading may repeat bytes that are already recorded.
+                // A reading of the body may repeat bytes that another reading has already recorded.
                 let known = state.exchanges[index]?.request.body.bytes.count ?? 0
                 guard offset <= known else { return }
                 let rest = chunk.dropFirst(known - offset)

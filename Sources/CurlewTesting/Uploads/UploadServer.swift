@@ -21,7 +21,7 @@ public final class UploadServer: Sendable {
         public var lie: Int64 = 0
         /// The number of requests with a body after which the server forgets all uploads.
         public var forgetsAfter: Int?
-        /// True if the server receives bytes and loses them, but its response reports that.
+        /// True if the server loses the bytes that it receives, and its responses report this loss.
         public var drops = false
         /// The number of bytes that the server keeps of a request with the given number; its response has the resulting
         /// offset.

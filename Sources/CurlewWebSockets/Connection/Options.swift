@@ -27,7 +27,7 @@ extension CurlewWebSocket {
         /// The time limit from the first close frame to the end of the connection. 5 seconds by default.
         public var closeTimeout: Duration
         /// The time without a message in either direction after which the WebSocket is closed with
-        /// ``CurlewWebSocket/CloseCode/goingAway``. nil, the default, is no limit.
+        /// ``CurlewWebSocket/CloseCode/goingAway``. nil, the default, means no limit.
         public var idleTimeout: Duration?
 
         /// Makes options; each is described at its property.

@@ -10,7 +10,7 @@ extension CurlewWebSocket {
         /// when its header is received.
         public var frameSize: ByteSize
         /// The maximum ratio of a message's size after decompression to its size before. It applies beyond
-        /// ``ratioFreeSize``. 100 by default; nil is no limit.
+        /// ``ratioFreeSize``. 100 by default; nil means no limit.
         public var ratio: Int?
         /// The size after decompression up to which ``ratio`` does not apply. 1 MiB by default.
         public var ratioFreeSize: ByteSize

@@ -79,7 +79,7 @@ struct AWSOracleTests {
         var text: String
         var profiles: [String: [String: Value]]?
 
-        /// Foundation's decoder merges two canonically equivalent keys.
+        /// True if two keys are canonically equivalent: Foundation's decoder merges them.
         var hasEquivalentNames: Bool { text.contains("e\u{301}]") }
     }
 

@@ -55,7 +55,7 @@ struct AWSSignatureTests {
         #expect(try signatureText(signed) == "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd")
     }
 
-    @Test("a parameter without a value and two reordered ones have the documented signatures")
+    @Test("parameters without a value, and parameters in another order, have the documented signatures")
     func parameters() throws {
         let lifecycle = try signature.signed(
             request(.get, "/?lifecycle"), payload: .empty, credential: credential, at: moment)
@@ -169,7 +169,7 @@ struct AWSSignatureTests {
                 == "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072")
     }
 
-    @Test("the hash of an earlier signature is not signed with another payload")
+    @Test("a signature of a new payload does not use the hash of the earlier payload")
     func staleHash() throws {
         let iam = try AWSSignature(service: "iam", region: "us-east-1")
         let first = try iam.signed(request(.post, "/"), payload: .unsigned, credential: credential, at: moment)
@@ -236,7 +236,7 @@ struct AWSSignatureTests {
         #expect(throws: CurlewError.self) { try AWSSignature.Payload.sha256([1]) }
     }
 
-    @Test("the difference of a wrong clock is determined from the refusal", arguments: [-7200, 7200, 301, -241])
+    @Test("the error of the local clock is computed from the server's refusal", arguments: [-7200, 7200, 301, -241])
     func skew(_ seconds: Int) throws {
         let response = HTTPResponse(status: .forbidden, headerFields: [.date: "Fri, 24 May 2013 00:00:00 GMT"])
         let local = moment.addingTimeInterval(Double(-seconds))

@@ -47,7 +47,7 @@ struct NetrcTests {
         #expect(try login("machine a login e\u{301} password p", user: "\u{E9}") == nil)
     }
 
-    @Test("files that versions of curl read differently are read like in the latest version")
+    @Test("files that versions of curl read differently are read as by the latest version")
     func laterVersions() throws {
         #expect(try login("machine a login u password p login v password q") == ["v", "q"])
         #expect(try login("machine a login v\nmachine a login u password p") == ["v", ""])

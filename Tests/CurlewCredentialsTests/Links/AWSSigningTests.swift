@@ -216,7 +216,7 @@ struct AWSSigningTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("a refusal corrects a wrong clock once for all later requests")
+    @Test("a single refusal corrects the clock for all later requests")
     func skew() async throws {
         let server = try await MockServer.start { request in
             let isRight = request.fields[.amzDate] == "20130524T000000Z"

@@ -99,7 +99,7 @@ struct MessageSigningTests {
         let components: [MessageSignature.Component] = [.status, .contentDigest, .method.ofRequest, .path.ofRequest]
         let signer = try signer(components)
         let server = try await MockServer.start { [moment] request in
-            // The signature is that of the response to /right.
+            // The server signs each response as the response to /right.
             let head = HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/right")
             var response = HTTPResponse(
                 status: .ok, headerFields: [.contentDigest: try ContentDigest(of: content).fieldValue])

@@ -98,7 +98,7 @@ struct OAuthCredentialTests {
         #expect(await store.load()?.refreshToken == "SECRET-refresh-2")
     }
 
-    @Test("a token is renewed before it expires, by the rule")
+    @Test("a token is renewed before it expires, at the time that the rule chooses")
     func early() async throws {
         let issuer = Issuer(lifetime: 3600)
         let tokens = try await MockServer.start { try await issuer.answer($0) }
@@ -132,7 +132,7 @@ struct OAuthCredentialTests {
         #expect(kept.scopes == ["birds"])
         let mode = try FileManager.default.attributesOfItem(atPath: store.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        // Another process finds the token.
+        // A second session, as in another process, reads the stored token.
         let (second, _) = try self.session(api, tokens, grant: nil, store: store)
         #expect(try await text(second, api) == "Bearer SECRET-1")
         #expect(await issuer.forms.count == 1)

@@ -79,7 +79,7 @@ struct AssertionOracleTests {
     }
 
     @Test(
-        "tokens for the script are written",
+        "the tokens that the script verifies are written",
         .enabled(if: ProcessInfo.processInfo.environment["CURLEW_ORACLE_OUTPUT"] != nil))
     func output() throws {
         let path = try #require(ProcessInfo.processInfo.environment["CURLEW_ORACLE_OUTPUT"])

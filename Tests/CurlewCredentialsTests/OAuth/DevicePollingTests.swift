@@ -105,7 +105,7 @@ struct DevicePollingTests {
     @Test("a token is renewed at a random time before it expires, and not before half its lifetime")
     func renewal() {
         let rule = TokenRenewal()
-        // With these numbers, the random part is zero.
+        // These random numbers make the random part of the time zero.
         var least = FixedNumbers([1, 1])
         #expect(rule.age(lifetime: .seconds(3600), using: &least) == .seconds(3540))
         #expect(rule.age(lifetime: .seconds(40), using: &least) == .seconds(30))

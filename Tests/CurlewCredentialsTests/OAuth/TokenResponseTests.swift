@@ -31,7 +31,7 @@ struct TokenResponseTests {
     }
 
     @Test(
-        "every form of a lifetime from servers is understood",
+        "a lifetime is read in every form that servers send",
         arguments: [
             ("3600", 3600), ("0", 0), ("-1", 0), ("-9223372036854775808", 0), ("\"3600\"", 3600), ("\"-5\"", 0),
             ("3599.9", 3599),
@@ -44,7 +44,7 @@ struct TokenResponseTests {
         #expect(token.isExpired(at: moment) == (seconds == 0))
     }
 
-    @Test("a missing lifetime and null give a token that does not expire", arguments: ["", ",\"expires_in\":null"])
+    @Test("a token whose lifetime is missing or null does not expire", arguments: ["", ",\"expires_in\":null"])
     func noLifetime(_ text: String) throws {
         #expect(try token("{\"access_token\":\"a\",\"token_type\":\"Bearer\"\(text)}").expiration == nil)
     }
@@ -110,7 +110,7 @@ struct TokenResponseTests {
         #expect(try token(answer, for: .clientCredentials(scopes: ["a", "b"])).scopes == ["a", "b"])
     }
 
-    @Test("an exchange returns a token of any type, which the response must name, and which must be the requested one")
+    @Test("a token exchange may return any type, but the response must name the requested type")
     func exchange() throws {
         let answer = { (type: String, issued: String) in
             "{\"access_token\":\"a\",\"token_type\":\"\(type)\"\(issued)}"
@@ -153,7 +153,7 @@ struct TokenResponseTests {
             of: ["SECRET"], in: try JSONDecoder().decode(OAuth.TokenResponse.self, from: Data(answer.utf8)))
     }
 
-    @Test("a refusal has its explanation and page")
+    @Test("the error of a refusal has the server's explanation and the address of its page")
     func failures() throws {
         let failure = try #require(
             try failure(

@@ -147,7 +147,7 @@ struct SignatureOracleTests {
     }
 
     @Test(
-        "signed requests for the script are written",
+        "the signed requests that the script verifies are written",
         .enabled(if: ProcessInfo.processInfo.environment["CURLEW_SIGNATURES_OUTPUT"] != nil))
     func output() throws {
         let path = try #require(ProcessInfo.processInfo.environment["CURLEW_SIGNATURES_OUTPUT"])

@@ -67,7 +67,7 @@ struct VerifierTests {
         #expect(try outcome(endless) { $0.requiresExpiration = true } == "a signature does not expire")
     }
 
-    @Test("a required component, nonce, label and tag are required")
+    @Test("a signature without a required component, nonce, label or tag is refused")
     func requirements() throws {
         let signed = try signer(label: "a", tag: "app").signed(request, at: moment)
         #expect(
@@ -137,7 +137,7 @@ struct VerifierTests {
         #expect(throws: CurlewError.self) { try signer().signed(signed, at: moment) }
     }
 
-    @Test("a second signature follows the first, and each is accepted")
+    @Test("a second signature is added after the first, and a verifier accepts either")
     func several() throws {
         let first = try signer(label: "one").signed(request, at: moment)
         let both = try signer([.method, .authority], label: "two").signed(first, at: moment)
@@ -202,7 +202,7 @@ struct VerifierTests {
         let other = "the content is not what its digest says"
         #expect(try outcome(signed, required: [.method, .contentDigest], content: content + [0]) == other)
         #expect(try outcome(signed, content: content + [0]) == other)
-        // A stale digest of the request is replaced.
+        // The signer replaces an outdated digest of the request.
         #expect(try signer([.method, .contentDigest]).signed(signed.unsigned, content: content, at: moment) == signed)
     }
 

@@ -63,7 +63,7 @@ struct SupportTests {
         }
     }
 
-    @Test("the text of a peer has one line within its limit")
+    @Test("text from a peer is shortened to one line within the limit")
     func peerText() {
         #expect(PeerText.escaped("a\r\nb\u{1B}[31m\u{202E}é", limit: 100) == "a\\r\\nb\\u{1B}[31m\\u{202E}é")
         #expect(PeerText.escaped("abcdef", limit: 3) == "ab…")

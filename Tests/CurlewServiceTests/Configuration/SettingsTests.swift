@@ -61,7 +61,7 @@ struct SettingsTests {
 
     @Test("a default that is displayed as a value can be set, and changes nothing")
     func defaults() async throws {
-        // These keys require others.
+        // These keys are valid only together with other keys.
         let dependent: Set = ["proxy.authentication", "security.revocation-scope"]
         for key in HTTPSession.Settings.keys where !key.isSecret && !dependent.contains(key.name) {
             guard let text = key.defaultValue, !text.contains(" ") else { continue }
@@ -90,7 +90,7 @@ struct SettingsTests {
         #expect(read.defaultFields.count == 2)
     }
 
-    @Test("a file contains numbers, Booleans and lists as such, or as text")
+    @Test("numbers, Booleans and lists in a file may be written as values or as text")
     func file() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write(

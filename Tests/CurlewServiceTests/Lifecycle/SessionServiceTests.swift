@@ -87,7 +87,7 @@ struct SessionServiceTests {
         await server.shutdown()
     }
 
-    @Test("repeated shutdown, and shutdown of two services of one session, ends")
+    @Test("a repeated shutdown ends, and so does the shutdown of two services of one session")
     func twice() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let api = try HTTPSession(baseURL: server.url())

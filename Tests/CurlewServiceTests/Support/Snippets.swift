@@ -12,7 +12,7 @@ enum ConfigurationSnippets {
         let environment = ConfigReader(provider: EnvironmentVariablesProvider())
         let config = ConfigReader(providers: [
             EnvironmentVariablesProvider(),
-            // The variable BIRDS_CONFIG_FILE_PATH says where it is.
+            // The variable BIRDS_CONFIG_FILE_PATH has the path of the file.
             try await FileProvider<JSONSnapshot>(config: environment.scoped(to: "birds.config")),
         ])
         try HTTPSession.Settings.checkEnvironment(scope: "birds.http")

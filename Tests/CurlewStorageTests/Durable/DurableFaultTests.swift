@@ -61,7 +61,7 @@ struct DurableFaultTests {
         await http.shutdown()
     }
 
-    @Test("a queue that stays locked fails its worker after a lease, and loses no transfer")
+    @Test("a worker fails after a lease if its queue stays locked, and no transfer is lost")
     func locked() async throws {
         var options = quickOptions()
         options.lease = .seconds(1)
@@ -123,7 +123,7 @@ struct DurableFaultTests {
                 try await session.transfer(id).map { $0.failures == failures && $0.state == .waiting } ?? false
             }
             time.advance(wall: -86_400_000)
-            // Any change wakes the worker, which then reads the clock.
+            // A change of the queue wakes the worker, which then reads the clock.
             try await session.suspend([DurableTransfer.ID()])
             try await session.enqueue(later(time))
         }

@@ -98,7 +98,7 @@ struct DurableSessionTests {
     }
 
     @Test(
-        "a complete file whose process was killed is renamed once by the next process",
+        "if a process was killed before it renamed a complete file, the next process renames it once",
         arguments: ["before", "after", "gone"])
     func naming(moment: String) async throws {
         let bytes = pattern("c", count: 100_000)

@@ -135,7 +135,7 @@ struct DurableTrustTests {
         let http = try HTTPSession(chain: .bare)
         let store = try await place.open(kind)
         let session = DurableSession(store: store, http: http, options: quickOptions())
-        // The symbolic link is another path of the folder.
+        // The symbolic link leads to the allowed folder by another path.
         #expect(symlink(folder.file("allowed"), folder.file("link")) == 0)
         var path =
             destination == "folder" ? Destination.folder(folder.file("link")) : .file(folder.file("link/file"))

@@ -329,7 +329,7 @@ struct PostgresFaultTests {
         await #expect(throws: PostgresFailure.self) { _ = try await PostgresConnection.connect(reader) }
     }
 
-    @Test("a worker that sleeps through its lease renames no file, whatever its clock shows")
+    @Test("a worker that sleeps longer than its lease renames no file, whatever its clock shows")
     func sleeper() async throws {
         let bytes = pattern("s", count: 200_000)
         let content = RangedContent(bytes, entityTag: "\"s\"")

@@ -34,7 +34,7 @@ struct PostgresLateTests {
         try PostgresServer.shared.get().run("SET search_path = \"\(schema)\"; \(sql)")
     }
 
-    @Test("a worker that returns first after a silence longer than a lease takes no claim of the others")
+    @Test("the first worker that returns after a silence longer than a lease takes no claim of other workers")
     func silence() async throws {
         let store = try await place.open(.postgres)
         try await store.enqueue([newTransfer(mayBeRepeated: false), newTransfer(), newTransfer()])
@@ -49,7 +49,7 @@ struct PostgresLateTests {
             #expect(taken.allSatisfy { claim in !claims.contains { $0.key.id == claim.key.id } })
             for claim in taken { #expect(try await store.record(.finished([]), of: claim.key)) }
             #expect(try await store.counts()[.running] == 2)
-            // A worker that renews first takes no claim either.
+            // A worker that renews its leases before it claims takes no claim of another worker either.
             place.time.advance(uptime: silence)
             #expect(try await store.renew(second, lease: .seconds(30), progress: [:]).isEmpty)
             #expect(try await store.renew(first, lease: .seconds(30), progress: progress).count == 2)
@@ -150,7 +150,7 @@ struct PostgresLateTests {
         try await store.close()
     }
 
-    @Test("a connection that the server has closed fails no call")
+    @Test("calls succeed after the server has closed a connection")
     func ended() async throws {
         let postgres = try PostgresServer()
         let store = try await PostgresTransferStore.open(settings(postgres), identifier: "q")

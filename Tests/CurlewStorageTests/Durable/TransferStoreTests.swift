@@ -87,7 +87,7 @@ struct TransferStoreTests {
         if kind == .sqlite {
             time.reboot()
         } else {
-            // A server has no local workers whose processes a reboot would have ended.
+            // A reboot of this machine does not end workers of a PostgreSQL server, so the lease has to expire.
             try await time.pass(30_000, at: store)
             _ = try await store.claim(second, policy: claimPolicy(), atMost: 0)
         }
@@ -165,7 +165,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "a running transfer is suspended by its worker or after its loss, and a waiting one at once",
+        "a running transfer is suspended by its worker or after the worker's loss, a waiting one at once",
         arguments: StoreKind.available)
     func suspension(kind: StoreKind) async throws {
         let store = try await open(kind)
@@ -311,7 +311,7 @@ struct TransferStoreTests {
     }
 
     @Test(
-        "a transfer behind very many of a full host or tag is found",
+        "a transfer is found behind very many transfers of a full host or tag",
         arguments: StoreKind.available, [1, 1200])
     func fullLanes(kind: StoreKind, hosts: Int) async throws {
         let store = try await open(kind)
@@ -364,7 +364,7 @@ struct TransferStoreTests {
         try await store.close()
     }
 
-    @Test("a command reaches all of very many transfers, or those that it names", arguments: StoreKind.available)
+    @Test("a command changes all of very many transfers, or only the named ones", arguments: StoreKind.available)
     func manyCommanded(kind: StoreKind) async throws {
         let store = try await open(kind)
         let transfers = (0..<2500).map { _ in newTransfer() }

@@ -93,7 +93,7 @@ struct CacheCredentialTests {
         #expect(try await scene.get("/own", fields) == "200 3 miss")
         #expect(try await scene.get("/own") == "200 4 miss")
         #expect(try await scene.get("/own") == "200 4 hit")
-        // A response stored without credentials is not for requests with credentials.
+        // A response that was stored without credentials does not answer a request with credentials.
         #expect(try await scene.get("/own", fields) == "200 5 miss")
     }
 
@@ -185,7 +185,7 @@ struct CacheCredentialTests {
                 let isCookie = Bool.random(using: &numbers)
                 expected = isCookie ? "user=\(user)" : "Bearer \(user)"
                 request.fields[isCookie ? .cookie : .authorization] = expected
-                // The two credentials of a user are different users here.
+                // The cookie and the token of a user are two partitions here.
                 if Bool.random(using: &numbers) { request.options.cachePartition = expected }
             }
             request.options.cachePolicy =

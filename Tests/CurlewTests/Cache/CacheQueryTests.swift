@@ -154,7 +154,7 @@ struct CacheQueryTests {
         #expect(missing?.code == .bodyFailed)
     }
 
-    @Test("a stale response is validated with the content, and refreshed by 304")
+    @Test("a stale response is validated by a QUERY with its content, and refreshed by a 304")
     func validated() async throws {
         let scene = try await CacheScene { request, number in
             let isCurrent = request.fields[.ifNoneMatch] == "\"a\""

@@ -113,7 +113,7 @@ struct CacheSourceTests {
         #expect(try await get(scene, options) == "200 evil miss")
         #expect(try await get(scene) == "200 1 miss")
         #expect(try await get(scene, options) == "200 evil hit")
-        // The option equals no option.
+        // A proxy configuration `none` is the same source as no proxy.
         #expect(try await get(scene, changed { $0.proxy = Proxy.Configuration.none }) == "200 1 hit")
         await proxy.shutdown()
     }
@@ -242,7 +242,7 @@ struct CacheSourceTests {
                 if depth < 3 { collect(child.value, depth: depth + 1) }
             }
         }
-        // The nested values are the storage, its optional, the object and the values.
+        // The options contain a storage object in an optional. Three levels of nesting lead to the values.
         collect(options, depth: 0)
         #expect(names.count > 15)
         let notes: Set = ["keyed", "isResponseAffected", "sourceKeys", "hasForeignKeys"]

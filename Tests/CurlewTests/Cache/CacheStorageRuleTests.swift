@@ -141,7 +141,7 @@ struct CacheStorageRuleTests {
         #expect(!String(decoding: stored.encoded, as: UTF8.self).contains("secret"))
     }
 
-    @Test("§3.3: a part is stored only with a strong validator, one range and the length of the whole")
+    @Test("§3.3: a part is stored only with a strong validator, one range and the complete length")
     func parts() throws {
         let good: HTTPFields = [.contentRange: "bytes 0-4/10", .eTag: "\"a\""]
         #expect(try entry(206, good)?.range == 0..<5)

@@ -341,7 +341,7 @@ struct CacheValidationTests {
             _ = try await scene.get()
             scene.clock.advance(age)
             #expect(try await scene.get(policy: policy) == expected)
-            // This request shows the stored response, and so if the policy has replaced it.
+            // This request returns the stored response. It shows if the policy has replaced the response.
             let after = try await scene.get(policy: .onlyIfCached)
             #expect(after.hasPrefix(policy == .reload ? "200 2" : "200 1"))
             if policy == .reload {

@@ -232,7 +232,7 @@ struct CoalescingTests {
         #expect(answers == ["error": 1, "200 halfhalf -": 2])
     }
 
-    @Test("a first reader that leaves a large body without other readers ends the exchange")
+    @Test("the exchange ends if the first reader leaves a large body that has no other reader")
     func largeBodyLeft() async throws {
         let scene = try await Scene(
             limit: .kibibytes(1),

@@ -12,7 +12,7 @@ struct CookieLimitsTests {
         let uri = try CurlewURI("https://h.example/")
         for name in ["a", "b", "c"] { jar.store("\(name)=1; path=/\(name)", from: uri) }
         jar.store("x=1", from: try CurlewURI("https://other.example/"))
-        // Sending a cookie is a use, looking it up is not.
+        // A sent cookie counts as used, a cookie that is only looked up does not.
         #expect(jar.cookiesToSend(to: try CurlewURI("https://h.example/a")).count == 1)
         _ = jar.cookies(for: try CurlewURI("https://h.example/b"))
         jar.store("d=1", from: uri)
@@ -35,7 +35,7 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["a", "b", "d"])
         jar.store("e=1; secure", from: uri)
         #expect(names(jar) == ["a", "d", "e"])
-        // The new cookie is evicted then.
+        // The domain is full of secure cookies, so the new insecure cookie is evicted.
         #expect(!jar.store("f=1", from: uri))
         #expect(names(jar) == ["a", "d", "e"])
         jar.store("g=1; secure", from: uri)

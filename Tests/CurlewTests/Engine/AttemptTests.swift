@@ -60,7 +60,7 @@ struct AttemptTests {
         #expect(try rejected.end() == .again(plan))
     }
 
-    @Test("the next attempt only keeps the plan, the challenges and the user's pause of the previous one")
+    @Test("of the previous attempt, the next one keeps only the plan, the challenges and the user's pause")
     func successor() throws {
         let stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
         stage.connect(isReused: true)
@@ -177,7 +177,7 @@ struct AttemptTests {
         #expect(stage.end(code) { $0.systemError = systemError } == .failure(expected))
     }
 
-    @Test("TLS that ends without close_notify within a body truncates it, whether libcurl was reading or sending")
+    @Test("a body whose TLS connection ends without close_notify is truncated, after a read or a write error")
     func truncatedTLS() throws {
         for code in [CURLE_RECV_ERROR, CURLE_SEND_ERROR] {
             for (lines, expected) in [([], ErrorCode.connectionLost), (["HTTP/1.1 200 OK", ""], .responseTruncated)] {

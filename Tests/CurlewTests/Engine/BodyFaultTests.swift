@@ -137,7 +137,7 @@ struct BodyFaultTests {
     }
 
     @Test(
-        "204, 304 and HEAD have no body whatever Content-Length says",
+        "204, 304 and HEAD have no body, whatever the value of Content-Length",
         arguments: [("GET", 204), ("GET", 304), ("HEAD", 200)])
     func bodiless(method: String, status: Int) async throws {
         let server = try await RawServer.start { connection in

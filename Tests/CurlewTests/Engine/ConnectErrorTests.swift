@@ -14,7 +14,7 @@ struct ConnectErrorTests {
         let refused = try RefusedPort.unused()
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
-        // The refusal leaves a used handle, and everything that the session needs except a socket.
+        // After this refused request the session needs only a socket for the next one: its handle exists already.
         #expect(await curlewError { _ = try await session.get(.raw(refused.url())) }?.code == .connectionRefused)
 
         // The fault only applies to the loop: libdispatch ends the process without a descriptor.

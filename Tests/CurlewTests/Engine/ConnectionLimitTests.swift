@@ -136,7 +136,7 @@ struct ConnectionLimitTests {
         await stage.end()
     }
 
-    @Test("simultaneous requests after a connection's last one open at most one each, and later ones share those")
+    @Test("requests after a connection's last one open at most one connection each, which later requests share")
     func sharedAtOnce() async throws {
         let stage = try await Stage(.tls2) { $0.maximumUses = 3 }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -51,7 +51,7 @@ struct ConnectionPoolTests {
         let session = try makeSession()
         let loop = try #require(session.session).eventLoop
         #expect(try await session.fetch(server.url("/first")) == Array("/first".utf8))
-        // On the loop itself the cancellation happens in the same turn as the start.
+        // The tasks run on the loop, so each call is cancelled in the turn in which it starts.
         await withTaskExecutorPreference(loop) {
             for number in 0..<20 {
                 let call = Task(executorPreference: loop) { try await session.fetch(server.url("/\(number)")) }
@@ -151,7 +151,7 @@ struct ConnectionPoolTests {
                 for index in 0..<80 { group.addTask { _ = try await session.fetch(server.url("/\(index)")) } }
             }
             try await server.waitForConnections { $0.open <= 2 }
-            // The rest is one idle connection with both ends, and the sockets of multi handles.
+            // The remaining sockets are both ends of one idle connection, and the sockets of the multi handles.
             try await eventually("the descriptors are closed") { socketCount <= before + 2 + 2 * 4 }
         }
         gate.open()
@@ -181,7 +181,7 @@ struct ConnectionPoolTests {
         configuration.concurrentStreams = 1
         let server = try await server(gate, configuration)
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
-        // The server's SETTINGS have been read.
+        // After the first request the client has read the server's SETTINGS.
         #expect(try await session.fetch(server.url("/a")) == Array("/a".utf8))
         let held = Task { try await session.fetch(server.url("/held")) }
         try await server.waitForRequests(2)
@@ -356,11 +356,11 @@ struct ConnectionPoolTests {
             }
             try await group.waitForAll()
         }
-        // The repeated request may open its own connection, beside the one for the requests that waited before it.
+        // The repeated request may open a connection of its own, in addition to the connection of the waiting requests.
         #expect((2...3).contains(server.accepted))
     }
 
-    @Test("a host that waits for a connection is served before the whole queue of another host")
+    @Test("a host that waits for a connection is served before the rest of another host's queue")
     func fairness() async throws {
         let gate = Gate()
         let (first, second) = (try await server(gate), try await server(gate))

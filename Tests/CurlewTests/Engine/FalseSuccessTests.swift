@@ -321,7 +321,7 @@ enum FalseSuccess {
         ),
         Row(
             beginning: "While HTTP/2's flow control holds an upload back",
-            proof: .test("an upload that the server does not read is an idle timeout", in: "Engine/TimeoutTests")),
+            proof: .test("an upload that the server does not read ends in an idle timeout", in: "Engine/TimeoutTests")),
     ]
 
     private static let answers: [Row] = [

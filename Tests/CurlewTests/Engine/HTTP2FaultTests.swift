@@ -228,7 +228,7 @@ struct HTTP2FaultTests {
         try await session.expectUsable()
     }
 
-    @Test("changed settings of a connection are followed")
+    @Test("the changed SETTINGS of a server apply to its connection")
     func settings() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 200_000))) {
             connection,
@@ -393,7 +393,7 @@ struct HTTP2FaultTests {
     }
 
     @Test(
-        "a complete answer in one read with its stream's reset is lost by libcurl 7.88, and delivered by 8.14"
+        "libcurl 7.88 loses an answer that it reads together with its stream's reset, 8.14 delivers it"
     )
     func earlyAnswerInOneReading() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {

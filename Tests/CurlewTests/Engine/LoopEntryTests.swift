@@ -50,7 +50,7 @@ struct LoopEntryTests {
         #expect(server.requestCount == 64 * 20)
     }
 
-    @Test("exchanges that are cancelled while they start end with this error, and the next one is answered")
+    @Test("exchanges that are cancelled while they start end as cancelled, and the next one is answered")
     func cancelled() async throws {
         let server = try await server()
         let session = try makeSession()

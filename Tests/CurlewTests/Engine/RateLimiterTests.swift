@@ -82,7 +82,7 @@ struct TokenBucketTests {
         var counts = Array(repeating: 0, count: 50)
         var now = start
         while now < seconds(10) {
-            // The transfer with the next moment gets its bytes, and reserves again at once.
+            // The transfer with the earliest moment gets its bytes, and reserves the next bytes at once.
             let index = moments.indices.min { moments[$0] < moments[$1] } ?? 0
             now = max(now, moments[index])
             counts[index] += 1
@@ -90,7 +90,8 @@ struct TokenBucketTests {
         }
         #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 2)
         let total = counts.reduce(0, +) * 10_000
-        // The total is ten seconds, a tenth of one in advance, and the first piece of each.
+        // The total contains the bytes of ten seconds, a tenth of a second in advance, and the first piece of each
+        // transfer.
         #expect(total >= 9_900_000)
         #expect(total <= 10_650_000)
         #expect(rate.reserve(.max, .sending, at: now) == now)

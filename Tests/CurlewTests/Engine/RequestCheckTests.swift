@@ -70,7 +70,7 @@ struct RequestCheckTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("fields of the transport are refused, and a matching Content-Length is sent once")
+    @Test("fields that the transport sets are refused, and a matching Content-Length is sent once")
     func framingFields() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try makeSession()

@@ -41,7 +41,7 @@ struct ResponseHeadCacheTests {
     @Test("a head gives the same fields, framing and errors, whichever heads preceded it")
     func sameAsFresh() {
         let memory = ResponseHeadCache()
-        // The list is repeated, so that every head also meets the memory of all others.
+        // The list is repeated, so that in the second pass the cache contains all other heads.
         for head in Self.heads + Self.heads {
             #expect(outcome(of: head, memory) == outcome(of: head, ResponseHeadCache()), "\(head)")
         }
@@ -66,7 +66,7 @@ struct ResponseHeadCacheTests {
         }
     }
 
-    @Test("nearly equal heads over a socket are told apart")
+    @Test("nearly equal heads over a socket are distinguished")
     func overSocket() async throws {
         let values = ["one", "one", "two", "one", "three", "three"]
         let server = try await RawServer.start { connection in

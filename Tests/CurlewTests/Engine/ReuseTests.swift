@@ -130,9 +130,9 @@ struct ReuseTests {
         let response = try await session.post(.raw(server.url()), .body(body))
         #expect(response.status == .ok)
         #expect(server.accepted == 2)
-        // The metrics of an attempt are complete when it has ended.
+        // The body is read first, because the metrics of an attempt are complete only after its end.
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
-        // The closed connection is not tried.
+        // The pool has noticed the closed connection, so there is no attempt on it.
         #expect(await response.task?.metrics.attempts.count == 1)
     }
 

@@ -29,7 +29,7 @@ struct SystemFaultTests {
     func unwatched() async throws {
         let server = try await echo()
         let session = try makeSession()
-        // The loop watches its own descriptor from the start.
+        // The first request makes the loop watch its own descriptor, which must not fail.
         try await session.expectUsable()
         try await with(CURLEW_FAULT_EPOLL_ADD) {
             let error = await curlewError { _ = try await session.fetch(server.url("/")) }
@@ -66,7 +66,7 @@ struct SystemFaultTests {
             #expect(body == Array("/2".utf8))
         }
         try await first.waitForConnections(open: 0)
-        // The limit is lifted: two more connections are opened beside the others.
+        // The limit of descriptors is lifted, so two more connections are opened in addition to the others.
         #expect(try await session.fetch(first.url("/3")) == Array("/3".utf8))
         #expect(second.connectionCounts.open == 1)
         waiting.cancel()
@@ -152,7 +152,7 @@ struct SystemFaultTests {
         #expect(try await session.fetch(server.url()) == Array("right".utf8))
         try await with(CURLEW_FAULT_OVERTAKEN_SEND) {
             let answer = Task { try await session.send(method, .raw(server.url())).body.collect(upTo: 100) }
-            // The request is about to be sent.
+            // The fault is reached when the request is about to be sent.
             await withCheckedContinuation { struck in
                 Thread.detachNewThread {
                     curlew_await_fault(CURLEW_FAULT_OVERTAKEN_SEND)

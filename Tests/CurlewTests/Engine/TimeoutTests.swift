@@ -15,7 +15,7 @@ struct TimeoutTests {
     }
 
     @Test(
-        "a stall at any point of the answer is an idle timeout",
+        "a stall at any point of the answer ends in an idle timeout",
         arguments: [
             "", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 103 Early\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhell",
@@ -73,7 +73,7 @@ struct TimeoutTests {
         try await session.expectUsable()
     }
 
-    @Test("a silent host is a connect timeout")
+    @Test("a request to a silent host ends in a connect timeout")
     func connect() async throws {
         let stalled = try StalledListener()
         let session = try makeSession { $0.timeouts.connect = .milliseconds(150) }
@@ -83,7 +83,7 @@ struct TimeoutTests {
         try await session.expectUsable()
     }
 
-    @Test("a TLS handshake that stalls is a connect timeout")
+    @Test("a TLS handshake that stalls ends in a connect timeout")
     func handshake() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession { $0.timeouts.connect = .milliseconds(150) }
@@ -202,7 +202,7 @@ struct TimeoutTests {
         await target.shutdown()
     }
 
-    @Test("an upload that the server does not read is an idle timeout")
+    @Test("an upload that the server does not read ends in an idle timeout")
     func stalledUpload() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

@@ -86,7 +86,7 @@ struct TransferClockTests {
         #expect(clock().expiry(at: total, position(.receiving, .suspended)) == .total)
     }
 
-    @Test("the idle clock stops for a suspension, a rate limit, and a reader")
+    @Test("the idle clock stops during a suspension, and during a wait for a rate limit or a reader")
     func standingStill() {
         for pauses in [PauseReasons.suspended, .sendingRate, .receivingRate, .reader] {
             #expect(clock().nearestDeadline(position(.receiving, pauses)) == total)

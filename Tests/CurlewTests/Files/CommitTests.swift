@@ -112,7 +112,7 @@ struct CommitTests {
         #expect(folder.names == [])
     }
 
-    @Test("a name of maximum length has a part beside it with a valid name")
+    @Test("the part file of a file with a name of maximum length has a valid name")
     func longName() async throws {
         let folder = try ScratchFolder()
         let name = String(repeating: "é", count: 127) + "a"

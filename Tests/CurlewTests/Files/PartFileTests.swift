@@ -154,7 +154,7 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
     }
 
-    @Test("cancellation stops a digest computation only if the reader has asked for it")
+    @Test("cancellation stops a digest computation only if the reader allows it")
     func cancelledReading() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)

@@ -19,7 +19,7 @@ struct RangeRequestTests {
         return request.evaluate(HTTPResponse(status: .init(code: status), headerFields: fields))
     }
 
-    @Test("a part in the middle is requested with both ends, the rest only with its beginning")
+    @Test("a range in the middle of a file is requested with both ends, the last range only with its beginning")
     func asks() throws {
         for (wanted, total, field) in [
             (100..<200, 1000, "bytes=100-199"), (100..<1000, 1000, "bytes=100-"), (7..<Int64.max, nil, "bytes=7-"),

@@ -36,7 +36,7 @@ struct RequestLoggingTests {
         #expect(Set(log.lines.map { $0["call.id"] }).count == 2)
     }
 
-    @Test("the line of a failure has its code and stage, and of another error only its type")
+    @Test("the line of a failed call has the code and stage of the error, or only the type of a foreign error")
     func failures() async throws {
         struct Foreign: Error { let text = "secret" }
         let stub = StubTransport()

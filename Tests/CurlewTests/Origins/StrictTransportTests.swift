@@ -144,7 +144,7 @@ struct StrictTransportTests {
         _ = try await session.get(.raw(from))
         let uri = try #require(seen.withLock { $0 })
         #expect(uri.description == to)
-        // Each part of the URI is where it belongs.
+        // The parts of the URI are equal to those of a URI that is parsed from its text.
         let again = try CurlewURI(to).withUserInformation(uri.userInformation)
         #expect(uri == again)
     }

@@ -63,7 +63,7 @@ struct HostMonitorTests {
         await resolver.answer(found)
         #expect(await updates.next()?.isReachable == true)
         try network.ip("link set far0 down")
-        // The new look-up has no answer yet.
+        // The look-up that the change has started has no answer yet.
         #expect(await updates.next() == .notReachable)
         try network.ip("link set far0 up", "route del default", "route del ::/0")
         let answer = await resolver.next()

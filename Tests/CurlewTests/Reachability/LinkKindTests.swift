@@ -25,7 +25,7 @@ struct LinkKindTests {
         }
     }
 
-    @Test("the kind of hardware comes from /sys, and an Ethernet interface is of no known kind without it")
+    @Test("the kind of hardware is read from /sys, and the kind of an Ethernet interface is unknown without it")
     func hardware() {
         let card = link(2)
         #expect(kinds().kind(of: card) == .wired)

@@ -11,7 +11,7 @@ struct MonitorTests {
     private func sockets() throws -> Set<String> {
         let folder = "/proc/self/fd"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        // The folder itself was open during the reading.
+        // The names contain the descriptor of the folder itself, which is closed by now.
         return Set(
             names.compactMap { name in
                 try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")

@@ -151,7 +151,7 @@ struct NetworkChangeTests {
         #expect(try await network.monitor().status == .notReachable)
     }
 
-    @Test("a tunnel is of kind other over its carrier's kind, and goes down when its program ends")
+    @Test("a tunnel has the kind other, whatever its carrier, and goes down when its program ends")
     func tunnel() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

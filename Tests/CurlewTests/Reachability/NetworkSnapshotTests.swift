@@ -22,7 +22,7 @@ struct NetworkSnapshotTests {
         NetworkSnapshot(isForEverything: isForEverything, ways: ways).status
     }
 
-    @Test("a route over a running interface, with a source address beyond the link, is reachable")
+    @Test("a route over a running interface, with a source address that is not link-local, is reachable")
     func reachable() {
         let status = status(way(source: global, gateway: "192.0.2.1"))
         let path = ReachabilityStatus.Path(

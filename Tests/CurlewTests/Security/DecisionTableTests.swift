@@ -91,7 +91,7 @@ struct DecisionTableTests {
         }
         #expect(try await stage.code(policy(.certificate, [unknown()])) == .pinMismatch)
         #expect(try await stage.code(policy(.certificate, [])) == .pinMismatch)
-        // The pinned certificates are compared from the root's end.
+        // Pins are compared with the chain from its root on, so the root's pin matches first.
         let both = try await stage.fetch(policy(.certificate, [leaf, root]))
         #expect(try both.security?.matchedPin == root.pin)
     }
@@ -136,7 +136,7 @@ struct DecisionTableTests {
     @Test("6: a pinned certificate that an impostor appends to its chain is ignored")
     func borrowed() async throws {
         let pinned = try TestChain.root.get()
-        // The impostor has the name of the pinned authority, and another key.
+        // The impostor's certificate has the name of the pinned authority, but another key.
         let impostor = try HeldCertificate(.authority(pinned.commonName))
         let forged = try HeldCertificate.localhost(issuedBy: impostor)
         for chain in [[forged, pinned], [forged, impostor, pinned], [try TestChain.selfSigned.get(), pinned]] {

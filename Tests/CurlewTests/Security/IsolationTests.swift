@@ -105,7 +105,7 @@ struct PolicyIsolationTests {
     func release() async throws {
         let good = try TestChain.root.get().anchor
         var policies = [good, try pinning(TestChain.otherRoot.get())]
-        // The values are unique to this test.
+        // This limit makes the policies different from those of other tests.
         for index in policies.indices { policies[index].intermediateLimit = 9 }
         func use() async throws -> [UInt64] {
             let held = try policies.map { try CompiledPolicy.of($0) }
@@ -119,7 +119,7 @@ struct PolicyIsolationTests {
             return held.map(\.number)
         }
         let numbers = try await use()
-        // The loop may be about to release its references.
+        // The loop may release its references a little later.
         for (policy, number) in zip(policies, numbers) {
             try await eventually("the compiled policy is gone") { try CompiledPolicy.of(policy).number != number }
         }

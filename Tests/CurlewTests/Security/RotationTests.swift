@@ -260,7 +260,7 @@ struct RotationTests {
         #expect(error.code == .invalidTLSSetting)
         #expect(files.rotation.material.identity?.chain.first?.der == files.first.certificateDER)
         #expect(files.rotation.version == 1)
-        // Each reload throws the error.
+        // Each reload throws the error, but the log has a single line.
         let rotation = files.rotation
         await #expect(throws: CurlewError.self) { try await rotation.reload() }
         #expect(log.lines.count == 1)
@@ -369,7 +369,7 @@ struct RotationTests {
         #expect(rotation.material.identity == (try Self.identity(second)))
     }
 
-    @Test("an answer to an earlier query does not replace one to a later query")
+    @Test("a late answer to an earlier query does not replace the answer to a later query")
     func order() async throws {
         let certificates = try ["first", "second", "third"].map { try Self.identity(Self.client($0)) }
         let gate = Gate()

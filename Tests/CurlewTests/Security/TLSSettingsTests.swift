@@ -95,7 +95,7 @@ struct TLSSettingsTests {
         }
     }
 
-    @Test("the handshake sends the host's name, another, or none, and certificates are always checked for the host")
+    @Test("the handshake sends the host's name, another name or none, and the certificate must be the host's")
     func serverName() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let url = "https://localhost:\(stage.server.port)/"
@@ -205,7 +205,7 @@ struct TLSSettingsTests {
         }
     }
 
-    @Test("an alert of TLS as the answer to a request over http has a hint in its error")
+    @Test("a TLS alert in response to an http request causes an error with a hint")
     func plainRequest() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.read()

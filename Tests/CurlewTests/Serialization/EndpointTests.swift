@@ -64,7 +64,7 @@ struct EndpointTests {
         #expect(try await api.call(raw).status == .ok)
     }
 
-    @Test("the argument of an endpoint passes the chain's own serializer, and the value is returned")
+    @Test("the argument of an endpoint passes through the chain's own serializer, and the value is returned")
     func withArgument() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())

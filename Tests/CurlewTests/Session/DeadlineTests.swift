@@ -9,7 +9,7 @@ import Testing
 struct DeadlineTests {
     private static let field = HTTPField.Name("X-Deadline-Ms")!
 
-    @Test("a call within a deadline ends with it, and its own shorter limit applies")
+    @Test("a call within a deadline ends at the deadline, or earlier at its own limit")
     func limits() async throws {
         let limits = Guarded<[Duration?]>([])
         let stub = StubTransport { _ in .response(.ok) }
@@ -156,7 +156,7 @@ struct DeadlineTests {
         #expect(limits.withLock { $0 } == [nil])
     }
 
-    @Test("calls within one deadline are coalesced like others")
+    @Test("calls within one deadline are coalesced like other calls")
     func coalesced() async throws {
         let gate = Gate()
         let server = try await MockServer.start { _ in

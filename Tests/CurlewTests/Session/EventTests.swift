@@ -268,7 +268,8 @@ struct EventTests {
                 let response = try await session.get(.raw(server.url("/")))
                 _ = try await response.body.collect(upTo: 100)
                 for await progress in try #require(response.task).progress where progress.isFinished {}
-                // The end is published in the same turn of the loop as the last progress.
+                // The loop publishes the end of the task in the turn of the last progress. A query of the task's state
+                // waits for this turn.
                 _ = await response.task?.state
             }
             return listener

@@ -77,7 +77,7 @@ struct SessionNetworkTests {
         waiting.resume()
         waiting.suspend()
         while let event = await events.next(), event.kind != .suspended {}
-        // The task gets its turn while it is suspended.
+        // The slot becomes free while the waiting task is suspended.
         open.yield()
         _ = try await slow.value
         while let event = await events.next(), event.kind != .completed {}
@@ -237,7 +237,7 @@ struct SessionNamespaceTests {
             if event.kind == .completed { ended = event.task?.id }
             guard event.kind == .waitingForConnectivity else { continue }
             #expect(event.error?.code == .connectionFailed)
-            // The event follows the end of the task, which caused its wait.
+            // The event names the task whose failure caused the wait, after the end of this task.
             #expect(event.task != nil && event.task?.id == ended)
             break
         }

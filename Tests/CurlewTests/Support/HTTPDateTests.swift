@@ -64,7 +64,7 @@ struct HTTPDateTests {
         #expect(seconds(short) == expected)
     }
 
-    @Test("a leap second is the second before it")
+    @Test("a leap second is read as the second before it")
     func leapSecond() {
         #expect(seconds("Sat, 31 Dec 2016 23:59:60 GMT") == seconds("Sat, 31 Dec 2016 23:59:59 GMT"))
     }

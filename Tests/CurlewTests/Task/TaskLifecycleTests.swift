@@ -4,6 +4,15 @@ import Testing
 
 @Suite("The state machine of a task")
 struct TaskLifecycleTests {
+    @Test("the picture in the article on transfers names every state", arguments: ["task-states", "task-states~dark"])
+    func picture(_ name: String) throws {
+        let picture = try Repository.text(of: "DocC/Curlew.docc/Resources/\(name).svg")
+        for state in [TaskActor.State.suspended, .running, .completed, .failed, .cancelled] {
+            #expect(picture.contains(">\(state.rawValue)</text>"), "\(state)")
+        }
+        #expect(try Repository.text(of: "DocC/Curlew.docc/Transfers.md").contains("](task-states)"))
+    }
+
     typealias Event = TaskLifecycle.Event
     typealias Action = TaskLifecycle.Action
 

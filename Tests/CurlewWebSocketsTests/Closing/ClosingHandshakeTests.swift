@@ -36,7 +36,7 @@ struct ClosingHandshakeTests {
             ])
     }
 
-    @Test("a close frame of the peer is received after a failed write, and sets the ending")
+    @Test("after a failed write, a close frame of the peer is still received and determines the ending")
     func outputBreaks() {
         let byPeer = run(.client, [.outputBroke, .closeReceived(Self.away)])
         #expect(byPeer.actions == [[.startTimer], ending(.closedByPeer, received: Self.away)])
@@ -162,7 +162,7 @@ struct ClosingHandshakeTests {
         #expect(run.actions.last == ending(.closedByPeer, sent: Self.awayAnswer, received: Self.away))
     }
 
-    @Test("a server that keeps its connection open is abandoned after the timeout with a clean end")
+    @Test("a server that keeps its connection open is abandoned after the timeout, and the end counts as clean")
     func lingeringServer() {
         let run = run(
             .client, [.closeRequested(Self.normal), .closeFlushed, .closeReceived(Self.normal), .timedOut])

@@ -101,7 +101,7 @@ struct CompressionTests {
         let whole = try compressed(message)
         for count in 0..<whole.count {
             let transcript = read([Array(whole[..<count])])
-            // A message without bytes is empty. Every other prefix lacks the end of a block.
+            // A prefix without bytes is an empty message. Every other prefix lacks the end of a block.
             #expect(
                 transcript
                     == (count == 0 ? Transcript([.message(.text(""))]) : Transcript(violation: .corruptCompression)))

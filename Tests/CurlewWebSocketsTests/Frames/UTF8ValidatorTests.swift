@@ -30,7 +30,7 @@ struct UTF8ValidatorTests {
     /// ASCII after a scalar. It makes the validator read eight bytes at a time.
     private static let padding = [UInt8](repeating: 0x61, count: 8)
 
-    @Test("two bytes are valid as in the standard library", arguments: [[], padding] as [[UInt8]])
+    @Test("two bytes have the result of the standard library", arguments: [[], padding] as [[UInt8]])
     func pairs(_ end: [UInt8]) {
         for first in UInt8.min...UInt8.max {
             for second in UInt8.min...UInt8.max {
@@ -41,9 +41,9 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("three and four bytes are valid as in the standard library", arguments: [[], padding] as [[UInt8]])
+    @Test("three or four bytes have the result of the standard library", arguments: [[], padding] as [[UInt8]])
     func longScalars(_ end: [UInt8]) {
-        // The bytes at the bounds of valid second, third and fourth bytes.
+        // These bytes are the first and last valid values of second, third and fourth bytes, and their neighbours.
         let bounds: [UInt8] = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
         for first in UInt8(0xC0)...UInt8.max {
             for second in bounds {
@@ -58,7 +58,7 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("random bytes in any pieces are valid as in the standard library")
+    @Test("random bytes in any pieces have the result of the standard library")
     func randomBytes() {
         var numbers = SeededNumbers(seed: 11)
         let parts: [[UInt8]] =
@@ -78,7 +78,7 @@ struct UTF8ValidatorTests {
     @Test("an error is found at its first byte")
     func failFast() {
         for testCase in UTF8Case.all where !testCase.isValid {
-            // The longest beginning that a valid text can have.
+            // The longest prefix of the bytes that a valid text can begin with.
             let longest = (0...testCase.bytes.count).last { count in
                 let start = Array(testCase.bytes[..<count])
                 let ends: [[UInt8]] = [

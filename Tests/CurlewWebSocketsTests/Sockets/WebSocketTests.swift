@@ -119,7 +119,7 @@ struct WebSocketTests {
             try await sent
             #expect(size == 2_000_000)
             #expect(count > 20)
-            // A reader of messages continues after the parts.
+            // A reader of complete messages continues after a reader of parts.
             try await socket.send(.text("whole"))
             var messages = socket.messages.makeAsyncIterator()
             #expect(try await messages.next()?.text == "whole")

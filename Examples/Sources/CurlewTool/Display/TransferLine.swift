@@ -37,7 +37,7 @@ struct TransferLine {
         return String(parts.joined(separator: " ").prefix(max(20, width)))
     }
 
-    /// The text after the bar; without a terminal it stands alone.
+    /// The text after the bar. Without a terminal there is no bar.
     var figures: String {
         switch state {
         case .waiting: return "waiting"

@@ -5,7 +5,7 @@ import Testing
 @Suite("Output of the tool")
 struct DisplayTests {
     @Test(
-        "amounts of bytes are read in the notation of people",
+        "an amount of bytes may be written with a unit",
         arguments: [
             ("4096", 4096), ("500k", 512_000), ("2M", 2_097_152), ("1.5GiB", 1_610_612_736), ("1B", 1), ("3KB", 3072),
         ] as [(String, Int64)])

@@ -119,7 +119,7 @@ struct AddressRace {
 
 /// The faults of the addresses of a race, and the most informative of them.
 ///
-/// A response of the host (`ECONNREFUSED` and the like) has the highest weight, then timeouts and other errors, then
+/// A response of the host (such as `ECONNREFUSED`) has the highest weight, then timeouts and other errors, then
 /// `EHOSTUNREACH` and `ENETDOWN`. Errors of a family that this machine lacks have the lowest weight: `ENETUNREACH`,
 /// `EADDRNOTAVAIL`, `EAFNOSUPPORT`. Of equal weights the first error counts.
 private struct AddressFaults {

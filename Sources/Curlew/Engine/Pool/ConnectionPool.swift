@@ -75,7 +75,7 @@ final class ConnectionPool: LoopTimer {
             origin.newcomers -= 1
             if transfer.isLoner { origin.loners -= 1 }
         }
-        // A connection that was begun for this exchange is still made, for another one.
+        // A connection that was begun for this exchange is still opened, and another exchange may use it.
         guard !origin.dials.isEmpty, let dial = origin.dial(of: transfer) else { return }
         dial.pass(to: nil)
         origin.hasOwnerlessDials = true

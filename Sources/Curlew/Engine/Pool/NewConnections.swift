@@ -106,7 +106,7 @@ final class NewConnections {
         let own = origin.dial(of: transfer)
         pool.endWaiting(transfer, origin)
         origin.waiting.noteTurn()
-        // The exchange that has waited for this connection now waits for the other one.
+        // The exchange that has waited for this connection now waits for the connection of `transfer`.
         if let left = pending.transfer, left !== transfer {
             if let own { own.pass(to: left) } else { left.waitsAgain() }
         }

@@ -63,7 +63,7 @@ extension Transfer {
         // libcurl then overwrites the text that names the code.
         if attempt.speaksHTTP2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
         guard attempt.speaksHTTP2, easy.errorText.isEmpty, let evidence else { return .resend }
-        // After the loss of a new connection libcurl does not try another one.
+        // libcurl does not open another connection after the loss of a new one.
         if isOnNewConnection { return .refusedStream }
         return evidence.isOpen && !evidence.mayHideError(ofSharing: self) ? .refusedStream : .resend
     }

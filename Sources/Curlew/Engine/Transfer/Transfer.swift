@@ -273,7 +273,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         {
             easy.isSpent = true
         }
-        // libcurl may be about to repeat the request, or may have been.
+        // libcurl may have been about to repeat the request, so the handle is not used again.
         if !attempt.incoming.hasBegun, attempt.stage != .connecting { easy.isSpent = true }
         let isKept = isEngineDone && !easy.carriesForbidReuse && attempt.incoming.keepsConnection
         self.easy = nil

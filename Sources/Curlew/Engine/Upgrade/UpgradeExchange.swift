@@ -212,7 +212,7 @@ final class UpgradeExchange: EngineSocketOwner {
             switch transfer.receiveBody(UnsafeRawBufferPointer(rebasing: bytes[range])) {
             case .taken: break
             case .paused:
-                // The same bytes are taken again later.
+                // The bytes stay in the buffer until the body continues.
                 phase = .body(before)
                 position = start
                 return false

@@ -95,7 +95,7 @@ extension CurlewResponse {
             /// one, so its memory is reused.
             fileprivate var lent: [UInt8]
 
-            /// Leaves the return of each chunk's memory to the caller, also after it has asked for the next chunk.
+            /// Leaves the return of each chunk's memory to the caller, also after it has requested the next chunk.
             /// - Returns: A closure that takes the memory back; nil if memory is not reused.
             mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
                 guard case .source(let source) = source else { return nil }

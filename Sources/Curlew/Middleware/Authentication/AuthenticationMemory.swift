@@ -40,7 +40,7 @@ final class AuthenticationMemory: Sendable {
                 return spaces[index].count
             }
             if spaces.count >= Self.limit { spaces.removeFirst() }
-            // A digest is for all of a server; a password is for a folder (RFC 7617 §2.2).
+            // A Digest credential is valid for a complete server, a Basic password for a folder (RFC 7617 §2.2).
             let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
             spaces.append(Space(origin: origin, path: use.digest == nil ? folder : "/", use: use, count: 1))
             return 1

@@ -14,8 +14,9 @@ public import HTTPTypes
 /// - A body that can be read only once cannot be sent again with an answer: ``ErrorCode/bodyNotReplayable``.
 ///
 /// ```swift
+/// let user = Credential.password(user: "curlew", password: "secret")
 /// let session = try HTTPSession(baseURL: "https://api.example.com/") {
-///     ChallengeAuthentication(try Credential.Scoped("https://api.example.com", .password(user: "curlew", password: "secret")))
+///     ChallengeAuthentication(try Credential.Scoped("https://api.example.com", user))
 /// }
 /// ```
 /// Copies of a link share their memory, including the credentials that a closure chose: one link is for one user. The
@@ -121,20 +122,20 @@ extension ChallengeAuthentication {
 extension Credential {
     /// A credential, and the servers that may get it.
     public struct Scoped: Sendable, Hashable {
-        /// Scheme, host and port of the servers that may get it, as ``CurlewURI/origin`` writes them.
+        /// Scheme, host and port of the servers that may get the credential, as ``CurlewURI/origin`` writes them.
         public let origin: String
-        /// The realm that it is for; nil allows any.
+        /// The realm of the credential; nil allows any.
         public let realm: String?
         /// The credential.
         public let credential: Credential
-        /// True if it is sent before any challenge: Basic or Bearer with the first request.
+        /// True if the credential is sent before any challenge: Basic or Bearer with the first request.
         public let isPreemptive: Bool
 
         /// - Parameters:
-        ///   - origin: A URL with the scheme, host and port that it is for; the rest of the URL does not matter.
-        ///   - realm: The realm that it is for; nil allows any. A preemptive credential is sent whatever the realm.
+        ///   - origin: A URL with the scheme, host and port of the servers; the rest of the URL does not matter.
+        ///   - realm: The realm of the credential; nil allows any. A preemptive credential is sent whatever the realm.
         ///   - credential: The credential.
-        ///   - isPreemptive: True if it is sent before any challenge. Digest cannot be sent so.
+        ///   - isPreemptive: True if the credential is sent before any challenge, which is impossible for Digest.
         /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
         public init(
             _ origin: String, realm: String? = nil, _ credential: Credential, isPreemptive: Bool = false

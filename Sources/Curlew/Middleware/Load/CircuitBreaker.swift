@@ -36,12 +36,12 @@ public struct CircuitBreaker: CurlewMiddleware {
     ///
     /// A value outside its bounds is replaced by the nearest valid one.
     public struct Policy: Sendable, Hashable {
-        /// The share of calls that must fail. 0.5 by default.
+        /// The share of failed calls at which the circuit opens. 0.5 by default.
         public var failureRate: Double
         /// The time to the head of a response beyond which a successful call is slow. nil, the default, disables slow
         /// calls.
         public var slowAfter: Duration?
-        /// The share of calls that must be slow or fail. 0.8 by default.
+        /// The share of slow or failed calls at which the circuit opens. 0.8 by default.
         public var slowRate: Double
         /// The number of calls in the window below which the circuit does not open. 20 by default, at least 1.
         public var minimumCalls: Int
@@ -245,7 +245,7 @@ extension CircuitBreaker {
             return pass
         }
 
-        // Not inlined: every call would reserve stack space for it.
+        // The function is not inlined, because every call would then reserve stack space for its variables.
         @inline(never)
         private func refusal(of request: CurlewRequest, _ name: String, wait: Int64) -> CurlewError {
             let circuit = name.isEmpty ? "the circuit" : "the circuit of \(name)"
@@ -272,7 +272,7 @@ extension CircuitBreaker {
             changes.withLock { $0.append(noted) }
         }
 
-        // Not inlined: few calls change the state.
+        // The function is not inlined, because few calls change the state.
         @inline(never)
         private func publishChanges() {
             turn.withLock {

@@ -200,7 +200,7 @@ extension ConcurrencyLimiter {
 
         /// Waits for the admission of a request.
         /// - Returns: Its slot, and the time that it has waited, in nanoseconds.
-        // Not inlined: every call would reserve stack space for it while it waits.
+        // The function is not inlined, because every waiting call would then reserve stack space for its variables.
         @inline(never)
         func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> (Ticket, Int64) {
             switch arrival {

@@ -2,7 +2,7 @@
 public struct LoadQueue: Sendable, Hashable {
     /// The largest number of waiting requests of a group. 1,000 by default; 0 disables waiting.
     public var capacity: Int
-    /// The longest wait. 10 seconds by default; ``Timeouts/unlimited`` is no limit. The call's
+    /// The longest wait. 10 seconds by default; ``Timeouts/unlimited`` means no limit. The call's
     /// ``RequestOptions/totalTimeout`` still applies.
     public var timeout: Duration
     /// True if a new request replaces a waiting one when the queue is full. False by default: the new request is

@@ -375,7 +375,7 @@ private struct Server: Sendable {
     }
 
     private mutating func take(_ quota: ServerQuota, _ now: Int64) {
-        // Running requests are not yet part of the server's count.
+        // The server has not yet counted the running requests, so they are subtracted.
         let left = quota.remaining - min(quota.remaining, Int64(underWay))
         if let reset = quota.reset {
             self.quota = (left, now.clampedAdding(min(reset.nanosecondsClamped, Self.longestBlock)))

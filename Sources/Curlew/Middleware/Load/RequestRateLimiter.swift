@@ -198,7 +198,7 @@ extension RequestRateLimiter {
         }
 
         /// Waits for the admission of a request.
-        // Not inlined: every call would reserve stack space for it while it waits.
+        // The function is not inlined, because every waiting call would then reserve stack space for its variables.
         @inline(never)
         func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> Turn {
             switch arrival {

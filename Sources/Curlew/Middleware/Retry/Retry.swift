@@ -33,7 +33,7 @@ public struct Retry: CurlewMiddleware {
     public var policy: Policy
     /// The statuses that are treated as temporary: 408, 429, 500, 502, 503 and 504 by default.
     public var statuses: Set<HTTPResponse.Status> = HTTPResponse.Status.transient
-    /// The limit on the added load; nil is no limit. Copies of the link share it.
+    /// The limit on the added load; nil means no limit. Copies of the link share it.
     public var budget: Retry.Budget?
     /// Decides after each failed attempt: after every error, and every response with a status of 400 or more. It takes
     /// precedence over the rules on statuses, errors and methods. The bounds on number, time, body and budget still

@@ -77,22 +77,22 @@ extension CurlewCertificate {
         public let subject: String
         /// The issuer's distinguished name.
         public let issuer: String
-        /// The names that it is valid for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Other kinds are
-        /// skipped.
+        /// The names for which the certificate is valid: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Other
+        /// kinds are skipped.
         public let alternativeNames: [String]
-        /// The beginning of its validity; nil for an unreadable time.
+        /// The beginning of the validity; nil for an unreadable time.
         public let notBefore: Date?
-        /// The end of its validity; nil for an unreadable time.
+        /// The end of the validity; nil for an unreadable time.
         public let notAfter: Date?
-        /// The type and size of its key: `RSA 2048`, `EC P-256`, `ED25519`.
+        /// The type and size of the key: `RSA 2048`, `EC P-256`, `ED25519`.
         public let key: String
-        /// The algorithm of its signature: `RSA-SHA256`, `ecdsa-with-SHA256`.
+        /// The algorithm of the issuer's signature: `RSA-SHA256`, `ecdsa-with-SHA256`.
         public let signature: String
         /// The serial number in hexadecimal.
         public let serialNumber: String
-        /// True if it may issue other certificates.
+        /// True if the certificate may issue other certificates.
         public let isAuthority: Bool
-        /// The pin of its key.
+        /// The pin of the key.
         public let publicKeyPin: SecurityPolicy.Pin?
 
         init(_ handle: CertificateHandle) throws {

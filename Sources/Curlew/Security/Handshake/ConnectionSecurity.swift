@@ -1,6 +1,6 @@
 /// The version, cipher, chain and pin of a TLS connection.
 public struct ConnectionSecurity: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-    // Stored as one reference, as every response has it.
+    // The values are stored behind one reference, because every response contains this type.
     private final class Storage: Sendable {
         let tlsVersion: SecurityPolicy.TLSVersion
         let cipher: String

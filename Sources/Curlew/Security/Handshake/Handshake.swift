@@ -145,7 +145,7 @@ final class Handshake {
 
     /// Checks the stapled response, after the server's part of the handshake.
     func acceptsStapledResponse(of connection: OpaquePointer) -> Bool {
-        // A resumed session has no stapled response; its first handshake had one.
+        // A resumed TLS session has no stapled response: the response was checked in its first handshake.
         guard SSL_session_reused(connection) == 0 else { return true }
         var start: UnsafePointer<UInt8>?
         let count = curlew_stapled_response(connection, &start)

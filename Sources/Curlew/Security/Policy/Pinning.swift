@@ -3,7 +3,8 @@ extension SecurityPolicy {
     ///
     /// ```swift
     /// var policy = SecurityPolicy.anchors(pem: pem)
-    /// policy.pinning = .keys(try SecurityPolicy.PinSet([SecurityPolicy.Pin(inUse)], backups: [SecurityPolicy.Pin(reserve)]))
+    /// let pins = SecurityPolicy.PinSet([try SecurityPolicy.Pin(inUse)], backups: [try SecurityPolicy.Pin(reserve)])
+    /// policy.pinning = .keys(pins)
     /// ```
     ///
     /// Pinning without any key or certificate accepts no server.

@@ -3,7 +3,8 @@ public import FoundationEssentials
 /// The rules of trust and of TLS for connections: a value that is evaluated during the handshake.
 ///
 /// ```swift
-/// var policy = try SecurityPolicy.pinned(SecurityPolicy.PinSet([SecurityPolicy.Pin(inUse)], backups: [SecurityPolicy.Pin(reserve)]))
+/// let pins = SecurityPolicy.PinSet([try SecurityPolicy.Pin(inUse)], backups: [try SecurityPolicy.Pin(reserve)])
+/// var policy = SecurityPolicy.pinned(pins)
 /// policy.minimumTLSVersion = .tls13
 /// ```
 ///

@@ -25,8 +25,9 @@ extension SecurityPolicy {
         public struct Material: Sendable, Hashable {
             /// The client's certificate and key; nil keeps the policy's ``SecurityPolicy/identity``.
             public var identity: ClientIdentity?
-            /// The anchors that replace the policy's; nil keeps those. With ``SecurityPolicy/Pinning/certificates(_:)``
-            /// the path must also be valid with the pinned certificates as the only anchors.
+            /// The anchors that replace the policy's; nil keeps the policy's. With
+            /// ``SecurityPolicy/Pinning/certificates(_:)`` the path must also be valid with the pinned certificates as
+            /// the only anchors.
             public var anchors: [CurlewCertificate]?
 
             public init(identity: ClientIdentity? = nil, anchors: [CurlewCertificate]? = nil) {

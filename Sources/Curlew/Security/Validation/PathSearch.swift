@@ -101,7 +101,7 @@ final class PathSearch {
         steps += 1
         let issuers = issuers(of: last)
         for anchor in issuers.anchors where isSigned(last, by: anchor) {
-            // Validating the path verifies as many signatures again.
+            // The validation of the path verifies each signature of the path again, so the path's length is spent.
             guard spend(path.count) else { return nil }
             if let made = make(path + [anchor]) { return made }
         }

@@ -117,7 +117,7 @@ struct PathValidation {
         guard !isValid || error != X509_V_OK else {
             return Outcome(chain: chain, refusal: ChainChecks.refusal(of: chain, by: rules))
         }
-        // A failure without a reason is not the peer's.
+        // A failure without a reason has a local cause: no memory.
         guard error != X509_V_OK, error != X509_V_ERR_OUT_OF_MEM else { return .noMemory }
         let culprit = CertificateHandle(sharing: X509_STORE_CTX_get_current_cert(context)) ?? chain[0]
         let subject = (try? CurlewCertificate.Details(culprit).subject) ?? "the peer"

@@ -7,7 +7,7 @@ struct FormPart: Sendable {
         case bytes([UInt8])
         /// A file, which must not change.
         case file(WatchedFile)
-        /// Any other body.
+        /// A body of any other kind, such as a stream.
         case stream(CurlewRequest.Body)
     }
 

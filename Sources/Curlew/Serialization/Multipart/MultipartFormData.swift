@@ -23,8 +23,9 @@ public struct MultipartFormData: Sendable {
     /// The length of heads, bodies and delimiters without the closing one; nil if any length is unknown.
     private var partsLength: Int64? = 0
 
-    /// Adds `filename*` (RFC 8187) after `filename` for non-ASCII file names, in parts that are appended later. Off by
-    /// default: RFC 7578 §4.2 advises against it, and browsers and most servers use the bytes of `filename` as UTF-8.
+    /// True if parts that are appended later get `filename*` (RFC 8187) after `filename`, for non-ASCII file names.
+    /// False by default: RFC 7578 §4.2 advises against `filename*`, and browsers and most servers use the bytes of
+    /// `filename` as UTF-8.
     public var addsExtendedFileNames = false
 
     /// The rate at which the body is sent; unlimited by default.

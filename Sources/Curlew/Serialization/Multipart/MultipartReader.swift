@@ -74,7 +74,7 @@ actor MultipartReader {
                 }
             }
         } catch {
-            // Releases the transfer.
+            // Without a reference to the body, the transfer ends.
             chunks = nil
             isInside = false
             throw error

@@ -13,7 +13,8 @@ internal import HTTPTypes
 ///
 /// ```swift
 /// let serializer = MultipartRequestSerializer(form)
-/// let response = try await api.send(.put, "sightings/7", parameters: RequestParameters(bird), encoding: .serializer(serializer))
+/// let response = try await api.send(
+///     .put, "sightings/7", parameters: RequestParameters(bird), encoding: .serializer(serializer))
 /// ```
 public struct MultipartRequestSerializer: RequestSerializer {
     /// The parts.

@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// A literal may contain values of mixed types. A value of nil omits its pair, as in an `Encodable` value:
 ///
 /// ```swift
-/// let hits = try await api.get("search", parameters: ["q": text, "page": page, "since": date, "tag": optionalTag], as: [Hit].self)
+/// let hits = try await api.get("search", parameters: ["q": text, "page": page, "tag": optionalTag], as: [Hit].self)
 /// let birds = try await api.get("birds", parameters: .encoding(filter), as: [Bird].self)
 /// ```
 ///

@@ -49,7 +49,7 @@ extension ParameterValue {
     ///   nor a list, is too deep, or contains a date or a character that cannot be written.
     public func propertyList(_ format: PropertyListRequestSerializer.Format = .xml) throws -> [UInt8] {
         var writer = PropertyListWriter()
-        // The writer's checks also apply to the binary form.
+        // The XML writer checks the values for both formats.
         do throws(ParameterFailure) { try writer.write(self, forXML: format == .xml) } catch { throw error.curlewError }
         return format == .xml ? writer.output : try binaryPropertyList()
     }

@@ -100,7 +100,7 @@ extension ServerSentEvent {
         /// An attempt fails if there is no stream. It also fails if the stream ends within ten seconds without an event
         /// or a new identifier.
         public var maximumDelay: Duration
-        /// The number of consecutive failed attempts after which the source gives up. nil, the default, is no limit.
+        /// The number of consecutive failed attempts after which the source gives up. nil, the default, means no limit.
         public var attempts: Int?
         /// True if the source reconnects after the regular end of a stream, as browsers do; false if it ends then. True
         /// by default. It applies to idempotent requests only: other requests are never sent again after a stream.

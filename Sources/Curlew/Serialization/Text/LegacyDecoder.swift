@@ -186,7 +186,7 @@ extension LegacyDecoder {
         case .pairs where 0x21...0x7E ~= byte:
             guard let trail = next, trail != 0x1B else { return output.fail() }
             position += 1
-            // An invalid second byte is part of the error, whatever its kind.
+            // An invalid second byte belongs to the error and is consumed.
             output.append(trail < 0x80 ? Self.japanese(table, byte | 0x80, trail | 0x80) : CharacterTables.missing)
         default: output.fail()
         }

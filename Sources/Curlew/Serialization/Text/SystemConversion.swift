@@ -12,7 +12,7 @@ struct SystemConversion: ~Copyable {
     init?(from name: String) {
         // The C library itself contains these encodings: the four bytes of a scalar in the machine's byte order.
         let target = UInt32(1).littleEndian == 1 ? "UCS-4LE" : "UCS-4BE"
-        // The error value of iconv_open(3).
+        // iconv_open(3) returns -1 for an error.
         let failure = iconv_t(bitPattern: -1)
         guard let descriptor = iconv_open(target, name), descriptor != failure else { return nil }
         self.descriptor = descriptor

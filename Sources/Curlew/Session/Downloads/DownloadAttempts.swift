@@ -29,7 +29,7 @@ struct DownloadAttempts: Sendable {
         // The response must contain the bytes of the file, because ranges of a coded body cannot be joined.
         request.fields[.acceptEncoding] = "identity"
         request.options.decodesContent = false
-        // A file that the download keeps is not stored in the cache too.
+        // The download stores the file itself, so the cache does not store it by default.
         request.options.cachePolicy = request.options.cachePolicy ?? .noStore
         request.options.kind = .download
         request.options.onResponse = nil

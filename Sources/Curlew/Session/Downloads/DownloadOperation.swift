@@ -60,7 +60,7 @@ actor DownloadOperation {
     /// Downloads the file.
     /// - Throws: ``CurlewError``, with a token if the download can be resumed.
     func run() async throws(CurlewError) -> DownloadedFile {
-        // The token, until its part file may have changed.
+        // The token is valid as long as its part file has not changed.
         var untouched = token
         do {
             if let token { try await restore(from: token) }
@@ -326,7 +326,8 @@ actor DownloadOperation {
             try await storage.write(chunk, at: offset, recycling: recycling)
             storage.stopHashing(number)
         }
-        // No suspension lies between the hash and this line: a checkpoint of another segment sees both or neither.
+        // There is no `await` between the hash and this line, so a checkpoint of another segment includes both or
+        // neither.
         plan.receive(count, in: number)
         publish()
         if storage.isCheckpointDue { try await checkpoint() }

@@ -64,9 +64,9 @@ extension HTTPSession {
     ///     nil uses the number of `download`.
     ///   - tokenFile: The path of a file that keeps a ``ResumeToken`` during the download. If it holds a token of the
     ///     same URL and destination, as after a process was killed, the download resumes; otherwise it starts. A file
-    ///     that was already complete and satisfies `integrity`, and an existing file with the digest of `integrity`, are
-    ///     returned without a request. nil uses the path of
-    ///     `download` (``DownloadTask/Options/tokenFile``), and never resumes.
+    ///     that was already complete and satisfies `integrity`, and an existing file with the digest of `integrity`,
+    ///     are returned without a request. nil uses the path of `download` (``DownloadTask/Options/tokenFile``), and
+    ///     never resumes.
     ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``.
     ///   - credential: A credential for its requests, sent with the first one. The token does not contain it.
     ///   - timeout: A deadline over the complete download.

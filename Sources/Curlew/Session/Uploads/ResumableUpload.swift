@@ -78,8 +78,8 @@ public enum ResumableUpload {
 extension HTTPSession {
     /// Uploads a file, and resumes after an interruption.
     ///
-    /// After a lost connection, or a response that requires it, the server is asked for its offset, and the remaining
-    /// bytes are sent. The file must not change: a changed file fails with ``ErrorCode/bodyLengthMismatch``, and no
+    /// After a lost connection, or a response that requires it, the method queries the server's offset and sends the
+    /// remaining bytes. The file must not change: a changed file fails with ``ErrorCode/bodyLengthMismatch``, and no
     /// further byte of it is sent.
     /// ```swift
     /// let response = try await api.upload(file: "/data/film.mp4", to: "films", resumable: .automatic)

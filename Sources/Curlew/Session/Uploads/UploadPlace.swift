@@ -27,7 +27,8 @@ struct UploadPlace: Sendable {
     func note(_ interim: HTTPResponse, _ dialect: any UploadDialect) async {
         guard let announcement = dialect.announcement(in: interim) else { return }
         if let location = announcement.location { try? await adopt(location, journal.target) }
-        // With a digest, the offset is left to the final response: the digest would have to be computed at once.
+        // With a digest, only the final response changes the offset: an earlier offset would require the digest at
+        // once.
         let part = journal.part(index)
         guard let offset = announcement.offset, !isDigested, part.uri != nil, offset > part.offset,
             offset <= journal.most(index)

@@ -65,7 +65,7 @@ struct UploadStart: Sendable {
         switch choice {
         case .ietf: return (DraftDialect(interop: 6), UploadLimits())
         case .tus where !settings.checksParts && settings.parallelParts <= 1:
-            // The options need no extension.
+            // The options need no extension of tus, so the server is not queried.
             return (TusDialect(metadata: settings.metadata), UploadLimits())
         case .tus, .automatic:
             let offer = try await offer()

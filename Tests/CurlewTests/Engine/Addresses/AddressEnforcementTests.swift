@@ -189,7 +189,7 @@ struct AddressEnforcementTests {
         #expect(await curlewError { _ = try await session.fetch(server.url()) }?.code == .addressForbidden)
     }
 
-    @Test("a single-use body is not consumed")
+    @Test("a request to a forbidden address does not consume its single-use body")
     func body() async throws {
         let server = try await server()
         let session = try makeSession { $0.addressPolicy = .publicOnly }

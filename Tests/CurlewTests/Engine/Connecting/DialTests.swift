@@ -127,7 +127,7 @@ extension Connecting {
             let outcome = await bench.outcome(of: .init(.addresses(hosts, port: good.port)))
             let socket = try outcome.socket()
             #expect(socket.peer == good.address)
-            // Twenty delays would be four seconds.
+            // Delays of 200 ms between twenty addresses would take four seconds.
             #expect(socket.connected < .seconds(3))
             outcome.close()
         }
@@ -207,7 +207,7 @@ extension Connecting {
             let outcome = await bench.outcome(of: .init(place), makeSocket: { _ in descriptor })
             guard case .connect(ECONNREFUSED, _)? = outcome.failure else { return #expect(Bool(false)) }
             guard case .ip(_, let port) = place else { return }
-            // The port is free again at once.
+            // A listener can use the port at once, because the dial has released it.
             _ = try Listener(port: port)
         }
 
@@ -280,7 +280,7 @@ extension Connecting {
             withExtendedLifetime(filler) {}
         }
 
-        @Test("a deadline in the past is a timeout")
+        @Test("a dial with a deadline in the past ends in a timeout")
         func lateStart() async throws {
             var plan = Dial.Plan(.host("127.0.0.1", port: 1))
             plan.deadline = Instant(nanoseconds: 1)

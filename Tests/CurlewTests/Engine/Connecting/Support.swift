@@ -262,7 +262,7 @@ private final class Gatekeeper: @unchecked Sendable {
 
     func wait() {
         while sem_wait(semaphore) != 0 {}
-        // The gate stays open.
+        // The semaphore is raised again, so that the gate stays open for other threads.
         sem_post(semaphore)
     }
 }

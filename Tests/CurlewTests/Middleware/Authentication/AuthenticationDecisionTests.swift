@@ -75,7 +75,7 @@ struct AuthenticationDecisionTests {
         #expect(server.requestCount == 1 + ChallengeAuthentication.attemptLimit)
     }
 
-    @Test("a decision is called for a 401 without a challenge, and a password is not sent without one")
+    @Test("a decision is called for a 401 without a challenge, for which no password is sent")
     func noChallenge() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .unauthorized) }
         let session = try session { attempt in

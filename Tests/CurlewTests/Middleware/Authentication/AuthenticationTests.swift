@@ -151,7 +151,7 @@ struct AuthenticationTests {
         #expect(try await session.get(.raw(server.url())).status == .ok)
     }
 
-    @Test("the caller's own field is sent unchanged")
+    @Test("the caller's own Authorization field is sent unchanged")
     func callersField() async throws {
         let server = try await server()
         let session = try session(

@@ -115,7 +115,7 @@ struct AuthenticatorTests {
 
     @Test("a failed renewal fails all waiting calls once, and the next call renews again")
     func failure() async throws {
-        // All twenty requests are sent before the first 401, as in the test above.
+        // All twenty requests are sent before the first 401: a later call would wait for the renewal.
         let refusals = Gate(isOpen: false)
         let server = try await server(accepting: "token-2", gate: refusals)
         let issuer = Issuer(isOpen: false, failing: [1])
@@ -286,7 +286,7 @@ struct AuthenticatorTests {
         #expect(stub.received.map { $0.fields[.authorization] } == ["Bearer old", "Bearer token-1"])
     }
 
-    @Test("a request from before a credential was forgotten is not repeated with the next one")
+    @Test("a request that was sent before its credential was forgotten is not repeated with the next credential")
     func forgottenUnderWay() async throws {
         let refusals = Gate(isOpen: false)
         let server = try await server(accepting: "token-1", gate: refusals)

@@ -72,7 +72,7 @@ struct ConnectivityWaitTests {
         #expect(stage.stub.received.count == 2)
     }
 
-    @Test("a request is sent without checking the network, which matters only after a failure")
+    @Test("a request is sent without a check of the network: its status matters only after a failure")
     func neverAGate() async throws {
         let stage = try Stage()
         stage.tell.yield(.notReachable)

@@ -105,7 +105,7 @@ struct ConcurrencyLimiterTests {
         #expect(stub.received.count == 1)
     }
 
-    @Test("a wait reduces the call's time limit, and ends with it")
+    @Test("a wait in the queue uses up the call's time limit, and ends when none is left")
     func totalTimeout() async throws {
         let clock = TestClock()
         let limiter = ConcurrencyLimiter(.fixed(1), clock: clock)
@@ -153,7 +153,7 @@ struct ConcurrencyLimiterTests {
         #expect(try await newest.value.status == .ok)
     }
 
-    @Test("an empty queue refuses at once, and Retry does not repeat the call")
+    @Test("a limiter without a queue refuses at once, and Retry does not repeat the call")
     func refusal() async throws {
         let limiter = ConcurrencyLimiter(.fixed(1), queue: .none)
         let stub = StubTransport { _ in .stall }

@@ -54,7 +54,7 @@ struct ConcurrencyMachineTests {
         }
         #expect(machine.arrive(.normal, remaining: second / 2, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: second, now: 0) == .goes)
-        // The time is two seconds for the running request before it, and one for its own answer.
+        // The request needs three seconds: two until the running request ends, and one for its own answer.
         #expect(machine.arrive(.normal, remaining: 3 * second - 1, now: 0) == .isHopeless)
         #expect(machine.arrive(.normal, remaining: 3 * second, now: 0) == .waits(1, dropping: nil))
     }
@@ -71,7 +71,7 @@ struct ConcurrencyMachineTests {
         #expect(machine.arrive(.normal, remaining: 1, now: 21 * second) == .goes)
     }
 
-    @Test("an additive limit grows by one after as many answers, and shrinks once per overload")
+    @Test("an additive limit of n grows by one after n answers, and shrinks once per overload")
     func additive() {
         var limit = AdaptiveLimit(.additive(from: 10, within: 2...12))
         for _ in 0..<11 { limit.take(.init(latency: 1, isOverload: false), inFlight: 10, now: 0) }

@@ -15,10 +15,10 @@ struct LoadSimulationTests {
             #expect(parts.reduce(0) { $0 + $1.successes + $1.failures } == runs.plan.calls)
             #expect(parts[0].failures == 0)
         }
-        // Two places with a tenth of a second per request allow at most 600 requests in half a minute.
+        // Two slots with a tenth of a second per request allow at most 600 requests in half a minute.
         #expect(with[1].successes > 500 && without[1].successes < 100)
         #expect(with[1].sent < without[1].sent / 10)
-        // A server that works for callers who have given up does not recover by itself.
+        // A server that works for callers that have given up does not recover by itself.
         #expect(without[2].successes == 0)
         #expect(with[2].failures < 20 && with[2].meanTime < 0.2)
     }

@@ -24,7 +24,7 @@ struct RateMachineTests {
         #expect(machine.wait(at: 0) == second / 10)
         #expect(machine.next(at: second / 10 - 1)?.number == nil)
         #expect(machine.next(at: second / 10)?.number == waiting)
-        // A long pause restores the burst, and no more.
+        // A long pause restores the burst of three requests, and no more.
         for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 100 * second) == .goes(0)) }
         #expect(number(machine.arrive(.normal, remaining: nil, now: 100 * second)) != nil)
     }
@@ -37,11 +37,11 @@ struct RateMachineTests {
         #expect(number(machine.arrive(.normal, remaining: 2 * second, now: 0)) != nil)
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) != nil)
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .isTooLate(wait: 3 * second))
-        // A critical request has no other before it.
+        // A critical request waits for no other one, so it is not too late.
         #expect(number(machine.arrive(.critical, remaining: nil, now: 0)) != nil)
     }
 
-    @Test("a 429 stops all requests for its Retry-After, and a single one is sent first after that")
+    @Test("a 429 stops all requests for its Retry-After, and then a single request is sent first")
     func retryAfter() {
         var machine = machine(nil)
         for _ in 0..<5 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
@@ -85,7 +85,7 @@ struct RateMachineTests {
         for _ in 0..<49 { machine.take(.init(status: 200), of: 0, now: 0) }
         #expect(machine.arrive(.normal, remaining: nil, now: second) == .goes(1))
         #expect(number(machine.arrive(.normal, remaining: nil, now: second)) != nil)
-        // The refusal still counts: the next one is the second.
+        // The earlier refusal still counts, so this one is the second and doubles the wait.
         machine.take(.init(status: 429), of: 1, now: second)
         #expect(machine.wait(at: second) == 2 * second)
     }
@@ -154,7 +154,7 @@ struct RateMachineTests {
         var machine = machine(nil)
         for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
         machine.take(.init(status: 200, quota: ServerQuota(remaining: 3, reset: .seconds(10))), of: 0, now: 0)
-        // Two of the three are running.
+        // The quota leaves three requests, and two requests are still running, so one more is sent.
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) == 1)
         #expect(machine.wait(at: 0) == 10 * second)
@@ -225,7 +225,7 @@ struct RateMachineTests {
         #expect(machine.waiting == 0)
     }
 
-    @Test("requests to a stopped server leave a full queue for those to another server")
+    @Test("requests to another server displace requests to a stopped server from a full queue")
     func fullQueue() {
         var machine = RateMachine(
             .perSecond(10, burst: 1), LoadQueue(capacity: 2, timeout: .seconds(1000)), now: 0)

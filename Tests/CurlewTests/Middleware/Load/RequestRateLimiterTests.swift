@@ -72,7 +72,7 @@ struct RequestRateLimiterTests {
         #expect(try await session.get("http://b.test/").status == .tooManyRequests)
     }
 
-    @Test("a quota reset in an hour stops requests to its server, but not to others with the same rate")
+    @Test("a used-up quota of one server stops requests to this server, but not to others")
     func hostileServer() async throws {
         let stub = StubTransport { request in
             request.request.uri.host == "hostile.test"
@@ -121,7 +121,7 @@ struct RequestRateLimiterTests {
         for waiter in waiters { #expect(await curlewError { _ = try await waiter.value }?.code == .cancelled) }
         #expect(limiter.waiting == 0)
         try await eventually("nothing sleeps") { clock.sleeperCount == 0 }
-        // Cancelled waiters have taken no turn.
+        // The next request is sent at once, because cancelled waiters have used no turn.
         clock.advance(by: .seconds(10))
         #expect(try await session.get("http://a.test/").status == .ok)
     }

@@ -103,7 +103,7 @@ struct RedirectPolicyTests {
         #expect(seen.fields[.cookie] == "new=1")
     }
 
-    @Test("decisions do not exceed the limit of redirects, in circles or not", arguments: [true, false])
+    @Test("a decision cannot exceed the limit of redirects, with or without a circle", arguments: [true, false])
     func bounds(inCircles: Bool) async throws {
         let server = try await MockServer.start { request in
             redirect(302, to: inCircles ? "/" : "\((Int(request.path.dropFirst()) ?? 0) + 1)")

@@ -22,7 +22,7 @@ struct RetryBudgetTests {
         #expect(!budget.withdraw(for: uri))
     }
 
-    @Test("the load on a failing server grows by a fifth and the reserve")
+    @Test("the load on a failing server grows by at most a fifth plus the reserve")
     func load() async throws {
         let stub = StubTransport { _ in .response(.serviceUnavailable) }
         var link = Retry(attempts: 3, budget: Retry.Budget(clock: TestClock()))

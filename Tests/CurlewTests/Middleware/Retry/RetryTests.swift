@@ -56,7 +56,7 @@ struct RetryTests {
     }
 
     @Test(
-        "only an idempotent or marked request is sent again",
+        "only a request that is idempotent, or marked as idempotent, is sent again",
         arguments: [
             ("GET", nil, 2), ("HEAD", nil, 2), ("PUT", nil, 2), ("DELETE", nil, 2), ("OPTIONS", nil, 2),
             ("QUERY", nil, 2), ("QUERY", false, 1),
@@ -143,7 +143,7 @@ struct RetryTests {
         #expect(response.attempts == 2)
     }
 
-    @Test("a POST is not sent again after a reset, unless it is marked", arguments: [true, false])
+    @Test("a POST is not sent again after a reset, unless it is marked as idempotent", arguments: [true, false])
     func resetPost(isMarked: Bool) async throws {
         let server = try await server()
         try server.inject(Fault(.atResponseStart, .reset))

@@ -148,7 +148,7 @@ struct FormTests {
         #expect(throws: CurlewError.self) { try form(["d": date]) }
     }
 
-    @Test("a custom date style must return a single value, and its error is kept")
+    @Test("a custom date style must return a single value, and an error that it throws is kept")
     func customDates() {
         struct Reason: Error {}
         let date = ParameterValue(Date(timeIntervalSince1970: 0))

@@ -24,7 +24,7 @@ struct WireTests {
             let body = try await connection.readExactly(length)
             report.yield(head + String(decoding: body, as: UTF8.self))
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            // No further bytes may arrive.
+            // The client must send no further bytes.
             #expect(try await connection.drain() == 0)
         }
         var api = try makeSession(baseURL: server.url("/v1"))

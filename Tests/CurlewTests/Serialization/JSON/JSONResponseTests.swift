@@ -95,7 +95,7 @@ struct JSONResponseTests {
         let value = try JSONValue(parsing: Array("[12345678901234.567, 12345678901234.566]".utf8))
         #expect(try value.decode(as: [Decimal].self)[0] == exact)
         #expect(value.description == "[12345678901234.567,12345678901234.566]")
-        // Both are the same double.
+        // Both numbers have the same nearest double.
         #expect(value[0] == value[1] && value[0]?.hashValue == value[1]?.hashValue)
     }
 

@@ -112,7 +112,7 @@ struct FormStreamTests {
         #expect(try await form.text().split(separator: text).count == 3)
     }
 
-    @Test("a factory that throws fails the body in the same way")
+    @Test("a factory that throws fails the body like a part that fails")
     func factoryFails() async throws {
         struct Broken: Error {}
         var form = try MultipartFormData.test()

@@ -245,7 +245,7 @@ struct MultipartParserTests {
         #expect(try parser.next() == .end)
     }
 
-    @Test("the search is fast for every boundary", arguments: ["-", "a"])
+    @Test("the search for the delimiter is fast for every boundary", arguments: ["-", "a"])
     func slowBoundaries(_ end: String) throws {
         // Every position resembles the boundary except for its end, or its start.
         let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 1 << 20)

@@ -11,7 +11,7 @@ struct NDJSONTests {
         return numbers
     }
 
-    @Test("lines are values, in any chunks", arguments: 1...12)
+    @Test("each line is a value, however the body is split into chunks", arguments: 1...12)
     func lines(size: Int) async throws {
         let text = "{\"n\":1}\n{\"n\":2}\r\n\n  \n{\"n\":3}"
         #expect(try await read(chunkedBody(pieces(of: Array(text.utf8), size: size))) == [1, 2, 3])

@@ -321,7 +321,7 @@ struct CharsetTests {
                 == "the charset \"a\u{FFFD}\(String(repeating: "b", count: 38))\" of the response is not known")
     }
 
-    @Test("a byte order mark precedes every label, those of UTF-16 included")
+    @Test("a byte order mark overrides every label, even a label of UTF-16")
     func marks() throws {
         let marked: [[UInt8]] = [[0xEF, 0xBB, 0xBF, 0xC3, 0xA9], [0xFE, 0xFF, 0, 0xE9], [0xFF, 0xFE, 0xE9, 0]]
         for bytes in marked {

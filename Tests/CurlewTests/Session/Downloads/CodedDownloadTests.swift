@@ -66,7 +66,7 @@ struct CodedDownloadTests {
             #expect(file.response?.headerFields.contains(.contentEncoding) == (decodes != true))
             #expect(await server.takeRequest()?.fields[values: .acceptEncoding] == [asked])
         }
-        // A value is decoded.
+        // The verbs decode a value, in contrast to a file.
         #expect(try await session.get(.raw(server.url()), as: .bytes) == Self.plain)
     }
 
@@ -116,7 +116,7 @@ struct CodedDownloadTests {
         "sha-256=:\(Data(digest.bytes).base64EncodedString()):"
     }
 
-    @Test("encoded bytes are resumed like others, in this process and with a token", arguments: ["gzip", "unheard-of"])
+    @Test("a download of encoded bytes resumes, with or without a token", arguments: ["gzip", "unheard-of"])
     func resumed(_ coding: String) async throws {
         let bench = try await bench(coding)
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))

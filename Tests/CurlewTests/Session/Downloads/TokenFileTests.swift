@@ -90,7 +90,7 @@ struct TokenFileTests {
         await task.received(500_000)
         let token = try #require(await task.cancel())
         #expect(!(await token.isFinished))
-        // The token is completed as the process would have done.
+        // The test completes the file as a process would have done before it was killed.
         let part = bench.folder.names.first { $0.hasSuffix(".part") }
         let bytes = try bench.folder.bytes(try #require(part))
         try bench.folder.write("file.bin", bytes + [UInt8](repeating: 0, count: 100_000))

@@ -89,7 +89,7 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("a token of a killed process only sends the rest", arguments: [dialects[0], .tus])
+    @Test("an upload by the token of a killed process sends the remaining bytes", arguments: [dialects[0], .tus])
     func adopted(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000]

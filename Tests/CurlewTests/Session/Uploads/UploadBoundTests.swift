@@ -68,7 +68,7 @@ struct UploadBoundTests {
         let length = 4_000_000
         try source.write(BytePattern.bytes(count: length))
         var faults = UploadServer.Faults()
-        // Each request makes enough progress.
+        // The server keeps enough of each request for the client to continue.
         faults.keeps = { count in max(count / 40, min(count, 1024)) }
         let server = try await UploadServer.start(.tus, faults)
         let http = try HTTPSession(chain: .bare)
