@@ -89,11 +89,18 @@ struct Upload: AsyncParsableCommand {
         do {
             let answer = try result.get()
             await board.end(0, .done)
-            Terminal.write(answer.isEmpty || answer.last == 0x0A ? answer : answer + [0x0A], to: STDOUT_FILENO)
+            try show(answer)
         } catch let error as CurlewError {
-            await board.end(0, .failed("\(error.code): \(error.message)"))
-            throw ExitCode(ExitStatus.status(for: error.code))
+            await board.end(0, .failed("failed"))
+            throw error
         }
+    }
+
+    /// Prints the answer, with a line end.
+    private func show(_ answer: [UInt8]) throws {
+        var printer = BodyPrinter(for: [:], isTerminal: Terminal.isTerminal(STDOUT_FILENO), isColored: false)
+        let text = printer.print(answer) + printer.finish()
+        Terminal.write(text.isEmpty || text.last == 0x0A ? text : text + [0x0A], to: STDOUT_FILENO)
     }
 
     /// Sends the file, or the rest of it if there is a token of an earlier run.
