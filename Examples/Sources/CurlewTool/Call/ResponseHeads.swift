@@ -12,7 +12,10 @@ struct ResponseHeads {
         for redirect in response.history {
             text += Self.text(response.version, redirect.status, redirect.fields)
         }
-        self.text = text + Self.text(response.version, response.status, response.encodedFields)
+        // A decoded response lacks the fields of the coded one.
+        var fields = response.fields
+        fields.append(contentsOf: response.encodedFields)
+        self.text = text + Self.text(response.version, response.status, fields)
     }
 
     static func statusLine(_ version: HTTPProtocolVersion, _ status: HTTPResponse.Status) -> String {
@@ -54,7 +57,7 @@ struct VerboseLines: Sendable {
 
     private func write(_ response: CurlewResponse) {
         var lines = ["< \(ResponseHeads.statusLine(response.version, response.status))"]
-        lines += response.encodedFields.map { "< \($0.name.rawName): \($0.value)" }
+        lines += response.fields.map { "< \($0.name.rawName): \($0.value)" }
         if let security = response.security { lines.append("* \(security.tlsVersion), \(security.cipher)") }
         write(lines + ["<"])
     }

@@ -42,7 +42,7 @@ enum ManualPage {
 
     private static func section(_ title: String, _ help: String) -> String {
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            let escaped = line.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+            let escaped = line.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("…", with: "...")
             // A line that begins with a dot or an apostrophe would be a request of roff.
             return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&\(escaped)" : escaped
         }

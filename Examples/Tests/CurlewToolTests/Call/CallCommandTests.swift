@@ -134,6 +134,28 @@ struct CallCommandTests {
         await server.shutdown()
     }
 
+    @Test(
+        "a head and a body are printed as curl prints them",
+        arguments: [["-i"], ["-I"], ["-iL"], ["-s"], ["-i", "-X", "OPTIONS"]])
+    func likeCurl(options: [String]) async throws {
+        let server = try await MockServer.start { request in
+            guard request.path == "/end" else {
+                return MockResponse(status: .found, fields: [.location: "/end"], body: "begin")
+            }
+            return MockResponse(
+                status: .created,
+                fields: [.contentType: "text/plain", .init("X-Odd-CASE")!: "a  b", .setCookie: "a=b"],
+                body: "end")
+        }
+        for path in ["/end", "/a"] {
+            let own = await (try ToolProcess(options + [server.url(path)])).end()
+            let words = ["--no-progress-meter"] + options + [server.url(path)]
+            let curl = await (try ToolProcess(words, program: "/usr/bin/curl")).end()
+            #expect(own.status == 0 && own.output == curl.output)
+        }
+        await server.shutdown()
+    }
+
     @Test("events are printed before the next one is sent, and lines of JSON likewise", arguments: ["event", "line"])
     func events(kind: String) async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
