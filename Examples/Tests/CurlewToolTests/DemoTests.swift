@@ -1,5 +1,7 @@
 import Testing
 
+@testable import CurlewTool
+
 @Suite("curlew demo", .timeLimit(.minutes(1)))
 struct DemoTests {
     @Test("the tour makes five exchanges with its own server, over one connection")
@@ -22,6 +24,10 @@ struct DemoTests {
         let screen = Screen.lines(end.output, width: 200).joined(separator: "\n")
         #expect(screen.contains("a value: curlew with 2 legs") && screen.contains("curlew-urlew, as soon as"))
         #expect(screen.contains("100 % 64.0 MiB"))
+        // No line is wrapped by the terminal, except those of a program.
+        let isCode = { (line: String) in line.hasPrefix("  let ") || line.hasPrefix("  for ") }
+        let lines = Screen.lines(end.output, width: 200).filter { !isCode($0) }
+        #expect(lines.allSatisfy { Columns.width(of: $0) < columns }, "\(screen)")
         let words = screen.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(words.contains("status 200 with a curlew, after 2 attempts: the server failed first, with 503"))
     }

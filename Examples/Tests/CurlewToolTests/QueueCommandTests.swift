@@ -102,7 +102,7 @@ struct QueueCommandTests {
         let (table, lines) = (await shown.end(), await other.end())
         #expect(table.status == 0 && lines.status == 0, "\(table.output) \(lines.complaints)")
         #expect(table.output.contains(" running") && table.output.contains("file0"))
-        #expect(table.output.contains("\u{1B}[J") && table.output.contains("6 finished"))
+        #expect(table.output.contains("\u{1B}[K") && table.output.contains("6 finished"))
         #expect(!lines.complaints.contains("\u{1B}") && lines.complaints.contains(" finished"))
         #expect(server.requestCount == 6)
         await server.shutdown()

@@ -62,18 +62,21 @@ struct DemoSession {
                 + "the server failed first, with 503")
     }
 
-    private func show(title: String) { write("\n\(title)\n") }
+    private func show(title: String) {
+        write("\n" + Columns.wrapped(title, max(20, width - 1)).map { "\($0)\n" }.joined())
+    }
 
     private func show(code: String) {
         write(Terminal.hasColors(STDOUT_FILENO) ? "\n  \u{1B}[1m\(code)\u{1B}[0m\n" : "\n  \(code)\n")
     }
 
     private func show(result: String) {
-        let width = (Terminal.width(of: STDOUT_FILENO) ?? 120) - 5
-        for (index, line) in Columns.wrapped(result, max(20, width)).enumerated() {
+        for (index, line) in Columns.wrapped(result, max(20, width - 5)).enumerated() {
             write("\(index == 0 ? "  → " : "    ")\(line)\n")
         }
     }
+
+    private var width: Int { Terminal.width(of: STDOUT_FILENO) ?? 120 }
 
     private func write(_ text: String) { Terminal.write(text, to: STDOUT_FILENO) }
 }

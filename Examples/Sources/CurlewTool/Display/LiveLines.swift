@@ -10,8 +10,17 @@ struct LiveLines {
 
     /// Draws the lines in place of the last ones.
     mutating func draw(_ lines: [String]) {
-        Terminal.write(beginning(width: width) + lines.map { "\($0)\n" }.joined(), to: descriptor)
-        drawn = lines.map(Self.width)
+        Terminal.write(Self.text(lines, over: Self.rows(of: drawn, width: width)), to: descriptor)
+        drawn = lines.map(Self.columns)
+    }
+
+    /// The text that draws lines over rows above the cursor. A terminal that became narrower has wrapped the rows.
+    ///
+    /// Each line is cleared by itself: some terminals keep a copy of what is cleared as a whole screen.
+    static func text(_ lines: [String], over rows: Int) -> String {
+        let beginning = rows > 0 ? "\u{1B}[\(rows)A" : ""
+        let text = lines.map { "\r\u{1B}[K\($0)\n" }.joined()
+        return beginning + text + (rows > lines.count ? "\u{1B}[J" : "")
     }
 
     var width: Int { Terminal.width(of: descriptor) ?? 80 }
@@ -19,15 +28,8 @@ struct LiveLines {
     /// The greatest number of lines that can be drawn again: one less than the terminal has.
     var limit: Int { max(1, (Terminal.height(of: descriptor) ?? 24) - 1) }
 
-    /// The control sequence that moves to the first of the lines and clears what follows. A terminal that became
-    /// narrower has wrapped them.
-    func beginning(width: Int) -> String {
-        let rows = Self.rows(of: drawn, width: width)
-        return rows > 0 ? "\u{1B}[\(rows)A\r\u{1B}[J" : ""
-    }
-
     /// The columns of a line, without its colours.
-    private static func width(_ line: String) -> Int {
+    private static func columns(of line: String) -> Int {
         Columns.width(of: line.replacing("\u{1B}[31m", with: "").replacing("\u{1B}[0m", with: ""))
     }
 

@@ -86,8 +86,7 @@ struct TransferLine {
     private var figureParts: [String] {
         switch state {
         case .waiting: return ["waiting"]
-        // The reason is printed as a message of its own.
-        case .failed: return ["failed"]
+        case .failed(let reason): return [reason]
         case .running, .done: break
         }
         var parts = [Units.bytes(count)]

@@ -110,6 +110,10 @@ struct DisplayTests {
         #expect(LiveLines.rows(of: [79, 10, 0], width: 80) == 3)
         #expect(LiveLines.rows(of: [79, 10, 0], width: 40) == 4)
         #expect(LiveLines.rows(of: [], width: 40) == 0)
+        // The kernel's terminal writes a carriage return before each line feed.
+        let before = String(repeating: "a", count: 79) + "\nb\n"
+        let after = before + LiveLines.text(["c"], over: LiveLines.rows(of: [79, 1], width: 40))
+        #expect(Screen.lines(after.replacing("\n", with: "\r\n"), width: 40) == ["c"])
     }
 
     @Test("a terminal with too few lines shows the running transfers and a summary")
