@@ -56,7 +56,7 @@ enum GalleryPage {
                     use(figures[index], event.data.slice(space + 1), names[index])
                 }
                 let left = urls.length
-                const tell = () => { status.textContent = left ? left + " of " + urls.length + " to come" : "All are here." }
+                const tell = () => { status.textContent = left ? left + " of " + urls.length + " to come" : "Done." }
                 const finish = (figure, node) => {
                     // All events are repeated after a reconnection.
                     if (!figure.querySelector("progress")) return

@@ -91,7 +91,7 @@ struct TransferLine {
         }
         var parts = [Units.bytes(count)]
         if let rateText { parts.append(rateText) }
-        if let total { parts.append("of \(Units.bytes(total))") }
+        if let total, state == .running { parts.append("of \(Units.bytes(total))") }
         if let timeText { parts.append("\(timeText) left") }
         return parts
     }
