@@ -128,7 +128,10 @@ struct Call: AsyncParsableCommand {
         if output.timing || output.writeOut != nil {
             let report = await TimingReport(tasks.finished, response, size: printer.size)
             if output.timing { Terminal.write(report.text, to: STDERR_FILENO) }
-            if let format = output.writeOut { try OutputFile("-").write(report.writeOut(format)) }
+            if let format = output.writeOut {
+                let output = OutputFile("-")
+                try output.write(report.writeOut(format, isTerminal: output.isTerminal))
+            }
         }
         if isFailure {
             throw CurlewError(

@@ -77,7 +77,8 @@ struct TimingReport {
 
 extension TimingReport {
     /// The text of `--write-out`, with curl's variables and escapes. Unknown variables are empty.
-    func writeOut(_ format: String) -> String {
+    /// - Parameter isTerminal: True for a text without control characters in its values.
+    func writeOut(_ format: String, isTerminal: Bool) -> String {
         var text = ""
         var rest = format[...]
         while let character = rest.popFirst() {
@@ -92,7 +93,9 @@ extension TimingReport {
                 }
             case "%" where rest.hasPrefix("{"):
                 guard let end = rest.firstIndex(of: "}") else { return text + "%" + rest }
-                text += value(of: String(rest[rest.index(after: rest.startIndex)..<end]))
+                let value = value(of: String(rest[rest.index(after: rest.startIndex)..<end]))
+                // The server has chosen some of the values.
+                text += isTerminal ? printable(value) : value
                 rest = rest[rest.index(after: end)...]
             case "%" where rest.hasPrefix("%"):
                 text += "%"

@@ -54,7 +54,7 @@ struct ImageCommand: AsyncParsableCommand {
         var failure: CurlewError?
         // All images are requested at once: the downloader limits itself to four, and the output keeps the command's
         // order.
-        let images = urls.map { url in Task { try await downloader.load(url) } }
+        let images = urls.map { url in Task { try await downloader.load(RequestLine.absolute(url)) } }
         for (index, image) in images.enumerated() {
             do {
                 await line.print(try finish(try await image.value, index))

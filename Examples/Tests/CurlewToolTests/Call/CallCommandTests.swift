@@ -19,35 +19,29 @@ struct CallCommandTests {
         }
     }
 
-    private func run(
-        _ arguments: String..., columns: Int? = nil, input: String? = nil, variables: [String: String] = [:]
-    ) async throws -> ToolProcess.End {
-        await (try ToolProcess(arguments, columns: columns, input: input, variables: variables)).end()
-    }
-
     @Test("the body, and only the body, goes into a pipe as it is")
     func pipe() async throws {
         let server = try await server(json)
-        let end = try await run(server.url("/a"))
+        let end = try await ToolProcess.run(server.url("/a"))
         #expect(end.is(0, json, ""))
-        #expect((try await run("get", server.url("/a"))).is(0, json, ""))
+        #expect((try await ToolProcess.run("get", server.url("/a"))).is(0, json, ""))
         await server.shutdown()
     }
 
     @Test("JSON is formatted and coloured on a terminal, and only formatted with NO_COLOR")
     func terminal() async throws {
         let server = try await server(json)
-        let shown = try await run(server.url(), columns: 80)
+        let shown = try await ToolProcess.run(server.url(), columns: 80)
         let lines = ["{", "  \"name\": \"curlew\",", "  \"legs\": 2,", "  \"songs\": [", "    \"cur-lee\"", "  ]", "}"]
         #expect(shown.status == 0 && Screen.lines(shown.output, width: 80) == lines)
         #expect(shown.output.contains("\u{1B}[34;1m\"name\"\u{1B}[0m: \u{1B}[32m\"curlew\"\u{1B}[0m"))
-        let plain = try await run(server.url(), columns: 80, variables: ["NO_COLOR": "1"])
+        let plain = try await ToolProcess.run(server.url(), columns: 80, variables: ["NO_COLOR": "1"])
         #expect(Screen.lines(plain.output, width: 80) == lines && !plain.output.contains("\u{1B}"))
-        let never = try await run("--color", "never", server.url(), columns: 80)
+        let never = try await ToolProcess.run("--color", "never", server.url(), columns: 80)
         #expect(Screen.lines(never.output, width: 80) == lines && !never.output.contains("\u{1B}"))
-        let always = try await run("--color=always", server.url())
+        let always = try await ToolProcess.run("--color=always", server.url())
         #expect(always.output.contains("\u{1B}[34;1m\"name\""))
-        #expect(try await run("-o", "-", server.url(), columns: 80).output == json)
+        #expect(try await ToolProcess.run("-o", "-", server.url(), columns: 80).output == json)
         await server.shutdown()
     }
 
@@ -57,11 +51,11 @@ struct CallCommandTests {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.contentType: "text/plain", .server: "a\u{9B}2Jb"], body: .string(evil))
         }
-        let shown = try await run("-i", "-v", server.url(), columns: 80)
+        let shown = try await ToolProcess.run("-i", "-v", server.url(), columns: 80)
         #expect(
             shown.status == 0 && !shown.output.contains("\u{1B}") && !shown.output.unicodeScalars.contains("\u{9B}"))
         #expect(shown.output.contains("^[]0;owned^Ga^[[2J<U+9B>31m<U+202E>b"))
-        #expect(try await run(server.url()).output == evil)
+        #expect(try await ToolProcess.run(server.url()).output == evil)
         await server.shutdown()
     }
 
@@ -71,10 +65,10 @@ struct CallCommandTests {
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.contentType: "image/png"], body: .bytes(bytes))
         }
-        let shown = try await run(server.url(), columns: 100)
+        let shown = try await ToolProcess.run(server.url(), columns: 100)
         #expect(shown.status == 23 && shown.output.contains("the body is binary; --output FILE saves it"))
         let folder = try TemporaryFolder()
-        #expect(try await run("-o", folder.path("a"), server.url()).status == 0)
+        #expect(try await ToolProcess.run("-o", folder.path("a"), server.url()).status == 0)
         #expect(FileManager.default.contents(atPath: folder.path("a")) == Data(bytes))
         await server.shutdown()
     }
@@ -82,13 +76,13 @@ struct CallCommandTests {
     @Test("a status is an error with --fail alone, with or without the body")
     func failing() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .notFound, body: "no bird") }
-        #expect((try await run(server.url())).is(0, "no bird", ""))
-        let failed = try await run("-f", server.url())
+        #expect((try await ToolProcess.run(server.url())).is(0, "no bird", ""))
+        let failed = try await ToolProcess.run("-f", server.url())
         #expect(
             failed.status == 22 && failed.output.isEmpty
                 && failed.complaints.contains("the server answered 404 Not Found"))
-        #expect((try await run("-sf", server.url())).is(22, "", ""))
-        let body = try await run("--fail-with-body", "-sS", server.url())
+        #expect((try await ToolProcess.run("-sf", server.url())).is(22, "", ""))
+        let body = try await ToolProcess.run("--fail-with-body", "-sS", server.url())
         #expect(body.status == 22 && body.output == "no bird" && body.complaints.contains("404"))
         await server.shutdown()
     }
@@ -96,27 +90,27 @@ struct CallCommandTests {
     @Test("the exit statuses are curl's")
     func statuses() async throws {
         let refused = try RefusedPort.unused()
-        #expect(try await run("http://127.0.0.1:\(refused.port)/").status == 7)
-        #expect(try await run("http://nowhere.invalid/").status == 6)
-        #expect(try await run("ftp://127.0.0.1/").status == 1)
-        #expect(try await run("http://127.0.0.1:99999/").status == 3)
-        #expect(try await run("--http3", "http://127.0.0.1:\(refused.port)/").status == 4)
-        #expect(try await run("--nonsense").status == 2)
+        #expect(try await ToolProcess.run("http://127.0.0.1:\(refused.port)/").status == 7)
+        #expect(try await ToolProcess.run("http://nowhere.invalid/").status == 6)
+        #expect(try await ToolProcess.run("ftp://127.0.0.1/").status == 1)
+        #expect(try await ToolProcess.run("http://127.0.0.1:99999/").status == 3)
+        #expect(try await ToolProcess.run("--http3", "http://127.0.0.1:\(refused.port)/").status == 4)
+        #expect(try await ToolProcess.run("--nonsense").status == 2)
         let silent = try await RawServer.start { connection in try await connection.drain() }
-        #expect(try await run("-m", "0.2", silent.url()).status == 28)
+        #expect(try await ToolProcess.run("-m", "0.2", silent.url()).status == 28)
         await silent.shutdown()
         let empty = try await RawServer.start { connection in
             _ = try await connection.readHead()
             await connection.close()
         }
-        #expect(try await run(empty.url()).status == 52)
+        #expect(try await ToolProcess.run(empty.url()).status == 52)
         await empty.shutdown()
         let short = try await RawServer.start { connection in
             _ = try await connection.readHead()
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
             await connection.close()
         }
-        let truncated = try await run(short.url())
+        let truncated = try await ToolProcess.run(short.url())
         #expect(truncated.status == 18 && truncated.output == "abc")
         await short.shutdown()
     }
@@ -127,8 +121,8 @@ struct CallCommandTests {
             request.path == "/end"
                 ? MockResponse(body: "end") : MockResponse(status: .found, fields: [.location: "/end"], body: "begin")
         }
-        #expect(try await run(server.url("/a")).output == "begin")
-        let followed = try await run("-iL", server.url("/a"))
+        #expect(try await ToolProcess.run(server.url("/a")).output == "begin")
+        let followed = try await ToolProcess.run("-iL", server.url("/a"))
         #expect(followed.output.hasPrefix("HTTP/1.1 302 Found\r\n") && followed.output.hasSuffix("\r\n\r\nend"))
         #expect(followed.output.contains("\r\n\r\nHTTP/1.1 200 OK\r\n"))
         await server.shutdown()
@@ -191,7 +185,7 @@ struct CallCommandTests {
     @Test("a full disk is an error with a reason")
     func fullDisk() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 100_000)) }
-        let end = try await run("-o", "/dev/full", server.url())
+        let end = try await ToolProcess.run("-o", "/dev/full", server.url())
         #expect(end.status == 23 && end.complaints.contains("disk-full: /dev/full cannot be written"))
         await server.shutdown()
     }
@@ -239,7 +233,7 @@ struct CallCommandTests {
     @Test("--timing has the phases and the connection, --write-out has curl's variables")
     func timing() async throws {
         let server = try await server("hello", "text/plain")
-        let end = try await run("--timing", server.url("/a"))
+        let end = try await ToolProcess.run("--timing", server.url("/a"))
         #expect(end.output == "hello")
         for word in [
             "GET \(server.url("/a")): 200", "127.0.0.1:\(server.port), HTTP/1.1, new", "first byte", "total",
@@ -249,7 +243,8 @@ struct CallCommandTests {
         }
         let format = "%{http_code} %{size_download} %{content_type} %{num_connects} 100%%\\n"
         #expect(
-            try await run("-s", "-o", "/dev/null", "-w", format, server.url()).output == "200 5 text/plain 1 100%\n")
+            try await ToolProcess.run("-s", "-o", "/dev/null", "-w", format, server.url()).output
+                == "200 5 text/plain 1 100%\n")
         await server.shutdown()
     }
 
@@ -272,10 +267,10 @@ struct CallCommandTests {
     @Test("--verbose has both heads on standard error, and masks secrets unless they are asked for")
     func verbose() async throws {
         let server = try await server("hello", "text/plain")
-        let end = try await run("-v", "-u", "me:hunter2", server.url("/a"))
+        let end = try await ToolProcess.run("-v", "-u", "me:hunter2", server.url("/a"))
         #expect(end.output == "hello" && end.complaints.hasPrefix("> GET /a\n> Host: 127.0.0.1:\(server.port)\n"))
         #expect(end.complaints.contains("> Authorization: ***\n") && end.complaints.contains("< HTTP/1.1 200 OK\n"))
-        let shown = try await run("-v", "--show-secrets", "-u", "me:hunter2", server.url("/a"))
+        let shown = try await ToolProcess.run("-v", "--show-secrets", "-u", "me:hunter2", server.url("/a"))
         #expect(shown.complaints.contains("> Authorization: Basic bWU6aHVudGVyMg==\n"))
         await server.shutdown()
     }
@@ -283,7 +278,7 @@ struct CallCommandTests {
     @Test("--version names the libraries")
     func version() async throws {
         for word in ["--version", "-V"] {
-            let end = try await run(word)
+            let end = try await ToolProcess.run(word)
             #expect(end.status == 0 && end.output.hasPrefix("curlew "))
             for library in ["libcurl ", "OpenSSL ", "nghttp2 "] {
                 #expect(end.output.contains(library), "\(end.output)")
@@ -306,41 +301,17 @@ struct CallCommandTests {
         await server.shutdown()
     }
 
-    @Test("a certificate is trusted by --cacert, refused without it, and accepted with --insecure")
-    func trust() async throws {
-        let root = try HeldCertificate.root()
-        var configuration = MockServer.Configuration()
-        configuration.tls = ServerTLS([try HeldCertificate.localhost(issuedBy: root)])
-        let server = try await MockServer.start(configuration) { _ in MockResponse(body: "hello") }
-        let folder = try TemporaryFolder()
-        try Data(root.certificatePEM.utf8).write(to: URL(fileURLWithPath: folder.path("root.pem")))
-        #expect(try await run(server.url()).status == 60)
-        #expect((try await run("--cacert", folder.path("root.pem"), server.url())).is(0, "hello", ""))
-        #expect((try await run("-k", server.url())).is(0, "hello", ""))
-        #expect(try await run("--cacert", folder.path("none.pem"), server.url()).status == 58)
-        let timing = try await run("--timing", "-k", server.url())
-        #expect(timing.complaints.contains("HTTP/2") && timing.complaints.contains("TLS"))
+    @Test("a compressed body is decompressed with --compressed")
+    func compressed() async throws {
+        let server = try await MockServer.start { request in
+            let response = MockResponse(fields: [.contentType: "text/plain"], body: "hello hello hello")
+            return request.fields[.acceptEncoding] == nil ? response : try response.encoded(.gzip)
+        }
+        #expect((try await ToolProcess.run("--compressed", server.url())).is(0, "hello hello hello", ""))
+        #expect(
+            try await ToolProcess.run("--compressed", "-i", server.url()).output.lowercased().contains(
+                "content-encoding: gzip"))
+        #expect((try await ToolProcess.run(server.url())).is(0, "hello hello hello", ""))
         await server.shutdown()
-    }
-
-    @Test("a proxy is taken from --proxy and from the environment")
-    func proxy() async throws {
-        let server = try await server("hello", "text/plain")
-        let proxy = try await MockProxy.start()
-        #expect((try await run("-x", proxy.url, server.url())).is(0, "hello", ""))
-        #expect((try await run(server.url(), variables: ["http_proxy": proxy.url])).is(0, "hello", ""))
-        #expect(try await run("--noproxy", "*", server.url(), variables: ["http_proxy": proxy.url]).status == 0)
-        #expect(await proxy.takeRequest()?.isAccepted == true)
-        #expect(await proxy.takeRequest()?.isAccepted == true)
-        #expect(proxy.connectionCounts.accepted == 2)
-        await proxy.shutdown()
-        await server.shutdown()
-    }
-}
-
-extension ToolProcess.End {
-    /// True for this status and these texts.
-    fileprivate func `is`(_ status: Int32, _ output: String, _ complaints: String) -> Bool {
-        self.status == status && self.output == output && self.complaints == complaints
     }
 }

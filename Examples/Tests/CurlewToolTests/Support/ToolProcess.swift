@@ -105,6 +105,22 @@ final class ToolProcess: Sendable {
     }
 }
 
+extension ToolProcess {
+    /// Runs the tool to its end.
+    static func run(
+        _ arguments: String..., columns: Int? = nil, input: String? = nil, variables: [String: String] = [:]
+    ) async throws -> ToolProcess.End {
+        await (try ToolProcess(arguments, columns: columns, input: input, variables: variables)).end()
+    }
+}
+
+extension ToolProcess.End {
+    /// True for this status and these texts.
+    func `is`(_ status: Int32, _ output: String, _ complaints: String) -> Bool {
+        self.status == status && self.output == output && self.complaints == complaints
+    }
+}
+
 /// A folder that is deleted with its last reference.
 final class TemporaryFolder: Sendable {
     let path: String
