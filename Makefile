@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-websockets test-aws test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
+.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-websockets test-aws test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -37,7 +37,17 @@ setup: ## Installs the missing Debian packages
 
 # A debug build: a release build takes twice as long, and is hardly faster.
 demo: setup ## Shows HTTP over real sockets, with an embedded server; URL=https://… fetches that URL
-	$(SWIFT) run $(SWIFTFLAGS) --package-path Examples curlew $${URL:+"$$URL"}
+	$(SWIFT) run $(SWIFTFLAGS) --package-path Examples curlew $${URL:+--timing "$$URL"} $(if $(URL),,demo)
+
+# Where `make install` puts the tool; DESTDIR stands before it in a package.
+PREFIX ?= /usr/local
+# The Swift runtime becomes a part of the program, which then needs no toolchain.
+INSTALL_FLAGS ?= -c release --static-swift-stdlib
+INSTALL_BUILD = --product curlew $(INSTALL_FLAGS) $(SWIFTFLAGS) --package-path Examples
+
+install: setup ## Installs the command line tool, its manual and its completions below PREFIX=/usr/local
+	$(SWIFT) build $(INSTALL_BUILD)
+	@.ci/install "$$($(SWIFT) build --show-bin-path $(INSTALL_BUILD))/curlew" '$(DESTDIR)$(PREFIX)'
 
 gallery: setup ## Runs the example with a page of thumbnails, on port 8080
 	$(SWIFT) run $(SWIFTFLAGS) --package-path Examples gallery

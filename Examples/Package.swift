@@ -148,6 +148,7 @@ let package = Package(
                 .product(name: "CurlewStorage", package: "curlew"),
                 .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings

@@ -45,6 +45,71 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
+    @Test("two URLs that would have one name are refused before anything is fetched, and numbered with --rename")
+    func oneName() async throws {
+        let content = RangedContent(bytes, entityTag: "\"one\"")
+        let server = try await MockServer.start { request in content.response(to: request) }
+        let folder = try TemporaryFolder()
+        let words = ["download", server.url("/a/bird.wav"), server.url("/b/bird.wav"), "-o", folder.path]
+        let refused = await (try ToolProcess(words)).end()
+        #expect(refused.status == 2 && server.requestCount == 0 && folder.names.isEmpty)
+        #expect(refused.complaints.contains("would both be bird.wav; --rename numbers them."))
+        let twice = await
+            (try ToolProcess(["download", "--rename", server.url("/a"), server.url("/a"), "-o", folder.path])).end()
+        #expect(twice.status == 2 && twice.complaints.contains("is there twice"))
+        let numbered = await (try ToolProcess(words + ["--rename"])).end()
+        #expect(numbered.status == 0, "\(numbered.complaints)")
+        #expect(folder.names == ["bird (1).wav", "bird.wav"])
+        await server.shutdown()
+    }
+
+    @Test(
+        "a name of the server or of the URL stays in its folder",
+        arguments: ["/..%2F..%2Fescaped", "/a/%2e%2e", "/.bashrc"])
+    func traversal(path: String) async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(fields: [.contentDisposition: "attachment; filename=\"../../escaped\""], body: "hello")
+        }
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path("in"), withIntermediateDirectories: false)
+        _ = await (try ToolProcess(["download", server.url(path), "-o", folder.path("in")])).end()
+        #expect(folder.names == ["in"])
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("in"))
+        #expect(names.count == 1 && names.allSatisfy { !$0.hasPrefix(".") })
+        await server.shutdown()
+    }
+
+    @Test("standard output is no file for a download, and http:// is assumed")
+    func standardOutput() async throws {
+        let end = await (try ToolProcess(["download", "http://a.test/", "-o", "-"])).end()
+        #expect(end.status == 2 && end.complaints.contains("'curlew URL' writes to standard output"))
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let plain = await (try ToolProcess(["download", "127.0.0.1:\(server.port)/bird", "-o", folder.path])).end()
+        #expect(plain.status == 0 && folder.names == ["bird"])
+        await server.shutdown()
+    }
+
+    @Test("an error is written complete, after the bar, on every terminal", arguments: [40, 80, 120])
+    func screens(columns: Int) async throws {
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let url = server.url("/a-recording-that-is-not-there.wav")
+        let end = await
+            (try ToolProcess(["download", server.url("/bird.wav"), url, "-o", folder.path], columns: columns)).end()
+        #expect(end.status == 22)
+        let lines = Screen.lines(end.output, width: columns)
+        #expect(lines[0].hasPrefix("bird.wav ") && lines[0].contains("100 % 293.0 KiB"), "\(lines)")
+        #expect(lines[1].hasPrefix("a-recording") && lines[1].hasSuffix(" failed"), "\(lines)")
+        // The standard output is the same terminal.
+        let rest = lines.dropFirst(2).filter { !$0.hasPrefix(folder.path.prefix(columns)) }.joined()
+        let message = "curlew: unacceptable-status: the server answered 404 Not Found"
+        let letters = { (text: String) in text.filter { !$0.isWhitespace } }
+        #expect(letters(rest).contains(letters("(GET \(url))")) && letters(rest).contains("404"), "\(lines) \(message)")
+        #expect(lines.allSatisfy { $0.count <= columns })
+        await server.shutdown()
+    }
+
     @Test("a failed download is reported, does not stop the others, and sets the exit status")
     func failing() async throws {
         let server = try await site()
@@ -83,6 +148,8 @@ struct DownloadCommandTests {
         tool.send(signal)
         let end = await tool.end()
         #expect(end.status == 130)
+        #expect(end.complaints.contains("curlew: kept 195.3 KiB in \(folder.path)/.bird."))
+        #expect(end.complaints.contains(".part, described by \(folder.path("bird.resume"))"))
         #expect(end.complaints.contains("to go on: curlew download --resume \(server.url("/bird")) -o "))
         #expect(folder.names.contains("bird.resume") && !folder.names.contains("bird"))
         let again = await (try ToolProcess(["download", "--resume"] + words.dropFirst())).end()
@@ -147,7 +214,7 @@ struct DownloadCommandTests {
         ])
     func usage(words: [String]) async throws {
         let end = await (try ToolProcess(words)).end()
-        #expect(end.status == 64)
+        #expect(end.status == 2)
         #expect(end.complaints.contains("Usage: curlew \(words[0])"))
     }
 

@@ -65,7 +65,7 @@ struct ImageCommandTests {
             for await _ in gate { break }
             return MockResponse(fields: [.contentType: "image/png"], body: .bytes(png))
         }
-        let tool = try ToolProcess(["image", server.url()], onTerminal: true)
+        let tool = try ToolProcess(["image", server.url()], columns: 100)
         let text = "An image is under way."
         try await eventually("the line is there") { tool.output.hasSuffix(text) }
         open.finish()

@@ -65,7 +65,7 @@ struct ReachTests {
     func wrong(_ arguments: [String]) async throws {
         let process = try CommandProcess(arguments)
         #expect(await process.next() == nil)
-        #expect(await process.status() == 64)
+        #expect(await process.status() == 2)
         #expect(try !process.complaints().isEmpty)
     }
 }

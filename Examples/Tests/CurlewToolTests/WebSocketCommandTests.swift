@@ -48,7 +48,7 @@ struct WebSocketCommandTests {
         #expect(try process.complaints().contains("closed with 1008 (policy violation): no"))
         let plain = try await MockServer.start { _ in MockResponse(body: "no WebSocket") }
         let refused = try CommandProcess(["ws", plain.url("/")], keepsInput: true)
-        #expect(await refused.status() == 1)
+        #expect(await refused.status() == 22)
         await server.shutdown()
         await plain.shutdown()
     }

@@ -97,6 +97,55 @@ struct GalleryTests {
         await images.shutdown()
     }
 
+    @Test("the service's own images are streamed at first, with a failing one and a large one in parts")
+    func samples() async throws {
+        // The session of the visitor's URLs reaches no address of this machine.
+        try await withGallery(policy: .publicOnly) { client in
+            let query = GallerySamples.references.map { "url=\($0)" }.joined(separator: "&")
+            let response = try await client.get(.raw("events?\(query)"))
+            var ends: [String: String] = [:]
+            var parts: Set<String> = []
+            var kind = ""
+            for try await line in response.body.lines() {
+                if line.hasPrefix("event: ") { kind = String(line.dropFirst(7)) }
+                guard line.hasPrefix("data: ") else { continue }
+                let words = line.dropFirst(6).split(separator: " ").map(String.init)
+                if kind == "progress" { parts.insert(words[0]) } else if kind != "part" { ends[words[0]] = kind }
+            }
+            #expect(ends == ["0": "image", "1": "image", "2": "image", "3": "failure", "4": "image"])
+            #expect(parts.contains("4"))
+        }
+    }
+
+    @Test("another path of this machine is refused, and the session of the samples reaches only its own port")
+    func confined() async throws {
+        let images = try await server(try image(10, 10))
+        try await withGallery(policy: .publicOnly) { client in
+            for url in [
+                "/samples/../thumbnail", "/samples/missing.png", "/samples/other.png", "/page",
+                images.url("/samples/meadow.png"),
+            ] {
+                let response = try await client.get("thumbnail", parameters: ["url": url])
+                #expect(response.status == .badGateway, "\(url)")
+            }
+        }
+        #expect(images.connectionCounts.accepted == 0)
+        await images.shutdown()
+    }
+
+    @Test("HEAD is answered, and the page suits phones, keyboards and both colour schemes")
+    func head() async throws {
+        try await withGallery { client in
+            #expect(try await client.head("").status == .ok)
+            let page = try await client.get("", as: .text)
+            for part in [
+                "width=device-width", "color-scheme", "<label for=\"urls\">", "aria-live", "/samples/large.png",
+            ] {
+                #expect(page.contains(part))
+            }
+        }
+    }
+
     @Test("a page with too many images is refused, not truncated")
     func tooMany() async throws {
         try await withGallery { client in
@@ -139,17 +188,17 @@ struct GalleryTests {
         try await withGallery(policy: .publicOnly) { client in
             let response = try await client.get("thumbnail", parameters: ["url": images.url("/a.png")])
             #expect(response.status == .badGateway)
-            #expect(
-                try await String(decoding: response.body.collect(upTo: 1000), as: UTF8.self).contains(
-                    "address-forbidden"))
+            let text = try await String(decoding: response.body.collect(upTo: 1000), as: UTF8.self)
+            #expect(text.contains("address-forbidden The address is not on the public Internet."))
         }
         #expect(images.connectionCounts.accepted == 0)
         await images.shutdown()
     }
 
     @Test(
-        "a browser shows the images", .enabled(if: ProcessInfo.processInfo.environment["CURLEW_CHROMIUM"] != nil))
-    func browser() async throws {
+        "a browser shows the images", .enabled(if: ProcessInfo.processInfo.environment["CURLEW_CHROMIUM"] != nil),
+        arguments: [390, 1000])
+    func browser(width: Int) async throws {
         let images = try await server(try image(400, 400))
         let shot = FileManager.default.temporaryDirectory.appending(path: "curlew-gallery-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: shot, withIntermediateDirectories: true)
@@ -159,13 +208,13 @@ struct GalleryTests {
             let status = try await Self.run([
                 "/usr/bin/chromium", "--headless", "--no-sandbox", "--disable-gpu",
                 "--user-data-dir=\(shot.path)/profile",
-                "--window-size=1000,800", "--virtual-time-budget=20000", "--screenshot=\(shot.path)/page.png",
+                "--window-size=\(width),1200", "--virtual-time-budget=20000", "--screenshot=\(shot.path)/page.png",
                 "\(page)#\(images.url("/a.png"))%20\(images.url("/missing.png"))%20\(images.url("/b.png"))",
             ])
             #expect(status == 0)
             let bytes = Array(try Data(contentsOf: shot.appending(path: "page.png")))
             let image = try Image(decoding: bytes)
-            #expect(image.size == Image.Size(1000, 800))
+            #expect(image.size == Image.Size(width, 1200))
             // The two images have 200 × 200 pixels of the expected colour.
             let red = stride(from: 0, to: image.pixels.count, by: 4).count { place in
                 abs(Int(image.pixels[place]) - 200) < 12 && abs(Int(image.pixels[place + 1]) - 30) < 12

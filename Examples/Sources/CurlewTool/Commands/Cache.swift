@@ -4,7 +4,7 @@ import CurlewStorage
 import Glibc
 import HTTPTypes
 
-/// The disk cache that `curlew get --cache` uses.
+/// The disk cache that `curlew --cache URL` uses.
 struct CacheFolder: ParsableArguments {
     @Option(
         name: .customLong("cache-folder"),
@@ -29,10 +29,10 @@ struct CacheFolder: ParsableArguments {
     }
 }
 
-/// `curlew cache list|show|clear`: the entries that `curlew get --cache` has stored.
+/// `curlew cache list|show|clear`: the entries that `curlew --cache URL` has stored.
 struct Cache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show or remove what 'get --cache' has stored.",
+        abstract: "Show or remove what 'curlew --cache URL' has stored.",
         subcommands: [List.self, Show.self, Clear.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
@@ -57,7 +57,7 @@ struct Cache: AsyncParsableCommand {
             let contents = try await store.contents
             let size = Units.bytes(Int64(contents.size.bytes))
             Terminal.write(
-                "\(contents.entries) entries, \(size) of \(Units.bytes(Int64(contents.capacity.bytes)))\n",
+                "\(Units.count(contents.entries, "entry", "entries")), \(size) of \(Units.bytes(Int64(contents.capacity.bytes)))\n",
                 to: STDERR_FILENO)
             try await store.close()
         }

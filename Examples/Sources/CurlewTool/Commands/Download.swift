@@ -7,8 +7,8 @@ struct Download: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Download files.",
         discussion: """
-            What has come lies beside its destination until it is whole. A download that is interrupted, fails or is killed
-            leaves a file of the name that ends in `.resume` behind, with which `--resume` goes on.
+            The bytes lie in a part file beside the destination until the file is complete. A download that is interrupted,
+            fails or is killed leaves the part file and a token file, with which `--resume` goes on.
             """)
 
     @Argument(help: "What to download.")
@@ -39,6 +39,9 @@ struct Download: AsyncParsableCommand {
     @Option(help: "What to do with a file that is there already: fail, replace, unique.")
     var existing = Existing.fail
 
+    @Flag(help: "Number files that would have one name; the same as --existing unique.")
+    var rename = false
+
     @Flag(help: "Make the folders that are missing.")
     var parents = false
 
@@ -66,16 +69,46 @@ struct Download: AsyncParsableCommand {
         guard urls.count == 1 || (hash == nil && isFolder) else {
             throw ValidationError("For several URLs there is no --sha256, and --output is a folder.")
         }
+        guard output != "-" else {
+            throw ValidationError("A download needs a file; 'curlew URL' writes to standard output.")
+        }
+        try checkNames()
         if let hash, hash.count != 64 || (try? ContentDigest(hex: hash)) == nil {
             throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
         }
     }
 
+    /// Refuses URLs whose files would have one name, before anything is fetched.
+    private func checkNames() throws {
+        var urlsByName: [String: String] = [:]
+        var seen: Set<String> = []
+        for url in urls {
+            guard seen.insert(url).inserted else { throw ValidationError("\(printable(url)) is there twice.") }
+            guard isFolder, let name = Self.name(of: url) else { continue }
+            if let other = urlsByName.updateValue(url, forKey: name), existing != .unique, !rename {
+                throw ValidationError(
+                    "\(printable(other)) and \(printable(url)) would both be \(printable(name)); --rename numbers them."
+                )
+            }
+        }
+    }
+
+    /// The name of the file that a URL suggests; the server may suggest another. nil for an invalid URL.
+    static func name(of url: String) -> String? {
+        (try? CurlewURI(RequestLine.absolute(url))).map { CurlewResponse(.ok, uri: $0).suggestedFileName }
+    }
+
+    /// The label of a URL's bar.
+    private func label(of url: String) -> String {
+        isFolder ? Self.name(of: url) ?? url : FileLabel.text(output)
+    }
+
     func run() async throws {
+        let urls = urls.map(RequestLine.absolute)
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(receiving: ByteSize(Int(limit))) }
         let session = try HTTPSession(configuration: configuration, chain: .singleUser)
-        let board = TransferBoard(names: urls.map(URLLabel.short))
+        let board = TransferBoard(names: urls.map(label))
         let jobs = try urls.enumerated().map { try DownloadJob($0.offset, of: $0.element, for: self, session, board) }
         let interruption = await Interruption { for job in jobs { await job.stop() } }
         let outcomes = await withTaskGroup(of: (Int, DownloadJob.Outcome).self) { group in
@@ -96,11 +129,18 @@ struct Download: AsyncParsableCommand {
 
     private func conclude(_ outcomes: [DownloadJob.Outcome], wasInterrupted: Bool) throws {
         for case .whole(let path) in outcomes { Terminal.write("\(printable(path))\n", to: STDOUT_FILENO) }
-        if outcomes.contains(where: { $0.error?.resumeToken != nil }) {
-            Terminal.write("to go on: \(continuation)\n", to: STDERR_FILENO)
+        let errors = outcomes.compactMap(\.error)
+        // The messages come after the bars, which would cut them.
+        for error in errors where !wasInterrupted || error.code != .cancelled { Messages.report(error) }
+        let kept = zip(urls, outcomes).compactMap { url, outcome in
+            outcome.error?.resumeToken.map { (token: $0, path: tokenPath(of: RequestLine.absolute(url))) }
         }
+        for (token, path) in kept {
+            Messages.note("kept \(Units.bytes(token.receivedCount)) in \(token.partPath), described by \(path)")
+        }
+        if !kept.isEmpty { Terminal.write("to go on: \(continuation)\n", to: STDERR_FILENO) }
         if wasInterrupted { throw ExitCode(130) }
-        if let error = outcomes.lazy.compactMap(\.error).first { throw ExitCode(ExitStatus.status(for: error.code)) }
+        if let error = errors.first { throw ExitCode(ExitStatus.status(for: error)) }
     }
 
     /// The command that resumes this one.
@@ -120,7 +160,7 @@ struct Download: AsyncParsableCommand {
 
     var destination: Destination {
         var destination: Destination = isFolder ? .folder(output) : .file(output)
-        destination.existing = existing.policy
+        destination.existing = rename ? .unique : existing.policy
         destination.createsFolders = parents
         return destination
     }

@@ -48,7 +48,7 @@ struct DownloadJob: Sendable {
             return .whole(path: file.path)
         } catch {
             let error = error as? CurlewError ?? CurlewError(.fileFailed, "\(error)")
-            await board.end(number, .failed("\(error.code): \(error.message)"))
+            await board.end(number, .failed(error.isCancellation ? "interrupted" : "failed"))
             return .failed(error)
         }
     }

@@ -54,27 +54,32 @@ struct ImageCommand: AsyncParsableCommand {
         var failure: CurlewError?
         // All images are requested at once: the downloader limits itself to four, and the output keeps the command's
         // order.
-        let images = urls.map { url in Task { try await downloader.load(url) } }
+        let images = urls.map { url in Task { try await downloader.load(RequestLine.absolute(url)) } }
         for (index, image) in images.enumerated() {
             do {
                 await line.print(try finish(try await image.value, index))
             } catch let error as CurlewError {
-                await line.print("curlew: \(error)\n", to: STDERR_FILENO)
+                await line.print(
+                    Messages.errorText(
+                        printable("\(error)"), width: Terminal.width(of: STDERR_FILENO), isColored: false),
+                    to: STDERR_FILENO)
                 failure = error
             }
         }
         await line.end()
         await session.shutdown()
-        if let failure { throw ExitCode(ExitStatus.status(for: failure.code)) }
+        if let failure { throw ExitCode(ExitStatus.status(for: failure)) }
     }
 
     /// Writes an image to its file.
     /// - Returns: The preview and the description of the image.
     private func finish(_ image: Image, _ index: Int) throws -> String {
         guard let output else {
-            let columns = min(image.size.width, (Terminal.width(of: STDOUT_FILENO) ?? 80))
-            return try HalfBlocks.text(image, columns: columns)
-                + "\(urls[index]): \(image.format?.description ?? "image"), \(image.size.width) × \(image.size.height)\n"
+            let width = Terminal.width(of: STDOUT_FILENO)
+            // A pipe gets no colours: they are the picture.
+            let picture = try width.map { try HalfBlocks.text(image, columns: min(image.size.width, $0)) } ?? ""
+            return picture
+                + "\(printable(urls[index])): \(image.format?.description ?? "image"), \(image.size.width) × \(image.size.height)\n"
         }
         let path = urls.count == 1 ? output : "\(output)/\(index + 1).png"
         let bytes = try image.encoded(as: Self.encoding(of: path) ?? .png)

@@ -32,7 +32,7 @@ struct Trust: AsyncParsableCommand {
             try show(trust.chain)
             print("not trusted (\(error.code)): \(error.message)")
             try showPins(trust.chain)
-            return ExitStatus.status(for: error.code)
+            return ExitStatus.status(for: error)
         }
     }
 

@@ -52,6 +52,9 @@ struct Upload: AsyncParsableCommand {
         }
     }
 
+    /// The URL with a scheme.
+    private var target: String { RequestLine.absolute(url) }
+
     func validate() throws {
         guard form == nil || dialect == nil else { throw ValidationError("A form does not resume.") }
         guard token == nil || dialect != nil else { throw ValidationError("--token is for uploads that resume.") }
@@ -89,11 +92,18 @@ struct Upload: AsyncParsableCommand {
         do {
             let answer = try result.get()
             await board.end(0, .done)
-            Terminal.write(answer.isEmpty || answer.last == 0x0A ? answer : answer + [0x0A], to: STDOUT_FILENO)
+            try show(answer)
         } catch let error as CurlewError {
-            await board.end(0, .failed("\(error.code): \(error.message)"))
-            throw ExitCode(ExitStatus.status(for: error.code))
+            await board.end(0, .failed("failed"))
+            throw error
         }
+    }
+
+    /// Prints the answer, with a line end.
+    private func show(_ answer: [UInt8]) throws {
+        var printer = BodyPrinter(for: [:], isTerminal: Terminal.isTerminal(STDOUT_FILENO), isColored: false)
+        let text = printer.print(answer) + printer.finish()
+        Terminal.write(text.isEmpty || text.last == 0x0A ? text : text + [0x0A], to: STDOUT_FILENO)
     }
 
     /// Sends the file, or the rest of it if there is a token of an earlier run.
@@ -107,7 +117,7 @@ struct Upload: AsyncParsableCommand {
         upload.tokenFile = tokenFile
         if access(tokenFile, F_OK) == 0 {
             let token = try await UploadToken(contentsOf: tokenFile)
-            guard token.target == (try CurlewURI(url)) else {
+            guard token.target == (try CurlewURI(target)) else {
                 throw CurlewError(.invalidResumeToken, "\(tokenFile) is about another upload, to \(token.target)")
             }
             upload.token = token
@@ -120,7 +130,7 @@ struct Upload: AsyncParsableCommand {
             watching.cancel()
         }
         let response = try await session.upload(
-            file: path, to: .raw(url), resumable: dialect, method: method, upload: upload
+            file: path, to: .raw(target), resumable: dialect, method: method, upload: upload
         ) { progress in step.yield(progress) }
         return try await response.body.collect(upTo: Self.answerLimit)
     }
@@ -135,9 +145,9 @@ struct Upload: AsyncParsableCommand {
         if let form {
             var parts = MultipartFormData()
             try parts.append(file: path, name: form)
-            response = try await session.upload(.raw(url), .multipart(parts), method: method, options: options)
+            response = try await session.upload(.raw(target), .multipart(parts), method: method, options: options)
         } else {
-            response = try await session.upload(.raw(url), .file(path), method: method, options: options)
+            response = try await session.upload(.raw(target), .file(path), method: method, options: options)
         }
         guard response.status.kind == .successful else {
             throw CurlewError(

@@ -17,7 +17,7 @@ enum Demo {
     static let uploadSize = 32 << 20
 
     /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download
-    /// and a form.
+    /// and a form. ``DemoSession`` follows.
     static func tour() async throws {
         let server = try DemoServer()
         let session = try HTTPSession(baseURL: server.url)
@@ -58,6 +58,7 @@ enum Demo {
                 precondition(form.length.map { String(decoding: answer, as: UTF8.self) == "\($0)" } ?? false)
             })
         Report.write(rows)
+        try await DemoSession(session: session).run()
         await session.shutdown(deadline: .seconds(5))
         server.shutdown()
     }
@@ -71,26 +72,6 @@ enum Demo {
             .stream(length: Int64(uploadSize)) { Chunks(count: uploadSize / Chunks.size) }, name: "recording",
             fileName: "recording.wav")
         return form
-    }
-
-    /// A GET of any URL, with the same bar and table. An unsuccessful status is an error.
-    /// - Parameter cache: Answers the request if it can; an extra line reports its result.
-    static func get(_ url: String, _ cache: HTTPCache? = nil) async throws {
-        let session = try HTTPSession(chain: cache.map { .caching($0) } ?? StandardChain.Options())
-        var status = HTTPResponse.Status.ok
-        var cacheStatus: HTTPCache.Status?
-        let row = try await follow("GET  \(URLLabel.short(url))") { options in
-            let response = try await session.get(.raw(url), options: options)
-            status = response.status
-            cacheStatus = response.cacheStatus
-            for try await _ in response.body {}
-        }
-        Report.write([row])
-        if let cacheStatus { Terminal.write("cache: \(cacheStatus)\n", to: STDOUT_FILENO) }
-        await session.shutdown(deadline: .seconds(1))
-        guard status.code < 400 else {
-            throw CurlewError(.unacceptableStatus, "the server answered \(status.code) \(status.reasonPhrase)")
-        }
     }
 
     /// Runs one exchange with a live progress bar, and collects the data of the table.
@@ -145,12 +126,4 @@ struct Chunks: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> Iterator { Iterator(left: count) }
-}
-
-enum URLLabel {
-    /// A URL for a column: without user information, at most 40 characters.
-    static func short(_ url: String) -> String {
-        let text = (try? CurlewURI(url).description) ?? "?"
-        return text.count <= 40 ? text : "\(text.prefix(39))…"
-    }
 }

@@ -46,6 +46,8 @@ private final class DemoConnection {
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
     /// The bytes that were read but not yet used.
     private var unread = 0..<0
+    /// True after every other request for `/unsteady`.
+    private var hasFailed = false
 
     init(_ socket: Int32) {
         self.socket = socket
@@ -74,6 +76,14 @@ private final class DemoConnection {
             return readBody(head) { count += $0.count } && send(type: "text/plain", "\(count)")
         case "/download":
             return sendDownload()
+        case "/birds/curlew":
+            return send(json: #"{"name":"curlew","legs":2}"#)
+        case "/songs":
+            return sendSongs()
+        case "/unsteady":
+            hasFailed.toggle()
+            if hasFailed { return send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n") }
+            return send(json: #"{"name":"curlew","legs":2}"#)
         default:
             return send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
         }
@@ -120,6 +130,19 @@ private final class DemoConnection {
             guard send(bytes: chunk) else { return false }
         }
         return true
+    }
+
+    /// Sends three events, with a pause before each.
+    private func sendSongs() -> Bool {
+        guard send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n") else {
+            return false
+        }
+        for song in ["cur-lee", "cur-lee", "curlew-urlew"] {
+            usleep(200_000)
+            let event = "data: \(song)\n\n"
+            guard send("\(String(event.utf8.count, radix: 16))\r\n\(event)\r\n") else { return false }
+        }
+        return send("0\r\n\r\n")
     }
 
     private func send(json text: String) -> Bool { send(type: "application/json", text) }

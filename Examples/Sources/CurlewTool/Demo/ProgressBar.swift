@@ -5,7 +5,8 @@ import Glibc
 final class ProgressBar: Sendable {
     private let title: String
     private let isTerminal = isatty(STDOUT_FILENO) == 1
-    private let width = 30
+    private static let barWidth = 30
+    private static let titleWidth = 26
 
     init(title: String) { self.title = title }
 
@@ -22,10 +23,17 @@ final class ProgressBar: Sendable {
     func end() { if isTerminal { write("\n") } }
 
     private func line(_ counts: TaskProgress.Counts) -> String {
-        guard let fraction = counts.fraction else { return "\(pad(title, 26)) \(Units.bytes(counts.wire))" }
+        let room = max(20, Terminal.width(of: STDOUT_FILENO) ?? 80) - 1
+        let titleWidth = min(Self.titleWidth, room - 16)
+        let title = Columns.fitted(title, titleWidth)
+        guard let fraction = counts.fraction else { return "\(title) \(Units.bytes(counts.wire))" }
+        // The percentage and the bytes take 16 columns at most.
+        let width = min(Self.barWidth, room - titleWidth - 18)
+        let figures = "\(Int(fraction * 100))%  \(Units.bytes(counts.wire))"
+        guard width >= 6 else { return "\(title) \(figures)" }
         let filled = Int(fraction * Double(width))
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        return "\(pad(title, 26)) \(bar) \(Int(fraction * 100))%  \(Units.bytes(counts.wire))"
+        return "\(title) \(bar) \(figures)"
     }
 
     private func write(_ text: String) { Terminal.write(text, to: STDOUT_FILENO) }

@@ -37,13 +37,31 @@ enum Report {
 
     static func write(_ rows: [Row]) {
         let heads = ["exchange", "status", "bytes", "time", "throughput", "version", "connection"]
-        let table = [heads] + rows.map(\.cells)
-        let widths = heads.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        let room = Terminal.width(of: STDOUT_FILENO).map { $0 - 1 }
+        let table = fitted([heads] + rows.map(\.cells), room)
+        let widths = self.widths(of: table)
         var text = "\n"
         for (index, cells) in table.enumerated() {
             text += zip(cells, widths).map { pad($0, $1) }.joined(separator: "  ") + "\n"
             if index == 0 { text += widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ") + "\n" }
         }
         Terminal.write(text, to: STDOUT_FILENO)
+    }
+
+    private static func widths(of table: [[String]]) -> [Int] {
+        (table.first ?? []).indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+    }
+
+    /// The table without the columns that do not fit: throughput, version, bytes, connection and status, in this order.
+    private static func fitted(_ table: [[String]], _ room: Int?) -> [[String]] {
+        guard let room else { return table }
+        var table = table
+        for name in ["throughput", "version", "bytes", "connection", "status"] {
+            let widths = widths(of: table)
+            guard widths.reduce(0, +) + 2 * (widths.count - 1) > room else { break }
+            guard let column = table.first?.firstIndex(of: name) else { continue }
+            for row in table.indices { table[row].remove(at: column) }
+        }
+        return table
     }
 }

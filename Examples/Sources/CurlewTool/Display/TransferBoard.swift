@@ -7,9 +7,10 @@ actor TransferBoard {
     private var meters: [RateMeter]
     private var tenths: [Int]
     private let isTerminal: Bool
+    private let isColored: Bool
     private let descriptor: Int32
     private let clock = ContinuousClock()
-    private var drawn = 0
+    private var live: LiveLines
     private var lastDrawing: ContinuousClock.Instant?
 
     /// - Parameter descriptor: The descriptor of the output.
@@ -18,7 +19,9 @@ actor TransferBoard {
         meters = names.map { _ in RateMeter() }
         tenths = names.map { _ in 0 }
         self.descriptor = descriptor
-        isTerminal = isatty(descriptor) == 1
+        isTerminal = Terminal.isTerminal(descriptor)
+        isColored = Terminal.hasColors(descriptor)
+        live = LiveLines(descriptor)
     }
 
     /// Changes the name of a transfer.
@@ -60,10 +63,20 @@ actor TransferBoard {
 
     private func draw() {
         lastDrawing = clock.now
-        let width = Terminal.width(of: descriptor) ?? 80
-        var text = drawn > 0 ? "\u{1B}[\(drawn)A" : ""
-        for line in lines { text += "\r\u{1B}[K\(line.text(width: width))\n" }
-        drawn = lines.count
-        Terminal.write(text, to: descriptor)
+        live.draw(Self.texts(lines, width: live.width, limit: live.limit, isColored: isColored))
+    }
+
+    /// The lines for a terminal. If it has too few lines, those that wait and those that are done are counted.
+    static func texts(_ lines: [TransferLine], width: Int, limit: Int, isColored: Bool) -> [String] {
+        func text(_ line: TransferLine) -> String {
+            let text = line.text(width: width)
+            guard isColored, case .failed = line.state else { return text }
+            return "\u{1B}[31m\(text)\u{1B}[0m"
+        }
+        guard lines.count > limit else { return lines.map(text) }
+        let running = lines.filter { $0.state == .running }.prefix(limit - 1)
+        let done = lines.count { $0.state == .done }
+        let summary = "\(done) of \(lines.count) done, \(lines.count { $0.state == .waiting }) waiting"
+        return running.map(text) + [Columns.prefix(of: summary, max(1, width - 1))]
     }
 }

@@ -10,6 +10,11 @@ enum Units {
         }
     }
 
+    /// A number with its noun: `1 entry`, `2 entries`.
+    static func count(_ number: Int, _ one: String, _ several: String) -> String {
+        "\(number) \(number == 1 ? one : several)"
+    }
+
     static func tenth(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

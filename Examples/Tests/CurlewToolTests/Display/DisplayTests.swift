@@ -53,17 +53,94 @@ struct DisplayTests {
         #expect(meter.bytesPerSecond.map { ($0 - 1e6).magnitude < 1e4 } == true)
     }
 
-    @Test("a line has the name, a bar, the amounts, the rate and the time left, and fits the terminal")
-    func line() {
-        var line = TransferLine(name: "bird.wav", state: .running, count: 512, total: 1024, rate: 256)
-        let text = line.text(width: 200)
-        #expect(text.contains("bird.wav"))
-        #expect(text.contains("████████████░░░░░░░░░░░░ 50 %"))
-        #expect(text.contains("512 B of 1.0 KiB  256 B/s  0:02 left"))
-        #expect(line.text(width: 40).count == 40)
+    private let running = TransferLine(
+        name: "bird-song.wav", state: .running, count: 52_428_800, total: 104_857_600, rate: 1_048_576)
+
+    @Test(
+        "a line loses its name, its bar and its figures in this order as the terminal becomes narrower",
+        arguments: [
+            (
+                120,
+                "bird-song.wav                ████████████░░░░░░░░░░░░ 50 % 50.0 MiB  1.0 MiB/s  of 100.0 MiB  0:50 left"
+            ),
+            (80, "bird-song.w… ████████░░░░░░░░ 50 % 50.0 MiB  1.0 MiB/s  of 100.0 MiB  0:50 left"),
+            (60, "bird-son… 50 % 50.0 MiB  1.0 MiB/s  of 100.0 MiB  0:50 left"),
+            (40, "bird-song.wav  50 % 50.0 MiB  1.0 MiB/s"), (20, "bird… 50 % 50.0 MiB"),
+        ])
+    func widths(width: Int, text: String) {
+        let line = running.text(width: width)
+        #expect(line == text)
+    }
+
+    @Test("a line fits every terminal, and keeps its amount", arguments: 1...130)
+    func fitting(width: Int) {
+        for name in ["a", "a-very-long-name-of-a-recording-of-a-bird.wav", "鳥の声鳥の声鳥の声鳥の声鳥の声鳥の声"] {
+            var line = running
+            line.name = name
+            #expect(Columns.width(of: line.text(width: width)) <= max(1, width - 1))
+            if width >= 20 { #expect(line.text(width: width).contains("50.0 MiB")) }
+            if width >= 24 { #expect(line.text(width: width).contains("50 %")) }
+            line.state = .failed("a reason that would not fit")
+            #expect(Columns.width(of: line.text(width: width)) <= max(1, width - 1))
+            line.state = .waiting
+            #expect(Columns.width(of: line.text(width: width)) <= max(1, width - 1))
+        }
+    }
+
+    @Test("a line without a total has neither a bar nor the time left")
+    func withoutTotal() {
+        var line = running
         line.total = nil
-        #expect(!line.text(width: 200).contains("left"))
-        line.state = .failed("connection refused")
-        #expect(line.text(width: 200).hasSuffix("connection refused"))
+        #expect(line.text(width: 80) == "bird-song.wav                50.0 MiB  1.0 MiB/s")
+    }
+
+    @Test(
+        "an error is written in lines that fit the terminal, and in one line elsewhere", arguments: [20, 40, 80, 120])
+    func errors(width: Int) {
+        let text =
+            "connection-refused: could not connect to 127.0.0.1:1: connection refused (GET http://127.0.0.1:1/a-long-path)"
+        let wrapped = Messages.errorText(text, width: width, isColored: false)
+        #expect(wrapped.split(separator: "\n").allSatisfy { $0.count < width })
+        #expect(wrapped.filter { $0 != "\n" && $0 != " " } == "curlew: \(text)".filter { $0 != " " })
+        #expect(Messages.errorText(text, width: nil, isColored: false) == "curlew: \(text)\n")
+    }
+
+    @Test("lines that a narrower terminal has wrapped are replaced as well")
+    func resized() {
+        #expect(LiveLines.rows(of: [79, 10, 0], width: 80) == 3)
+        #expect(LiveLines.rows(of: [79, 10, 0], width: 40) == 4)
+        #expect(LiveLines.rows(of: [], width: 40) == 0)
+        // The kernel's terminal writes a carriage return before each line feed.
+        let before = String(repeating: "a", count: 79) + "\nb\n"
+        let after = before + LiveLines.text(["c"], over: LiveLines.rows(of: [79, 1], width: 40))
+        #expect(Screen.lines(after.replacing("\n", with: "\r\n"), width: 40) == ["c"])
+    }
+
+    @Test("a terminal with too few lines shows the running transfers and a summary")
+    func manyLines() {
+        var lines = [TransferLine](repeating: TransferLine(name: "a"), count: 50)
+        lines[3].state = .done
+        lines[7].state = .running
+        let texts = TransferBoard.texts(lines, width: 40, limit: 10, isColored: false)
+        #expect(texts == ["a                            0 B", "1 of 50 done, 48 waiting"])
+    }
+
+    @Test("wide and combining characters are counted as a terminal counts them")
+    func columns() {
+        #expect(Columns.width(of: "鳥a") == 3 && Columns.width(of: "e\u{301}") == 1 && Columns.width(of: "🐦") == 2)
+        #expect(
+            Columns.fitted("鳥鳥鳥", 4) == "鳥… " && Columns.fitted("ab", 4) == "ab  " && Columns.fitted("abc", 2) == "a…")
+    }
+
+    @Test("a screen shows what a terminal would")
+    func screen() {
+        #expect(Screen.lines("ab\r\ncd\u{1B}[1A\r\u{1B}[Jx\n", width: 10) == ["x"])
+        #expect(Screen.lines("\u{1B}[31mabcdef\u{1B}[0m", width: 4) == ["abcd", "ef"])
+        #expect(Screen.lines("abc\r\u{1B}[Kd", width: 4) == ["d"])
+    }
+
+    @Test("counts have their noun in the singular and in the plural")
+    func counts() {
+        #expect(Units.count(1, "entry", "entries") == "1 entry" && Units.count(0, "entry", "entries") == "0 entries")
     }
 }
