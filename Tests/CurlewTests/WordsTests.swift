@@ -157,14 +157,29 @@ struct WordsTests {
 
     // MARK: Rules
 
+    private struct File: Sendable {
+        let path: String
+        let source: String
+        let texts: [Prose]
+    }
+
+    /// The Swift files of the repository, which are parsed once for all rules.
+    private static let files = Result {
+        let paths = try Repository.swiftFiles(under: "Sources", "Tests", "Examples", "Benchmarks", "Fuzzing")
+        return try (paths + ["Package.swift"]).map { path in
+            let source = try Repository.text(of: path)
+            return File(path: path, source: source, texts: Prose.texts(in: source))
+        }
+    }
+
     /// The faults of all files, with their places.
     private func faults(by rule: Rule) throws -> [String] {
-        let folders = try Repository.swiftFiles(under: "Sources", "Tests", "Examples", "Benchmarks", "Fuzzing")
-        return try (folders + ["Package.swift"]).flatMap { path in
-            let source = try Repository.text(of: path)
-            if rule == .lineLength { return Self.longLines(in: source).map { "\(path):\($0) is too long" } }
-            return Prose.texts(in: source).flatMap { text in
-                Self.faults(of: text, by: rule).map { "\(path):\(text.number) \($0)" }
+        try Self.files.get().flatMap { file in
+            if rule == .lineLength {
+                return Self.longLines(in: file.source).map { "\(file.path):\($0) is too long" }
+            }
+            return file.texts.flatMap { text in
+                Self.faults(of: text, by: rule).map { "\(file.path):\(text.number) \($0)" }
             }
         }
     }

@@ -33,7 +33,7 @@ public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
 
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { core.asUnownedSerialExecutor() }
 
-    /// The executor is the loop itself, not its core: the runtime retains and releases the object that this names.
+    /// The executor is the loop itself, not its core, because the runtime retains and releases the returned object.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     /// True if the caller runs on the loop.

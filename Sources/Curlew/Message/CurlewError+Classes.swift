@@ -77,8 +77,8 @@ extension CurlewError {
         }
     }
 
-    // Not inlined: otherwise an async function that makes an error would reserve space for all of it in its frame while
-    // it waits.
+    // The initializer is not inlined: otherwise an async function that makes an error would reserve space for the
+    // variables of the initializer in its frame.
 
     /// - Parameter request: The request of the task that was cancelled.
     @inline(never)

@@ -1,8 +1,8 @@
 import Foundation
 
 /// A comment, or the name of a test or suite: a text that is read without the code beside it.
-struct Prose {
-    enum Kind { case innerComment, docComment, sectionMark, name }
+struct Prose: Sendable {
+    enum Kind: Sendable { case innerComment, docComment, sectionMark, name }
 
     let kind: Kind
     /// The number of the first line in its file.

@@ -151,7 +151,7 @@ package struct CircuitMachine: Sendable {
     private mutating func takeProbe(_ result: Result, _ counts: Counts, _ probes: Probes, _ now: Int64) -> Change? {
         var probes = probes
         guard result != .none else {
-            // Another probe may replace it.
+            // A probe that ends without a verdict makes room for another probe.
             probes.granted -= 1
             state = .halfOpen(probes)
             return nil

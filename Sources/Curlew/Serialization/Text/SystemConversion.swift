@@ -10,7 +10,8 @@ struct SystemConversion: ~Copyable {
     /// Opens a conversion; nil if the C library does not have it. Most conversions are files, which a small system
     /// image may lack.
     init?(from name: String) {
-        // The C library itself contains these encodings: the four bytes of a scalar in the machine's byte order.
+        // The result has the four bytes of each scalar in the machine's byte order. The C library converts to this
+        // encoding without a separate table.
         let target = UInt32(1).littleEndian == 1 ? "UCS-4LE" : "UCS-4BE"
         // iconv_open(3) returns -1 for an error.
         let failure = iconv_t(bitPattern: -1)
