@@ -70,7 +70,8 @@ struct PolicyTests {
             let isKnown = request.fields[.authorization] == "Basic Yzpz"
             return MockResponse(
                 status: isKnown ? .ok : .unauthorized, fields: [.contentType: "application/json"],
-                body: #"{"access_token":"t","token_type":"Bearer","expires_in":3600}"#)
+                body: isKnown
+                    ? #"{"access_token":"t","token_type":"Bearer","expires_in":3600}"# : #"{"error":"invalid_client"}"#)
         }
         let server = try await MockServer.start { request in
             MockResponse(body: .string(request.fields[.authorization] ?? "none"))
