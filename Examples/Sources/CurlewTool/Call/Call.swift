@@ -35,7 +35,7 @@ struct Call: AsyncParsableCommand {
             let text = try await CurlText(line, connection, output, masksSecrets: !output.showsSecrets).text()
             return Terminal.write("\(text)\n", to: STDOUT_FILENO)
         }
-        // The library's warnings, such as that about --insecure, are not for the person who wrote the option.
+        // The library's warnings are not shown: the user of --insecure knows its meaning.
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         let work = Task { [line] in try await exchange(line) }
         let interruption = await Interruption {

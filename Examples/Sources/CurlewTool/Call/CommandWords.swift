@@ -1,7 +1,7 @@
 /// The words of a call, rewritten for ArgumentParser.
 ///
-/// curl joins short options with each other and with a value (`-sSLo file`, `-XPOST`, `-d@file`), and keeps the order of
-/// `--data`, `--data-raw`, `--data-binary` and `--data-urlencode`. ArgumentParser does neither.
+/// curl joins short options with each other and with a value (`-sSLo file`, `-XPOST`, `-d@file`). It keeps the order
+/// of `--data`, `--data-raw`, `--data-binary` and `--data-urlencode`. ArgumentParser does neither.
 enum CommandWords {
     /// The short options with a value.
     private static let shortValued = Set("AbDdeFHmorTuwxX")

@@ -16,7 +16,7 @@ struct LiveLines {
 
     /// The text that draws lines over rows above the cursor. A terminal that became narrower has wrapped the rows.
     ///
-    /// Each line is cleared by itself: some terminals keep a copy of what is cleared as a whole screen.
+    /// Each line is cleared by itself, because some terminals keep a copy of a screen that is cleared as a whole.
     static func text(_ lines: [String], over rows: Int) -> String {
         let beginning = rows > 0 ? "\u{1B}[\(rows)A" : ""
         let text = lines.map { "\r\u{1B}[K\($0)\n" }.joined()

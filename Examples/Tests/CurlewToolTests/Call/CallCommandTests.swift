@@ -248,7 +248,7 @@ struct CallCommandTests {
         await server.shutdown()
     }
 
-    @Test("--curl prints the command, masks secrets unless they are asked for, and sends nothing")
+    @Test("--curl prints the command, masks secrets without --show-secrets, and sends nothing")
     func curlCommand() async throws {
         let server = try await server("")
         let words = ["--curl", "-L", "-u", "me:hunter2", server.url("/a?token=abc&q=x"), "password=p4ss", "name=Ada"]
@@ -264,7 +264,7 @@ struct CallCommandTests {
         await server.shutdown()
     }
 
-    @Test("--verbose has both heads on standard error, and masks secrets unless they are asked for")
+    @Test("--verbose prints both heads on standard error, and masks secrets without --show-secrets")
     func verbose() async throws {
         let server = try await server("hello", "text/plain")
         let end = try await ToolProcess.run("-v", "-u", "me:hunter2", server.url("/a"))

@@ -28,7 +28,7 @@ struct RequestLineTests {
     }
 
     @Test(
-        "a word that is no item is refused",
+        "a word other than an item is refused",
         arguments: ["word", "=a", ":a", ":=1", "==a", "a@", "@", "http://b.test/", ""])
     func noItems(word: String) {
         #expect(throws: ValidationError.self) { try RequestItem(word) }

@@ -1,4 +1,4 @@
-/// A terminal of a width that keeps what is visible: enough of one for the sequences that the tool writes.
+/// A terminal of a fixed width that keeps its visible text. It processes the sequences that the tool writes.
 struct Screen {
     private let width: Int
     private var rows: [[Character]] = [[]]

@@ -41,7 +41,7 @@ final class ToolProcess: Sendable {
             let quoted = all.map { "'\($0.replacingOccurrences(of: "'", with: "'\\''"))'" }.joined(separator: " ")
             all = ["/usr/bin/script", "-qefc", "stty cols \(columns) rows 30; exec \(quoted)", "/dev/null"]
         }
-        // The terminal and the proxies of the person who runs the tests are not those of the tests.
+        // The tests use neither the terminal nor the proxies of the process that runs them.
         var values = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
         values["NO_COLOR"] = nil
         values["TERM"] = "xterm"
