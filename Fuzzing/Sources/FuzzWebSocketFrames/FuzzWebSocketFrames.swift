@@ -44,10 +44,8 @@ struct FuzzWebSocketFrames: FuzzTarget {
     private static func checkRules(_ transcript: Transcript, _ limits: CurlewWebSocket.Limits) {
         for entry in transcript.entries {
             switch entry {
-            case .message(.text(let text)):
-                require(text.utf8.count <= limits.messageSize.bytes, "a text of \(text.utf8.count) bytes")
-            case .message(.binary(let bytes)):
-                require(bytes.count <= limits.messageSize.bytes, "a message of \(bytes.count) bytes")
+            case .message(let message):
+                require(message.bytes.count <= limits.messageSize.bytes, "a message of \(message.bytes.count) bytes")
             case .ping(let payload), .pong(let payload):
                 require(payload.count <= 125, "a control frame of \(payload.count) bytes")
             case .close(let status):
