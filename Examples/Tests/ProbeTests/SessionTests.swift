@@ -52,7 +52,12 @@ struct SessionTests {
 
     @Test("a request counts as running from its line until its answer")
     func clearBehindFetch() async throws {
-        let server = try await MockServer.start { _ in MockResponse() }
+        // The server responds after the line that clears has its answer.
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse()
+        }
         let probe = ProbeDriver()
         for round in 1...20 {
             await probe.send(#"{"id":\#(round),"url":"\#(server.url())"}"#)
@@ -60,6 +65,7 @@ struct SessionTests {
             await probe.send(#"{"id":100,"op":"clear","what":"connections","session":"other"}"#)
             #expect(try await probe.answer(to: -round).skip == "clear connections while requests are under way")
             #expect(try await probe.answer(to: 100).string("cleared") == "connections")
+            open.yield()
             #expect(try await probe.answer(to: round)["status"] == .integer(200))
             let answer = try await probe.ask(#"{"id":0,"op":"clear","what":"connections"}"#)
             #expect(answer.string("cleared") == "connections")
