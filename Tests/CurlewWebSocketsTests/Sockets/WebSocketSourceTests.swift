@@ -180,7 +180,8 @@ struct WebSocketSourceTests {
             if case .closed(let closing) = event { #expect(closing.ending?.cause == .idle) }
             if opened == 3 { break }
         }
-        #expect(fields.withLock { $0.allSatisfy { $0 == "Bearer t" } && $0.count == 3 })
+        try await eventually("the server has seen three requests") { fields.withLock { $0.count } == 3 }
+        #expect(fields.withLock { $0.allSatisfy { $0 == "Bearer t" } })
         await session.shutdown()
     }
 
