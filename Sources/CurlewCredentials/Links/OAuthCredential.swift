@@ -106,7 +106,14 @@ struct OAuthTokenSource: Sendable {
     let now: @Sendable () -> Date
     /// A token that the store could not save. A server that rotates refresh tokens accepts no earlier one, so this
     /// token must not be lost.
-    private let unsaved = Guarded<OAuth.Token?>(nil)
+    private struct Unsaved {
+        let token: OAuth.Token
+        /// The access token that the store had. If it has another one later, a login or another process has replaced
+        /// it, and the unsaved token is obsolete.
+        let replaced: String?
+    }
+
+    private let unsaved = Guarded<Unsaved?>(nil)
 
     init(
         endpoint: OAuth.Endpoint, grant: OAuth.Request?, store: any OAuth.TokenStore, rule: TokenRenewal,
@@ -133,18 +140,29 @@ struct OAuthTokenSource: Sendable {
         try await store.save(nil)
     }
 
-    /// Saves a token. If that fails, the next renewal saves it before anything else.
-    private func save(_ token: OAuth.Token) async throws {
-        unsaved.withLock { $0 = token }
+    /// Saves a token in the place of another one. If that fails, the next renewal saves it before anything else.
+    private func save(_ token: OAuth.Token, replacing stored: OAuth.Token?) async throws {
+        unsaved.withLock { $0 = Unsaved(token: token, replaced: stored?.accessToken) }
         try await store.save(token)
         unsaved.withLock { $0 = nil }
+    }
+
+    /// The token of the store, after a token that it could not save earlier was saved.
+    private func load() async throws -> OAuth.Token? {
+        let stored = try await store.load()
+        guard let waiting = unsaved.withLock({ $0 }) else { return stored }
+        guard waiting.replaced.map({ stored?.accessToken.hasSameBytes(as: $0) == true }) ?? (stored == nil) else {
+            unsaved.withLock { $0 = nil }
+            return stored
+        }
+        try await save(waiting.token, replacing: stored)
+        return waiting.token
     }
 
     /// The token that replaces another token.
     @Sendable
     func renew(_ old: OAuth.Token?) async throws -> OAuth.Token {
-        if let token = unsaved.withLock({ $0 }) { try await save(token) }
-        let stored = try await store.load()
+        let stored = try await load()
         // Another process, or a login, may have saved a newer token.
         if let stored, stored.isBearer, !isSame(stored, old), usableTime(stored).map({ $0 > .seconds(1) }) ?? true {
             return stored
@@ -153,7 +171,7 @@ struct OAuthTokenSource: Sendable {
         guard token.isBearer else {
             throw CurlewError(.invalidToken, "requests cannot carry the token, which is no access token")
         }
-        try await save(token)
+        try await save(token, replacing: stored)
         return token
     }
 

@@ -16,7 +16,7 @@ extension HTTPSession {
         /// already passed a gateway of this name is refused with 508, because it loops.
         public let name: String
         /// The peers whose `Forwarded` and `X-Forwarded-…` fields are trusted and extended, such as load balancers.
-        /// None by default: these fields of other peers are removed, since any client can write them.
+        /// The list is empty by default. These fields of other peers are removed, since any client can write them.
         public var trustedProxies: [IPNetwork] = []
         /// The fields that describe the client's request to the upstream. Both kinds by default.
         public var clientFields: ClientFields = [.forwarded, .xForwarded]

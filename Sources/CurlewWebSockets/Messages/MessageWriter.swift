@@ -102,6 +102,8 @@ package struct MessageWriter: ~Copyable {
     private mutating func write(
         _ chunk: RawSpan, isLast: Bool, into output: inout [UInt8]
     ) throws(WebSocketViolation) {
+        // A frame outside a message would shift all later messages of the connection, so this is a trap. No input of a
+        // peer leads to it: the sender opens a message before it writes.
         guard var message = open else { preconditionFailure("no message is open") }
         guard message.text?.accepts(chunk) != false, !isLast || message.text?.isComplete != false else {
             throw .invalidText

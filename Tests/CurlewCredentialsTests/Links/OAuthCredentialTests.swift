@@ -185,6 +185,24 @@ struct OAuthCredentialTests {
         #expect(await issuer.forms.count == 1)
     }
 
+    @Test("a login that replaced the token in the store is not overwritten by an unsaved token")
+    func obsolete() async throws {
+        let issuer = Issuer(refreshes: true)
+        let tokens = try await MockServer.start { try await issuer.answer($0) }
+        let api = try await api()
+        let expired = try OAuth.Token(
+            accessToken: "SECRET-old", refreshToken: "SECRET-refresh-0", expiration: Date(timeIntervalSinceNow: -1))
+        let store = FailingStore(expired, failures: 1)
+        let (session, _) = try session(api, tokens, grant: nil, store: store)
+        let error = await curlewError { _ = try await text(session, api) }
+        #expect(error?.code == .fileFailed)
+        try await store.save(
+            OAuth.Token(accessToken: "SECRET-login", expiration: Date(timeIntervalSinceNow: 3600)))
+        #expect(try await text(session, api) == "Bearer SECRET-login")
+        #expect(await store.load()?.accessToken == "SECRET-login")
+        #expect(await issuer.forms.count == 1)
+    }
+
     @Test("a client that acts for itself requests a new token if its refresh token is refused")
     func fallback() async throws {
         let issuer = Issuer()
