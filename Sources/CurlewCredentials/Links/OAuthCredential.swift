@@ -15,6 +15,8 @@ internal import HTTPTypes
 ///   ``Curlew/ErrorCode/tokenRefused``: the user must log in again.
 /// - If the store cannot save a token, the request fails with the store's error. The token is kept, and the next
 ///   request saves it first.
+/// - The store decides. A token that a login or another process has saved during a renewal is used, and not replaced.
+///   A user's token that is no longer in the store is not renewed.
 /// - Place the link behind ``Curlew/StandardChain``, so that each attempt has the newest token.
 /// - Only requests to the given origin get the token. A request with its own `Authorization` field is not changed.
 ///
@@ -90,107 +92,17 @@ public struct OAuthCredential: CurlewMiddleware {
 
     /// Discards the token, also in the store, for example when a user logs out. To revoke the token at the server, use
     /// ``OAuth/Endpoint/revoke(_:at:hint:)``. Copies share this.
+    ///
+    /// A renewal that is running is cancelled, and its token is neither used nor saved. For a client that acts for
+    /// itself, the requests that wait for it get a new token. A user's requests fail with
+    /// ``Curlew/ErrorCode/credentialUnavailable``, so none of them gets the token of the next user. If the renewal is
+    /// using the store, the call waits for the store.
+    /// - Throws: The error of the store. The token is then still in the store: call the function again.
     public func forget() async throws {
-        try await source.forget()
-        renewal.forget()
-    }
-}
-
-/// The renewals of one credential.
-struct OAuthTokenSource: Sendable {
-    let endpoint: OAuth.Endpoint
-    /// The request for a new token without a refresh token; nil for a user's token.
-    let grant: OAuth.Request?
-    let store: any OAuth.TokenStore
-    let rule: TokenRenewal
-    let now: @Sendable () -> Date
-    /// A token that the store could not save. A server that rotates refresh tokens accepts no earlier one, so this
-    /// token must not be lost.
-    private struct Unsaved {
-        let token: OAuth.Token
-        /// The access token that the store had. If it has another one later, a login or another process has replaced
-        /// it, and the unsaved token is obsolete.
-        let replaced: String?
-    }
-
-    private let unsaved = Guarded<Unsaved?>(nil)
-
-    init(
-        endpoint: OAuth.Endpoint, grant: OAuth.Request?, store: any OAuth.TokenStore, rule: TokenRenewal,
-        now: @escaping @Sendable () -> Date
-    ) {
-        self.endpoint = endpoint
-        self.grant = grant
-        self.store = store
-        self.rule = rule
-        self.now = now
-    }
-
-    /// The time for which a token is used from now on; nil for a token that does not expire.
-    @Sendable
-    func usableTime(_ token: OAuth.Token) -> Duration? {
-        guard let end = token.expiration else { return nil }
-        var generator = SystemRandomNumberGenerator()
-        return rule.age(lifetime: .seconds(max(0, end.timeIntervalSince(now()))), using: &generator)
-    }
-
-    /// Discards the token.
-    func forget() async throws {
-        unsaved.withLock { $0 = nil }
-        try await store.save(nil)
-    }
-
-    /// Saves a token in the place of another one. If that fails, the next renewal saves it before anything else.
-    private func save(_ token: OAuth.Token, replacing stored: OAuth.Token?) async throws {
-        unsaved.withLock { $0 = Unsaved(token: token, replaced: stored?.accessToken) }
-        try await store.save(token)
-        unsaved.withLock { $0 = nil }
-    }
-
-    /// The token of the store, after a token that it could not save earlier was saved.
-    private func load() async throws -> OAuth.Token? {
-        let stored = try await store.load()
-        guard let waiting = unsaved.withLock({ $0 }) else { return stored }
-        guard waiting.replaced.map({ stored?.accessToken.hasSameBytes(as: $0) == true }) ?? (stored == nil) else {
-            unsaved.withLock { $0 = nil }
-            return stored
-        }
-        try await save(waiting.token, replacing: stored)
-        return waiting.token
-    }
-
-    /// The token that replaces another token.
-    @Sendable
-    func renew(_ old: OAuth.Token?) async throws -> OAuth.Token {
-        let stored = try await load()
-        // Another process, or a login, may have saved a newer token.
-        if let stored, stored.isBearer, !isSame(stored, old), usableTime(stored).map({ $0 > .seconds(1) }) ?? true {
-            return stored
-        }
-        let token = try await asked(after: stored ?? old)
-        guard token.isBearer else {
-            throw CurlewError(.invalidToken, "requests cannot carry the token, which is no access token")
-        }
-        try await save(token, replacing: stored)
-        return token
-    }
-
-    private func isSame(_ one: OAuth.Token, _ other: OAuth.Token?) -> Bool {
-        other.map { one.accessToken.hasSameBytes(as: $0.accessToken) } ?? false
-    }
-
-    private func asked(after last: OAuth.Token?) async throws -> OAuth.Token {
-        if let last, let refreshToken = last.refreshToken {
-            do {
-                return try await endpoint.token(.refresh(refreshToken)).continuing(last)
-            } catch let error as CurlewError where (error.underlying as? OAuth.Failure)?.code == .invalidGrant {
-                try await store.save(nil)
-                guard grant != nil else { throw error }
-            }
-        }
-        guard let grant else {
-            throw CurlewError(.credentialUnavailable, "there is no token that could be renewed: the user has to log in")
-        }
-        return try await endpoint.token(grant)
+        let removal = source.beginRemoval()
+        let isUser = source.grant == nil
+        renewal.forget(
+            failing: isUser ? CurlewError(.credentialUnavailable, "the token was discarded by a logout") : nil)
+        try await source.finish(removal)
     }
 }

@@ -111,6 +111,10 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
     /// Copies of the link share this.
     public func forget() { store.forget() }
 
+    /// Discards the credential as ``forget()`` does.
+    /// - Parameter error: The error of the requests that wait for a renewal; nil if they wait for a new renewal.
+    package func forget(failing error: (any Error)?) { store.forget(failing: error) }
+
     private func authorized(_ request: CurlewRequest, _ value: Value) throws -> CurlewRequest {
         var authorized = request
         try apply(value, &authorized)

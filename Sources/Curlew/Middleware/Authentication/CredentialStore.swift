@@ -79,17 +79,22 @@ package final class CredentialStore<Value: Sendable>: Sendable {
         }
     }
 
-    /// Discards the credential. A running renewal is cancelled, and its waiters wait for a new one.
-    package func forget() {
-        let renewal = state.withLock { state in
+    /// Discards the credential. A running renewal is cancelled.
+    /// - Parameter error: The error of the waiters; nil if they wait for a new renewal.
+    package func forget(failing error: (any Error)? = nil) {
+        let (renewal, waiters) = state.withLock { state -> (Task<Void, Never>?, [Waiter]) in
             state.value = nil
             state.end = nil
             state.isRefused = false
             state.generation += 1
             state.isStale = state.renewal != nil
-            return state.renewal
+            guard error != nil else { return (state.renewal, []) }
+            defer { state.waiters = [:] }
+            return (state.renewal, Array(state.waiters.values))
         }
         renewal?.cancel()
+        guard let error else { return }
+        for waiter in waiters { waiter.resume(throwing: error) }
     }
 
     // MARK: Renewal
