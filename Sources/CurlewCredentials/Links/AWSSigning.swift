@@ -76,13 +76,16 @@ public struct AWSSigning: CurlewMiddleware {
         store = CredentialStore(
             initial: nil, window: Self.window, elapsed: Timekeeper(ContinuousClock()).elapsed,
             lifetime: { credential in
-                credential.expiration.map { .seconds($0.timeIntervalSince(now())) }
+                // A source may return any date, and a duration has bounds.
+                credential.expiration.map { .seconds(min(max(0, $0.timeIntervalSince(now())), Self.longestLifetime)) }
             },
             renew: { _ in try await credentials.credential() })
     }
 
     /// The time before its expiration at which a credential is renewed.
     private static let window = Duration.seconds(300)
+    /// A hundred years, in seconds.
+    private static let longestLifetime = 3_162_240_000.0
 
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
@@ -97,10 +100,12 @@ public struct AWSSigning: CurlewMiddleware {
         switch refusal {
         case .time(let difference):
             offset.withLock { $0 = difference }
+            await kept.discard()
             return try await next(signed(request, issue.value))
         case .credential:
             guard store.isCurrent(issue) else { return kept }
             let renewed = try await store.renewed(after: issue)
+            await kept.discard()
             return try await next(signed(request, renewed.value))
         case nil: return kept
         }
@@ -166,9 +171,10 @@ public struct AWSSigning: CurlewMiddleware {
         case credential
     }
 
-    /// The reason of a refusal, if another signature can succeed, and the response with its body.
+    /// The reason of a refusal, if another signature can succeed, and the response.
     ///
     /// The body is read only if it can contain such a reason: if the clocks differ, or if the credential is temporary.
+    /// A body beyond 64 KiB is not the description of an error, and is returned as a stream.
     private func refusal(
         of response: CurlewResponse, _ request: CurlewRequest, _ credential: AWSCredential
     ) async throws -> (Refusal?, CurlewResponse) {
@@ -178,13 +184,14 @@ public struct AWSSigning: CurlewMiddleware {
         let mayBeTime = difference.map { $0 >= .seconds(Self.skew) || $0 <= .seconds(-Self.skew) } ?? false
         guard mayBeTime || credential.sessionToken != nil else { return (nil, response) }
         var kept = response
-        let body = try await response.body.collect(upTo: .mebibytes(1))
-        kept.body = .bytes(body)
+        var code = response.fields[.amznErrorType]
+        if code == nil {
+            let (bytes, body) = try await response.body.peeked(upTo: .kibibytes(64))
+            kept.body = body
+            code = bytes.flatMap(AWSErrorCode.code(in:))
+        }
         // A response to HEAD has no code; only its time shows the reason.
-        let code =
-            response.fields[.amznErrorType] ?? AWSErrorCode.code(in: body)
-            ?? (request.method == .head ? "AccessDenied" : nil)
-        guard let code else { return (nil, kept) }
+        guard let code = code ?? (request.method == .head ? "AccessDenied" : nil) else { return (nil, kept) }
         if AWSErrorCode.isExpired(code), credential.sessionToken != nil { return (.credential, kept) }
         guard let offset = AWSSignature.clockOffset(from: response.head, errorCode: code, at: now()), mayBeTime else {
             return (nil, kept)

@@ -251,6 +251,22 @@ struct AWSSigningTests {
         }
     }
 
+    @Test("a large response with the status 400 is a stream for a temporary credential too", arguments: [true, false])
+    func largeRefusal(_ hasLength: Bool) async throws {
+        let content = (0..<1_200_000).map { UInt8(truncatingIfNeeded: $0 / 1000) }
+        let server = try await MockServer.start { _ in
+            var response = MockResponse(status: .badRequest, body: .bytes(content))
+            response.framing = hasLength ? .automatic : .chunked
+            return response
+        }
+        let temporary = try AWSCredential(accessKey: "AKID", secretKey: "SECRETKEY", sessionToken: "token")
+        let session = try session([server.url()], .fixed(temporary))
+        let response = try await session.get(.raw(server.url()))
+        #expect(response.status == .badRequest)
+        #expect(try await response.body.collect(upTo: .mebibytes(2)) == content)
+        #expect(server.requestCount == 1)
+    }
+
     @Test("an expired credential is replaced once, and its request is sent twice")
     func expired() async throws {
         let server = try await MockServer.start { request in
