@@ -155,9 +155,10 @@ extension MessageSignature.Message {
         }
     }
 
-    /// The host and port as in the field Host: without user information and without the default port of the scheme.
+    /// The host and port as in the field Host: without user information and without the default port of the scheme. A
+    /// field Host of the request itself replaces the authority on the wire, so it counts first.
     private func authority(of request: HTTPRequest) -> [UInt8]? {
-        guard let text = request.authority ?? request.headerFields[.host] else { return nil }
+        guard let text = request.headerFields[.host] ?? request.authority else { return nil }
         let bytes = Array(text.utf8)
         let host = bytes[(bytes.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0)...]
         let port = Array((request.scheme?.lowercasedASCII == "https" ? ":443" : ":80").utf8)

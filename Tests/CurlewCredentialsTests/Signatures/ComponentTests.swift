@@ -64,6 +64,15 @@ struct ComponentTests {
         }
     }
 
+    @Test("the field Host of a request replaces its authority")
+    func host() throws {
+        let message = request("/a", authority: "10.0.0.1:8443", [.host: "API.example.com:443"])
+        #expect(
+            try lines("\"@authority\" \"@target-uri\"", message) == [
+                "\"@authority\": api.example.com", "\"@target-uri\": https://API.example.com/a",
+            ])
+    }
+
     @Test("parameters of a query are decoded and encoded again")
     func queryParameters() throws {
         let message = request(
