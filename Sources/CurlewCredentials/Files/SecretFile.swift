@@ -10,9 +10,21 @@ enum SecretFile {
     /// - Parameter isShared: True for a file that the system provides to the process, with permissions that the system
     ///   chooses.
     static func read(_ path: String, limit: Int, isShared: Bool = false) throws(CurlewError) -> [UInt8] {
+        guard let bytes = try readIfPresent(path, limit: limit, isShared: isShared) else {
+            throw failure(path, "cannot be opened", ENOENT)
+        }
+        return bytes
+    }
+
+    /// Reads a file by the same rules.
+    /// - Returns: nil if the file does not exist. A file that exists and cannot be opened is an error.
+    static func readIfPresent(_ path: String, limit: Int, isShared: Bool = false) throws(CurlewError) -> [UInt8]? {
         // A pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else { throw failure(path, "cannot be opened", errno) }
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw failure(path, "cannot be opened", errno) }
+            return nil
+        }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(path, "cannot be examined", errno) }
@@ -45,6 +57,20 @@ enum SecretFile {
     @concurrent
     static func readElsewhere(_ path: String, limit: Int, isShared: Bool = false) async throws -> [UInt8] {
         try read(path, limit: limit, isShared: isShared)
+    }
+
+    /// Reads a file on another thread.
+    /// - Returns: nil if the file does not exist.
+    @concurrent
+    static func readElsewhereIfPresent(_ path: String, limit: Int) async throws -> [UInt8]? {
+        try readIfPresent(path, limit: limit)
+    }
+
+    /// Removes a file on another thread, if it exists.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/fileFailed``.
+    @concurrent
+    static func removeElsewhere(_ path: String) async throws {
+        guard unlink(path) == 0 || errno == ENOENT else { throw failure(path, "cannot be removed", errno, .fileFailed) }
     }
 
     /// Writes a file on another thread.

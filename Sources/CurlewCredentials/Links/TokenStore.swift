@@ -1,6 +1,5 @@
 internal import Curlew
 internal import FoundationEssentials
-internal import Glibc
 
 extension OAuth {
     /// A store of a token between requests, and perhaps between processes.
@@ -27,8 +26,9 @@ extension OAuth {
 
     /// A store in a file that only its owner may read and write (mode 0600).
     ///
-    /// The file is replaced atomically, so other processes read the old token or the new token. A file that other users
-    /// may read or write fails with ``Curlew/ErrorCode/credentialFileExposed``.
+    /// The file is replaced atomically, so other processes read the old token or the new token. A symbolic link at the
+    /// path is replaced by the file. A file that other users may read or write fails with
+    /// ``Curlew/ErrorCode/credentialFileExposed``.
     public struct FileTokenStore: TokenStore {
         /// The path of the file. Its folder must exist.
         public let path: String
@@ -42,8 +42,9 @@ extension OAuth {
         /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/credentialFileExposed``, or with
         ///   ``Curlew/ErrorCode/invalidCredential`` for a file that cannot be read, or that contains no token.
         public func load() async throws -> OAuth.Token? {
-            guard access(path, F_OK) == 0 else { return nil }
-            let bytes = try await SecretFile.readElsewhere(path, limit: Self.sizeLimit)
+            guard let bytes = try await SecretFile.readElsewhereIfPresent(path, limit: Self.sizeLimit) else {
+                return nil
+            }
             do {
                 return try JSONDecoder().decode(OAuth.Token.self, from: Data(bytes))
             } catch {
@@ -53,12 +54,7 @@ extension OAuth {
 
         /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/fileFailed``.
         public func save(_ token: OAuth.Token?) async throws {
-            guard let token else {
-                guard unlink(path) == 0 || errno == ENOENT else {
-                    throw CurlewError(.fileFailed, "\(path) cannot be removed: \(describe(errno))")
-                }
-                return
-            }
+            guard let token else { return try await SecretFile.removeElsewhere(path) }
             try await SecretFile.writeElsewhere(Array(JSONEncoder().encode(token)), to: path)
         }
     }

@@ -145,6 +145,20 @@ struct OAuthStoreTests {
         #expect(time >= .zero && time <= .seconds(OAuth.Lifetime.longest))
     }
 
+    @Test("a file of a token that exists and cannot be opened is an error, and not a missing token")
+    func unreadable() async throws {
+        let folder = try TemporaryFolder()
+        let path = "\(folder.path)/loop"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+        let store = OAuth.FileTokenStore(path)
+        #expect(await curlewError { _ = try await store.load() }?.code == .invalidCredential)
+        // The link is replaced, and its target is not followed.
+        try await store.save(OAuth.Token(accessToken: "SECRET"))
+        #expect(try await store.load()?.accessToken == "SECRET")
+        try await store.save(nil)
+        #expect(try await store.load() == nil)
+    }
+
     @Test("turns are in the order in which they were taken, and a removal makes earlier ones obsolete")
     func turns() async {
         let turns = StoreTurns()
