@@ -96,6 +96,8 @@ extension OAuth {
         /// - Parameter secrets: The secret values of the request. An explanation that repeats one of them is removed.
         ///   Values shorter than 4 bytes do not count, and a code of the registry is kept.
         func failure(masking secrets: [String]) -> Failure? {
+            // A server may repeat the form as it was sent.
+            let secrets = secrets + secrets.map { PercentEncoding.encodeForm($0) }
             guard !error.isEmpty, error.utf8.count <= 128, error.utf8.allSatisfy(\.isErrorByte) else { return nil }
             let isRepeating = { (text: String) in
                 secrets.contains { $0.utf8.count >= 4 && Array(text.utf8).contains(Array($0.utf8)) }

@@ -197,6 +197,8 @@ struct TokenResponseTests {
         let expired = #"{"error":"invalid_grant","error_description":"SECRETJWT expired"}"#
         #expect(try self.failure(expired, masking: form.secrets)?.explanation == nil)
         #expect(try self.failure(#"{"error":"SECRET"}"#, masking: ["SECRET"]) == nil)
+        let encoded = #"{"error":"x","error_description":"bad form: client_secret=SECRET+a%2Fb"}"#
+        #expect(try self.failure(encoded, masking: ["SECRET a/b"])?.explanation == nil)
         // A parameter such as an audience is often a word of the server.
         #expect(try self.failure(#"{"error":"invalid_client"}"#, masking: ["client", "i"])?.code == .invalidClient)
     }

@@ -66,6 +66,7 @@ struct SupportTests {
     @Test("text from a peer is shortened to one line within the limit")
     func peerText() {
         #expect(PeerText.escaped("a\r\nb\u{1B}[31m\u{202E}é", limit: 100) == "a\\r\\nb\\u{1B}[31m\\u{202E}é")
+        #expect(PeerText.escaped("a\u{61C}b\u{2066}", limit: 100) == "a\\u{61C}b\\u{2066}")
         #expect(PeerText.escaped("abcdef", limit: 3) == "ab…")
         #expect(PeerText.escaped("abc", limit: 3) == "abc")
         #expect(PeerText.escaped("ab\n\n", limit: 5) == "ab\\n…")
