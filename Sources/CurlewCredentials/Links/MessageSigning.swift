@@ -129,9 +129,9 @@ public struct MessageVerification: CurlewMiddleware {
             let message = MessageSignature.Message(
                 response.head, trailers: content == nil ? [:] : response.body.trailers, to: request.head)
             _ = try verifier.verify(message, content: content, at: now(), key: key)
-        } catch let error as CurlewError {
+        } catch {
             await response.discard()
-            throw error.adding(request)
+            throw (error as? CurlewError)?.adding(request) ?? error
         }
         if let content {
             response.body = CurlewResponse.Body.bytes(content).adding(response.body.trailers)

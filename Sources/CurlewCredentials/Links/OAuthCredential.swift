@@ -16,7 +16,7 @@ internal import HTTPTypes
 /// - If the store cannot save a token, the request fails with the store's error. The token is kept, and the next
 ///   request saves it first.
 /// - The store decides. A token that a login or another process has saved during a renewal is used, and not replaced.
-///   A user's token that is no longer in the store is not renewed.
+///   A user's token that was removed from the store is not renewed.
 /// - Place the link behind ``Curlew/StandardChain``, so that each attempt has the newest token.
 /// - Only requests to the given origin get the token. A request with its own `Authorization` field is not changed.
 ///

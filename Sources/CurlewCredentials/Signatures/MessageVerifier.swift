@@ -71,6 +71,8 @@ extension MessageSignature {
 extension MessageSignature.Verifier {
     /// The largest number of signatures of a message that are examined.
     static let limit = 8
+    /// A hundred years in seconds. Larger values of ``tolerance`` count as this one.
+    private static let longestTolerance: Int64 = 3_162_240_000
 
     /// Verifies the message's signatures, and returns the first accepted one.
     ///
@@ -197,7 +199,7 @@ extension MessageSignature.Verifier {
 
     private func checkTimes(_ parameters: MessageSignature.Parameters, _ moment: Date) throws(CurlewError) {
         let now = CalendarTime.wholeSeconds(of: moment)
-        let slack = max(0, tolerance.components.seconds)
+        let slack = min(max(0, tolerance.components.seconds), Self.longestTolerance)
         if let created = parameters.created.map(CalendarTime.wholeSeconds(of:)) {
             guard created <= now + slack else { throw Self.rejection("a signature was made in the future") }
             if let longestAge, .seconds(now - created) > longestAge + .seconds(slack) {

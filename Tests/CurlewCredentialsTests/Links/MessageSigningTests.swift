@@ -126,6 +126,22 @@ struct MessageSigningTests {
         }
     }
 
+    @Test("an error of the closure for keys is the error of the request")
+    func keyError() async throws {
+        struct Missing: Error {}
+        let signer = try signer([.status])
+        let server = try await MockServer.start { [moment] _ in
+            let head = try signer.signed(HTTPResponse(status: .ok), to: nil, at: moment)
+            return MockResponse(fields: head.headerFields, body: .pattern(count: 1_000_000))
+        }
+        let verification = try MessageVerification(
+            MessageSignature.Verifier(required: [.status]), for: server.url(), now: { [moment] in moment },
+            key: { _ in throw Missing() })
+        let session = try HTTPSession(chain: .bare) { verification }
+        let error = await #expect(throws: (any Error).self) { try await session.get(.raw(server.url())) }
+        #expect(error is Missing || (error as? CurlewError)?.underlying is Missing)
+    }
+
     @Test("a body beyond the limit is refused before it is verified")
     func limit() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 5000)) }
