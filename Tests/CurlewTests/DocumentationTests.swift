@@ -48,6 +48,7 @@ struct DocumentationTests {
     func recipes() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/Recipes.md", in: "Tests/CurlewTests/Support/Snippets/RecipeSnippets.swift",
+            "Tests/CurlewCredentialsTests/Support/Snippets.swift",
             "Tests/CurlewWebSocketsTests/Support/Snippets.swift")
     }
 
@@ -151,10 +152,12 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/Images.md", in: "Tests/CurlewImagesTests/Support/Snippets.swift")
     }
 
-    @Test("the article on credentials shows code that compiles")
-    func credentials() throws {
+    @Test(
+        "the articles on credentials and signatures show code that compiles",
+        arguments: ["Credentials", "OAuth", "Signatures"])
+    func credentials(_ name: String) throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/Credentials.md", in: "Tests/CurlewCredentialsTests/Support/Snippets.swift")
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewCredentialsTests/Support/Snippets.swift")
     }
 
     @Test("the article on gateways shows code that runs")
