@@ -110,6 +110,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewCredentials", package: "curlew"),
                 .product(name: "CurlewService", package: "curlew"),
                 .product(name: "CurlewStorage", package: "curlew"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -128,6 +129,7 @@ let package = Package(
                 "curlew-cookbook",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewCredentials", package: "curlew"),
                 .product(name: "CurlewStorage", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
                 .product(name: "CurlewTestingTraits", package: "curlew"),

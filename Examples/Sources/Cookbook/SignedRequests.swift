@@ -6,10 +6,12 @@ import Logging
 /// A link that signs the request line, the date and the body. Its place is behind the standard chain, so that each
 /// attempt is signed anew.
 private struct Signing: CurlewMiddleware {
+    let origin: String
     let key: SymmetricKey
     let now: @Sendable () -> Date
 
     func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        guard request.uri.origin == origin else { return try await next(request) }
         var request = request
         let body = try await request.body.collect(upTo: .mebibytes(1))
         if !request.body.isReplayable { request.body = .bytes(body) }
@@ -30,9 +32,10 @@ public func placeOrder(
     _ item: String, at base: String, token: String, key: String, logger: Logger,
     now: @escaping @Sendable () -> Date = { Date() }
 ) async throws {
+    let signing = Signing(origin: try CurlewURI(base).origin, key: SymmetricKey(data: Array(key.utf8)), now: now)
     let api = try HTTPSession(baseURL: base, credential: .bearer(token)) {
         StandardChain()
-        Signing(key: SymmetricKey(data: Array(key.utf8)), now: now)
+        signing
         RequestLogging(logger)
     }
     let options = RequestOptions().setting(\.idempotencyKey, to: .random)
