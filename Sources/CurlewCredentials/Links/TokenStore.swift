@@ -4,7 +4,8 @@ internal import FoundationEssentials
 extension OAuth {
     /// A store of a token between requests, and perhaps between processes.
     ///
-    /// The content of a store is secret. Calls do not overlap unless several credentials share the store.
+    /// The content of a store is secret. Calls do not overlap unless several credentials share the store. The functions
+    /// must not call ``OAuthCredential/forget()``, which waits for them.
     public protocol TokenStore: Sendable {
         /// The stored token; nil without one.
         func load() async throws -> OAuth.Token?

@@ -18,6 +18,7 @@ struct OAuthStoreTests {
         private(set) var token: OAuth.Token?
         private var isSlow = true
         private let began = AsyncStream.makeStream(of: Void.self)
+        private let never = AsyncStream.makeStream(of: Void.self)
 
         init(_ token: OAuth.Token?) { self.token = token }
 
@@ -28,7 +29,7 @@ struct OAuthStoreTests {
                 isSlow = false
                 began.continuation.finish()
                 // The stream ends when the task is cancelled.
-                for await _ in AsyncStream.makeStream(of: Void.self).stream {}
+                for await _ in never.stream {}
             }
             self.token = token
         }
