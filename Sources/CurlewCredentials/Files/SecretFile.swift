@@ -71,6 +71,7 @@ enum SecretFile {
     @concurrent
     static func removeElsewhere(_ path: String) async throws {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure(path, "cannot be removed", errno, .fileFailed) }
+        synchronizeFolder(of: path)
     }
 
     /// Writes a file on another thread.
@@ -94,6 +95,18 @@ enum SecretFile {
             unlink(temporaryPath)
             throw failure(path, "cannot be written", status, .fileFailed)
         }
+        synchronizeFolder(of: path)
+    }
+
+    /// Writes a change of names in the folder of a file to the disk, so that it survives a crash of the machine. Some
+    /// file systems do not support this, so an error is ignored.
+    private static func synchronizeFolder(of path: String) {
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let folder = end.map { String(path[...$0]) } ?? "."
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
     }
 
     /// Writes the bytes, and returns zero or the number of an error.
