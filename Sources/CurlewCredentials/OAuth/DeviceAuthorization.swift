@@ -10,7 +10,7 @@ extension OAuth {
         public let verificationURI: String
         /// The page with the code in its URI, for a QR code; nil if the server sends none.
         public let completeVerificationURI: String?
-        /// The validity of the codes.
+        /// The validity of the codes. A longer one than 24 hours counts as 24 hours.
         public let lifetime: Duration
         /// The shortest time between two requests for the token.
         let interval: Duration
@@ -47,10 +47,13 @@ extension OAuth {
             self.userCode = PeerText.escaped(userCode, limit: 128)
             verificationURI = page
             completeVerificationURI = complete
-            lifetime = .seconds(try container.decode(Lifetime.self, forKey: .lifetime).seconds)
+            lifetime = .seconds(min(try container.decode(Lifetime.self, forKey: .lifetime).seconds, Self.longest))
             let interval = try container.decodeIfPresent(Lifetime.self, forKey: .interval)?.seconds ?? 5
             self.interval = .seconds(max(1, interval))
         }
+
+        /// The longest validity of codes, in seconds. It bounds the requests for the token.
+        private static let longest: Int64 = 86_400
 
         private static func isPage(_ uri: String) -> Bool {
             uri.utf8.count <= 2048 && uri.isVisibleASCII

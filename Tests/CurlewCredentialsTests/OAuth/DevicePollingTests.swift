@@ -32,11 +32,13 @@ struct DevicePollingTests {
                 """)
     }
 
-    @Test("the interval is 5 seconds by default, and at least 1 second")
+    @Test("the interval is 5 seconds by default, and at least 1 second; codes are valid for a day at most")
     func intervals() throws {
         let base = #""device_code":"d","user_code":"u\u001b","verification_url":"https://a/","expires_in":60"#
         #expect(try authorization("{\(base)}").interval == .seconds(5))
         #expect(try authorization("{\(base),\"interval\":0}").interval == .seconds(1))
+        let endless = base.replacing("60", with: "9223372036854775808")
+        #expect(try authorization("{\(endless)}").lifetime == .seconds(86_400))
         #expect(try authorization("{\(base)}").userCode == "u\\u{1B}")
     }
 
