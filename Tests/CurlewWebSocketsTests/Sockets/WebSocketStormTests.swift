@@ -10,7 +10,7 @@ import Testing
 struct WebSocketStormTests {
     /// A moment in the life of a WebSocket.
     private struct Moment {
-        /// The number of earlier events: of 0, the opening, or the opening and the message.
+        /// The number of earlier events: none, the opening, or the opening and the message.
         let events: Int
         /// The number of the loop's turns after the last event.
         let turns: Int
