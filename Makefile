@@ -63,7 +63,7 @@ test-examples: setup ## Builds the examples and runs their tests
 
 # `make test` runs these tests too, and skips them on a machine without a server.
 test-postgres: setup ## Runs the tests of queues in PostgreSQL
-	CURLEW_TEST_POSTGRES=1 $(MAKE) --no-print-directory test FILTER='PostgresFaultTests|TransferStoreTests'
+	CURLEW_TEST_POSTGRES=1 $(MAKE) --no-print-directory test FILTER='Postgres|TransferStore'
 
 # The servers are installed from PyPI into a separate folder. Without them these tests are skipped.
 UPLOAD_SERVERS = $(CURDIR)/.build/upload-servers

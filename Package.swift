@@ -15,6 +15,9 @@ if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
     settings.append(.treatAllWarnings(as: .error))
 }
 
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
 let package = Package(
     name: "curlew",
     products: [
@@ -78,61 +81,24 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(
-            name: "CLibcurl",
-            pkgConfig: "libcurl",
-            providers: [.apt(["libcurl4-openssl-dev", "pkg-config"])]
-        ),
-        .systemLibrary(
-            name: "COpenSSL",
-            pkgConfig: "openssl",
-            providers: [.apt(["libssl-dev", "pkg-config"])]
-        ),
+            name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev", "pkg-config"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev", "pkg-config"])]),
         .systemLibrary(name: "CLinux"),
-        .systemLibrary(
-            name: "CZlib",
-            pkgConfig: "zlib",
-            providers: [.apt(["zlib1g-dev", "pkg-config"])]
-        ),
-        .systemLibrary(
-            name: "CBrotli",
-            pkgConfig: "libbrotlidec",
-            providers: [.apt(["libbrotli-dev", "pkg-config"])]
-        ),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev", "pkg-config"])]),
+        .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev", "pkg-config"])]),
         // The encoder is for the test kit and the tests alone: a program that decodes does not load it.
         .systemLibrary(
-            name: "CBrotliEncoder",
-            pkgConfig: "libbrotlienc",
-            providers: [.apt(["libbrotli-dev", "pkg-config"])]
-        ),
-        .systemLibrary(
-            name: "CZstd",
-            pkgConfig: "libzstd",
-            providers: [.apt(["libzstd-dev", "pkg-config"])]
-        ),
-        .systemLibrary(
-            name: "CIDN2",
-            pkgConfig: "libidn2",
-            providers: [.apt(["libidn2-dev", "pkg-config"])]
-        ),
-        .systemLibrary(
-            name: "CPQ",
-            pkgConfig: "libpq",
-            providers: [.apt(["libpq-dev", "pkg-config"])]
-        ),
-        .systemLibrary(
-            name: "CPSL",
-            pkgConfig: "libpsl",
-            providers: [.apt(["libpsl-dev", "pkg-config"])]
-        ),
-        .systemLibrary(
-            name: "CAVIF", pkgConfig: "libavif", providers: [.apt(["libavif-dev", "pkg-config"])]),
+            name: "CBrotliEncoder", pkgConfig: "libbrotlienc", providers: [.apt(["libbrotli-dev", "pkg-config"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev", "pkg-config"])]),
+        .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev", "pkg-config"])]),
+        .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev", "pkg-config"])]),
+        .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev", "pkg-config"])]),
+        .systemLibrary(name: "CAVIF", pkgConfig: "libavif", providers: [.apt(["libavif-dev", "pkg-config"])]),
         .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev", "pkg-config"])]),
         .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev", "pkg-config"])]),
-        .systemLibrary(
-            name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev", "pkg-config"])]),
-        .systemLibrary(
-            name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
+        .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev", "pkg-config"])]),
+        .systemLibrary(name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
         // Bytes, dates, text and locks for all modules. This module has no public names.
         .target(name: "CurlewSupport", swiftSettings: settings),
         .target(name: "CurlewJSON", dependencies: ["CurlewSupport"], swiftSettings: settings),
@@ -149,19 +115,15 @@ let package = Package(
                 "CurlewSupport",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
+                httpTypes,
+                logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: settings
         ),
         .target(
             name: "CurlewCredentials",
-            dependencies: [
-                "COpenSSL",
-                "Curlew",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
+            dependencies: ["COpenSSL", "Curlew", httpTypes],
             swiftSettings: settings
         ),
         .target(
@@ -175,17 +137,13 @@ let package = Package(
                 .target(name: "CJPEG", condition: .when(traits: ["Images"])),
                 .target(name: "CWebP", condition: .when(traits: ["Images"])),
                 "Curlew",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "CurlewPostgres",
-            dependencies: [
-                .target(name: "CPQ", condition: .when(traits: ["Postgres"])),
-                "Curlew",
-                "CurlewStorage",
-            ],
+            dependencies: [.target(name: "CPQ", condition: .when(traits: ["Postgres"])), "Curlew", "CurlewStorage"],
             swiftSettings: settings
         ),
         .target(
@@ -193,8 +151,8 @@ let package = Package(
             dependencies: [
                 "Curlew",
                 .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Service"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
+                httpTypes,
+                logging,
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Service"])),
                 .product(
@@ -211,25 +169,20 @@ let package = Package(
                 "CZlib",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
                 .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "CurlewWebSockets",
-            dependencies: [
-                "COpenSSL",
-                "CZlib",
-                "Curlew",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
+            dependencies: ["COpenSSL", "CZlib", "Curlew", httpTypes],
             swiftSettings: settings
         ),
         .target(
             name: "CurlewXML",
             dependencies: [
                 "Curlew",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 .product(name: "XMLCoder", package: "XMLCoder", condition: .when(traits: ["XML"])),
             ],
             swiftSettings: settings
@@ -243,7 +196,7 @@ let package = Package(
                 "CurlewWebSockets",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio", condition: .when(traits: ["TestKit"])),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["TestKit"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["TestKit"])),
@@ -254,21 +207,9 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(
-            name: "CurlewTestingTraits",
-            dependencies: ["Curlew", "CurlewTesting"],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "CStalledResolver",
-            path: "Tests/CStalledResolver",
-            linkerSettings: [.linkedLibrary("dl")]
-        ),
-        .target(
-            name: "CSystemFaults",
-            path: "Tests/CSystemFaults",
-            linkerSettings: [.linkedLibrary("dl")]
-        ),
+        .target(name: "CurlewTestingTraits", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: settings),
+        .target(name: "CStalledResolver", path: "Tests/CStalledResolver", linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "CSystemFaults", path: "Tests/CSystemFaults", linkerSettings: [.linkedLibrary("dl")]),
         // A PostgreSQL server for tests, and for campaigns that kill it.
         .target(
             name: "PostgresServer", dependencies: ["Curlew"], path: "Tests/PostgresServer", swiftSettings: settings),
@@ -291,8 +232,8 @@ let package = Package(
                 "CurlewTestingTraits",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
+                httpTypes,
+                logging,
                 "LoadSimulation",
                 "SeededNumbers",
                 "ThreadWork",
@@ -312,7 +253,7 @@ let package = Package(
                 "CurlewPostgres",
                 "CurlewStorage",
                 "CurlewTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 "PostgresServer",
                 "SeededNumbers",
             ],
@@ -322,13 +263,7 @@ let package = Package(
         // A program that sends requests for a given time, and counts the resources of its process. `make soak` runs it.
         .executableTarget(
             name: "soak",
-            dependencies: [
-                "CLibcurl",
-                "Curlew",
-                "CurlewTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                "SeededNumbers",
-            ],
+            dependencies: ["CLibcurl", "Curlew", "CurlewTesting", httpTypes, "SeededNumbers"],
             path: "Tests/Soak",
             swiftSettings: settings
         ),
@@ -343,8 +278,8 @@ let package = Package(
                 "CurlewCredentials",
                 "CurlewTesting",
                 "CurlewTestingTraits",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
+                httpTypes,
+                logging,
                 "SeededNumbers",
             ],
             exclude: ["Oracle"],
@@ -357,7 +292,7 @@ let package = Package(
                 "CurlewImages",
                 "CurlewTesting",
                 "CurlewTestingTraits",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 "SeededNumbers",
             ],
             exclude: ["Fixtures"],
@@ -371,11 +306,11 @@ let package = Package(
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Service"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 .product(
                     name: "InMemoryTracing", package: "swift-distributed-tracing", condition: .when(traits: ["Service"])
                 ),
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Service"])),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Service"])),
@@ -400,7 +335,7 @@ let package = Package(
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 "PostgresServer",
                 "SeededNumbers",
             ],
@@ -415,7 +350,7 @@ let package = Package(
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 "CurlewWebSockets",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 "SeededNumbers",
             ],
             exclude: ["Interop/live_servers.py", "Interop/wsproto_peer.py", "Interop/wsproto-recordings.jsonl"],
@@ -423,11 +358,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlewXMLTests",
-            dependencies: [
-                "Curlew",
-                "CurlewXML",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
+            dependencies: ["Curlew", "CurlewXML", httpTypes],
             swiftSettings: settings
         ),
         .testTarget(
@@ -439,7 +370,7 @@ let package = Package(
                 "CurlewTestingTraits",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["TestKit"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["TestKit"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TestKit"])),

@@ -36,6 +36,10 @@ struct RecipeTests {
             return request.target.contains("page=2")
                 ? json(#"[{"id":2,"full_name":"b"}]"#)
                 : json(#"[{"id":1,"full_name":"a"}]"#, [HTTPField.Name("Link")!: #"<users?page=2>; rel="next""#])
+        case "/v1/people":
+            return request.target.contains("cursor=a%26b")
+                ? json(#"{"users":[{"id":2,"full_name":"b"}]}"#)
+                : json(#"{"users":[{"id":1,"full_name":"a"}],"cursor":"a&b"}"#)
         case "/v1/search": return json(#"[{"title":"\#(request.target)"}]"#)
         case "/v1/orders":
             return request.method == .post
@@ -77,6 +81,7 @@ struct RecipeTests {
         let hits = try await RecipeSnippets.search(api, "a&b", 2, Date(timeIntervalSince1970: 0), nil)
         #expect(hits.map(\.title) == ["/v1/search?page=2&q=a%26b&since=1970-01-01%2000%3A00%3A00%20%2B0000"])
         #expect(try await RecipeSnippets.order(api, .init(item: "egg")) == .init(id: 1, item: "egg"))
+        #expect(try await RecipeSnippets.orderOnce(api, .init(item: "egg")) == .init(id: 1, item: "egg"))
         let (page, tag) = try await RecipeSnippets.orders(api)
         #expect(page.count == 1 && tag == "\"7\"")
         try await RecipeSnippets.delete(api, 1)
@@ -95,6 +100,7 @@ struct RecipeTests {
         #expect(try await RecipeSnippets.observed(api, 7) == ["a", "b"])
         #expect(try await RecipeSnippets.rows(api) == 3)
         #expect(try await RecipeSnippets.pages(api) == ["a", "b"])
+        #expect(try await RecipeSnippets.pagesByCursor(api) == ["a", "b"])
         await api.shutdown()
     }
 
@@ -115,6 +121,10 @@ struct RecipeTests {
             shown.withLock { $0.append(step.received.wire) }
         }
         #expect(file.size == Int64(Self.content.count) && shown.withLock { $0.last } == file.size)
+        let discs = (1...6).map {
+            RecipeSnippets.Disc(url: server.url("/v1/big.iso"), name: "\($0).iso", sha256: published)
+        }
+        for _ in 0..<2 { try await RecipeSnippets.mirror(api, discs, folder.path) }
         await api.shutdown()
     }
 
@@ -139,11 +149,35 @@ struct RecipeTests {
     @Test("the recipe for webhooks only connects to public addresses")
     func webhooks() async throws {
         let server = try await server()
-        let hooks = try RecipeSnippets.webhooks()
+        let hooks = try RecipeSnippets.webhooks { "\($0.count)" }
         let error = await curlewError {
-            try await RecipeSnippets.notify(hooks, server.url(), .init(id: 1, item: "egg"), "sig")
+            try await RecipeSnippets.notify(hooks, server.url(), .init(id: 1, item: "egg"), "event-1")
         }
         #expect(error?.code == .addressForbidden)
+        await hooks.shutdown()
+    }
+
+    @Test("the recipe for webhooks signs each attempt, and every attempt has the same key")
+    func signedWebhooks() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(MockResponse(status: .serviceUnavailable), MockResponse(status: .noContent))
+        let signatures = Guarded(0)
+        let hooks = try HTTPSession {
+            StandardChain()
+            RecipeSnippets.WebhookSignature { message in
+                signatures.withLock { $0 += 1 }
+                return "\(signatures.withLock { $0 }) \(message.count)"
+            }
+        }
+        try await RecipeSnippets.notify(hooks, server.url(), .init(id: 1, item: "egg"), "event-1")
+        for attempt in 1...2 {
+            let request = try #require(await server.takeRequest())
+            let time = try #require(request.fields[HTTPField.Name("X-Timestamp")!])
+            let length = time.utf8.count + 1 + request.text.utf8.count
+            #expect(request.fields[HTTPField.Name("X-Signature")!] == "\(attempt) \(length)")
+            #expect(request.fields[.idempotencyKey] == "event-1")
+        }
+        try server.verify()
         await hooks.shutdown()
     }
 }

@@ -11,7 +11,7 @@ final class CacheExchange: Sendable {
     /// The generation of invalidations at the time of the request.
     let generation: UInt64
 
-    private let judge: CacheJudge
+    let judge: CacheJudge
     private let lookup: CacheLookup
 
     init(cache: HTTPCache, request: CacheRequest, generation: UInt64) {
@@ -23,6 +23,7 @@ final class CacheExchange: Sendable {
     }
 
     private var core: CacheCore { cache.core }
+    private var update: CacheUpdate { CacheUpdate(of: self) }
     private var key: HTTPCache.Entry.Key { request.key }
 
     func perform(_ next: Next) async throws -> CurlewResponse {
@@ -207,50 +208,20 @@ final class CacheExchange: Sendable {
         await response.discard()
         guard CacheJudge.isValidated(entry, by: response.fields) else {
             // A 304 for a representation that is not stored: the request is repeated without conditions.
-            await remove(entry)
+            await update.remove(entry)
             return try await forward(CacheLookup.Found(), .stale, next)
         }
-        let refreshed = refreshed(entry, by: response, at: cache.now())
+        let refreshed = update.refreshed(entry, by: response, at: cache.now())
         let updated = refreshed.entry
         let age = judge.freshness(of: updated, at: cache.now()).age
         // The body is read before the entry may be removed. The response to this request may still use the body.
         let stored = await answer(updated, age: age)
-        await settle(refreshed, of: entry)
+        await update.settle(refreshed, of: entry)
         guard var answer = stored else { return try await forward(CacheLookup.Found(), .stale, next) }
         // Cookies are not stored. Those in the 304 are kept for the cookie jar.
         answer.fields.append(contentsOf: response.fields.filter { $0.name == .setCookie })
         answer.interim = response.interim
         return finished(answer, entry: updated, .revalidated)
-    }
-
-    /// Updates an entry with the fields of a 304 that applies to it.
-    private func refresh(_ entry: HTTPCache.Entry, by response: CurlewResponse) async {
-        guard CacheJudge.isValidated(entry, by: response.fields) else { return }
-        await settle(refreshed(entry, by: response, at: cache.now()), of: entry)
-    }
-
-    private func refreshed(_ entry: HTTPCache.Entry, by response: CurlewResponse, at now: Int64) -> CacheJudge.Refreshed
-    {
-        let sent = request.credentials(asSentFor: response)
-        return judge.refreshed(entry, by: response.fields, to: request, sent: sent, at: now)
-    }
-
-    /// Stores a refreshed entry, or removes one that must not be stored any longer.
-    private func settle(_ refreshed: CacheJudge.Refreshed, of entry: HTTPCache.Entry) async {
-        guard core.isCurrent(key.uri, since: generation) else { return }
-        switch refreshed.outcome {
-        case .replaces: await update(refreshed.entry)
-        case .leaves: break
-        case .removes: await remove(entry)
-        }
-    }
-
-    private func update(_ entry: HTTPCache.Entry) async {
-        _ = await core.ask(.updating, within: cache.storeTimeout) { try await $0.update(entry) }
-    }
-
-    private func remove(_ entry: HTTPCache.Entry) async {
-        _ = await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
     }
 
     /// The time limit of a validation in the background.
@@ -280,13 +251,13 @@ final class CacheExchange: Sendable {
     {
         guard case .success(let response) = result else { return }
         if response.status == .notModified {
-            await refresh(entry, by: response)
+            await update.refresh(entry, by: response)
             await response.discard()
         } else if Self.isFailure(response.status) {
             await response.discard()
         } else {
             var stored = response
-            guard await keep(&stored, found) else { return await response.discard() }
+            guard await update.keep(&stored, found) else { return await response.discard() }
             // The body is read to its end, so that it is stored.
             do { for try await _ in stored.body {} } catch {}
         }
@@ -341,7 +312,7 @@ final class CacheExchange: Sendable {
     {
         var response = response
         let isCoalesced = response.cacheStatus == .coalesced
-        let isStored = isCoalesced ? false : await keep(&response, found)
+        let isStored = isCoalesced ? false : await update.keep(&response, found)
         response.cacheStatus = isCoalesced ? .coalesced : .miss
         core.count { if isCoalesced { $0.coalesced += 1 } else { $0.misses += 1 } }
         if core.events.hasListeners { core.events.publish(.answered(key, isCoalesced ? .coalesced : .miss)) }
@@ -352,60 +323,5 @@ final class CacheExchange: Sendable {
             field.add(to: &response.fields)
         }
         return response
-    }
-
-    /// - Returns: True if the response is going to be stored.
-    private func keep(_ response: inout CurlewResponse, _ found: CacheLookup.Found) async -> Bool {
-        let now = cache.now()
-        if request.request.method == .head {
-            await compare(response, found, at: now)
-            return false
-        }
-        if response.status == .notModified {
-            // A 304 to the caller's own conditions updates the entries with the same validators.
-            for entry in found.matching
-            where response.fields.contains(entry.rules.hasEntityTag ? .eTag : .lastModified) {
-                if CacheJudge.isValidated(entry, by: response.fields) { await refresh(entry, by: response) }
-            }
-            return false
-        }
-        guard let credentials = request.credentials(asSentFor: response),
-            var entry = judge.entry(for: response, to: request, sent: credentials, at: now)
-        else { return false }
-        if cache.honorsNoVarySearch, NoVarySearch(response.fields) != nil {
-            entry = entry.moved(to: request.noVarySearchKey.uri)
-        }
-        if let willStore = cache.willStore {
-            guard let chosen = await willStore(entry, request.request) else { return false }
-            entry = chosen
-        }
-        var part: CachePart?
-        if entry.range != nil {
-            part = CachePart(entry, found.matching)
-            if part?.isKnown == true {
-                // The bytes of the part are already stored, so only its fields are updated.
-                if let known = part?.known { await refresh(known, by: response) }
-                return false
-            }
-        }
-        let limit = (cache.entryLimit ?? cache.store.entryLimit).bytes
-        guard (part?.joined ?? entry).bodySize <= Int64(limit) else { return false }
-        let deposit = CacheDeposit(
-            exchange: self, entry: part?.joined ?? entry, own: entry.bodySize, body: response.body, limit: limit,
-            replaced: found.matching.map(\.id))
-        guard await deposit.begin(behind: part?.prefix) else { return false }
-        response.body = .stream(
-            CachingChunks(body: response.body, deposit: deposit), over: response.body, length: response.body.length)
-        return true
-    }
-
-    /// Compares a response to HEAD with the stored entry (RFC 9111 §4.3.5).
-    private func compare(_ response: CurlewResponse, _ found: CacheLookup.Found, at now: Int64) async {
-        guard response.status == .ok, let entry = found.selected, entry.head.status == .ok else { return }
-        if CacheJudge.isSame(entry, as: response.fields) {
-            await settle(refreshed(entry, by: response, at: now), of: entry)
-        } else {
-            await remove(entry)
-        }
     }
 }

@@ -176,7 +176,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         case .deliver:
             // The lifecycle returns `deliver` only after the head has arrived.
             guard let head else { return waiters.append(waiter) }
-            let response = makeResponse(head)
+            let response = makeResponse(head, interim: receivedInterim)
             ordering.establish()
             waiter.resume(returning: response)
         case .wait: waiters.append(waiter)
@@ -185,34 +185,6 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
             waiter.resume(
                 throwing: CurlewError(.responseAlreadyTaken, "the response was given to another caller"))
         }
-    }
-
-    /// Creates the response for a caller. It is not stored, as the response retains the exchange.
-    private func makeResponse(_ head: HTTPResponse) -> CurlewResponse {
-        if head.status == .switchingProtocols { return makeUpgradedResponse(head) }
-        let source: any BodySource =
-            switch takeBody() {
-            case .whole(let body): body
-            case .arriving(let channel): BodyReader(channel: channel, exchange: self)
-            }
-        let body = CurlewResponse.Body(storage: .source(source), length: expectedBodyBytes)
-        var response = CurlewResponse(
-            head: head, body: body, version: version, uri: request.uri, interim: madeExtras?.interim.all ?? [],
-            exchange: self)
-        if let security { response.security = security }
-        if let decide = request.options.onResponse { response.decision = SharedDecision(decide) }
-        return response
-    }
-
-    /// Creates the response to an upgrade, which carries the connection and has no body.
-    private func makeUpgradedResponse(_ head: HTTPResponse) -> CurlewResponse {
-        _ = takeBody()
-        var response = CurlewResponse(
-            head: head, body: .bytes([]), version: version, uri: request.uri, interim: madeExtras?.interim.all ?? [],
-            exchange: self)
-        if let security { response.security = security }
-        response.upgradedConnection = TransferConnection(self, loop: host.loop)
-        return response
     }
 
     /// - Parameter error: The error of the exchange, if the event ends it.
@@ -306,7 +278,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         madeExtras?.interim.finish()
         guard lifecycle.headArrives(isAwaited: !waiters.isEmpty) else { return }
         ordering.establish()
-        waiters.resolve(with: makeResponse(head))
+        waiters.resolve(with: makeResponse(head, interim: receivedInterim))
     }
 
     /// Announces the end: it resumes all waiters, and frees the slot in the session.
@@ -376,6 +348,8 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         extras.progress = made
         return made
     }
+
+    private var receivedInterim: [HTTPResponse] { madeExtras?.interim.all ?? [] }
 
     /// The interim responses so far, and later ones.
     func interimResponses() -> AsyncStream<HTTPResponse> {

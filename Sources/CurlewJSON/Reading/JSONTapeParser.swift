@@ -237,35 +237,25 @@ extension JSONTapeParser {
 // MARK: Strings
 
 extension JSONTapeParser {
-    /// A word with the highest bit of each byte set.
-    private static let highBits: UInt64 = 0x8080_8080_8080_8080
-    private static let ones: UInt64 = 0x0101_0101_0101_0101
-
     private mutating func string() throws(JSONFault) {
         position += 1
         let start = position
         var seen: UInt64 = 0
         var flags: JSONToken.Flags = []
         while true {
-            // Eight bytes are read at a time. The first marked byte is a quotation mark, a backslash or a control
-            // character.
-            let word = UnsafeRawPointer(text + position).loadUnaligned(as: UInt64.self)
-            let quotes = word ^ (Self.ones &* 0x22)
-            let backslashes = word ^ (Self.ones &* 0x5C)
-            let found =
-                ((quotes &- Self.ones) & ~quotes | (backslashes &- Self.ones) & ~backslashes
-                    | (word &- Self.ones &* 0x20) & ~word) & Self.highBits
-            guard found != 0 else {
-                seen |= word
+            let word = JSONWord(at: text + position)
+            let ends = word.ends
+            guard ends != 0 else {
+                seen |= word.bits
                 position += 8
                 continue
             }
-            let bits = found.trailingZeroBitCount & ~7
-            seen |= word & ((1 << UInt64(bits)) &- 1)
+            let bits = ends.trailingZeroBitCount & ~7
+            seen |= word.bits & ((1 << UInt64(bits)) &- 1)
             position += bits >> 3
             switch next {
             case .quote:
-                if seen & Self.highBits != 0 { flags.insert(.beyondASCII) }
+                if seen & JSONWord.highBits != 0 { flags.insert(.beyondASCII) }
                 var token = JSONToken(.string, at: UInt32(start))
                 token.flags = flags
                 token.length = UInt32(position - start)

@@ -11,6 +11,9 @@ import Testing
 @Suite("Requests to an independent S3 server", .serialized, .timeLimit(.minutes(5)))
 struct MotoTests {
     private static let python = ProcessInfo.processInfo.environment["CURLEW_MOTO_PYTHON"]
+    /// The characters of a path that S3's canonical form leaves as they are.
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
     /// The process of `moto_server.py`.
     private final class Server {
@@ -88,7 +91,8 @@ struct MotoTests {
         let content = [UInt8]((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         for (rule, name) in [(AWSSigning.BodyRule.hashed, "a b+c/é.bin"), (.chunks(of: .kibibytes(64)), "chunks")] {
             let session = try Self.session(server.url, "s3", credential, rule: rule)
-            let path = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["/"]))!
+            // moto verifies the path as it was sent, so the path has the encoding that S3 prescribes.
+            let path = try #require(name.addingPercentEncoding(withAllowedCharacters: Self.unreserved))
             _ = try await session.put(.raw("birds/\(path)"), .bytes(content), as: .bytes)
             #expect(try await session.get(.raw("birds/\(path)"), as: .bytes) == content, "\(name)")
             _ = try await session.delete(.raw("birds/\(path)"), as: .bytes)
@@ -100,26 +104,20 @@ struct MotoTests {
         #expect(try await refused.text(anyStatus: true).contains("SignatureDoesNotMatch"))
     }
 
-    @Test("a file is uploaded in parts by presigned URLs", .enabled(if: python != nil))
+    // moto does not verify presigned URLs; botocore's requests are the oracle of those.
+    @Test("a file is uploaded in signed parts", .enabled(if: python != nil))
     func parts() async throws {
         let server = try Server(python: try #require(Self.python))
         let credential = try await Self.credential(server.url)
         let api = try Self.session(server.url, "s3", credential, rule: .hashed)
         _ = try await api.put("birds", as: .bytes)
-        let signature = try AWSSignature(service: "s3", region: "us-east-1")
-        let authority = String(server.url.dropFirst("http://".count))
+        let object = "\(server.url)/birds/film.bin"
         var multipart = MultipartUpload { step in
-            let (method, query): (HTTPRequest.Method, String) =
-                switch step {
-                case .create: (.post, "uploads=")
-                case .part(let number, let upload): (.put, "partNumber=\(number)&uploadId=\(upload)")
-                case .complete(let upload): (.post, "uploadId=\(upload)")
-                case .abort(let upload): (.delete, "uploadId=\(upload)")
-                }
-            let request = HTTPRequest(
-                method: method, scheme: "http", authority: authority, path: "/birds/film.bin?\(query)")
-            let signed = try signature.presigned(request, credential: credential, at: Date(), validity: .seconds(600))
-            return "http://\(authority)\(try #require(signed.path))"
+            switch step {
+            case .create: "\(object)?uploads="
+            case .part(let number, let upload): "\(object)?partNumber=\(number)&uploadId=\(upload)"
+            case .complete(let upload), .abort(let upload): "\(object)?uploadId=\(upload)"
+            }
         }
         multipart.partSize = .mebibytes(5)
         let folder = try TemporaryFolder()
@@ -128,8 +126,7 @@ struct MotoTests {
             count = 12 << 20
         }
         let path = try folder.write(content, to: "film.bin")
-        let plain = try HTTPSession()
-        let receipt = try await plain.upload(file: path, multipart: multipart)
+        let receipt = try await api.upload(file: path, multipart: multipart)
         #expect(receipt.entityTag != nil)
         #expect(try await api.get("birds/film.bin", as: .bytes) == content)
     }

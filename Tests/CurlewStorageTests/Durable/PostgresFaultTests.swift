@@ -16,23 +16,9 @@ import Testing
     .enabled(if: PostgresServer.isReady, "there is no PostgreSQL server; Debian's package is postgresql"))
 struct PostgresFaultTests {
     private let folder: ScratchFolder
-    private let schema = "faults-\(UInt64.random(in: 0...UInt64.max))"
+    private let queue = PostgresQueue()
 
     init() throws { folder = try ScratchFolder() }
-
-    private func settings(_ server: PostgresServer, role: String = "curlew") -> PostgresSettings {
-        var settings = PostgresSettings(server.url(role: role))
-        settings.schema = schema
-        settings.statementTimeout = .seconds(1)
-        settings.connectTimeout = .seconds(1)
-        return settings
-    }
-
-    private func session(
-        _ server: PostgresServer, _ http: HTTPSession, _ options: DurableSession.Options = quickOptions()
-    ) async throws -> DurableSession {
-        try await DurableSession(identifier: "q", postgres: settings(server), http: http, options: options)
-    }
 
     @Test("transfers of two sessions on one queue end once each, and both sessions are notified")
     func wholeWay() async throws {
@@ -43,7 +29,7 @@ struct PostgresFaultTests {
         }
         try folder.write("source", pattern("a", count: 1000))
         let http = try HTTPSession(chain: .bare)
-        let (one, two) = (try await session(postgres, http), try await session(postgres, http))
+        let (one, two) = (try await queue.session(postgres, http), try await queue.session(postgres, http))
         try await one.enqueue(
             (0..<20).map { .download(server.url("/\($0)"), to: .file(folder.file("\($0)"))) }
                 + [.upload(file: folder.file("source"), to: server.url("/up"))])
@@ -77,7 +63,7 @@ struct PostgresFaultTests {
         let http = try HTTPSession(chain: .bare)
         var options = quickOptions()
         options.lease = .seconds(2)
-        let session = try await session(postgres, http, options)
+        let session = try await queue.session(postgres, http, options)
         let id = try await session.enqueue(.download(server.url(), to: .file(folder.file("file"))))
         let run = Task { try await session.run(untilDrained: true) }
         try await eventually("some has come") { try await session.transfer(id)?.transferred ?? 0 > 200_000 }
@@ -104,14 +90,14 @@ struct PostgresFaultTests {
     func transaction() async throws {
         let postgres = try PostgresServer()
         let http = try HTTPSession(chain: .bare)
-        let session = try await session(postgres, http)
+        let session = try await queue.session(postgres, http)
         let requests = (0..<5000).map {
             DurableTransfer.Request.download("http://a.test/\($0)", to: .file("/nowhere/\($0)"))
         }
         let adding = Task { try await session.enqueue(requests) }
         // The second batch waits for the lock of this connection.
-        let blocker = try await PostgresConnection.connect(settings(postgres))
-        try await PostgresMigration.setUp(blocker, settings(postgres))
+        let blocker = try await PostgresConnection.connect(queue.settings(postgres))
+        try await PostgresMigration.setUp(blocker, queue.settings(postgres))
         await #expect(throws: (any Error).self) {
             try await blocker.transaction { connection in
                 try await connection.runScript("LOCK TABLE transfer IN ACCESS EXCLUSIVE MODE")
@@ -130,50 +116,6 @@ struct PostgresFaultTests {
         postgres.stop()
     }
 
-    @Test("a role without rights, a newer schema and an absent server are refused with a clear message")
-    func refusals() async throws {
-        let postgres = try PostgresServer.shared.get()
-        let http = try HTTPSession(chain: .bare)
-        let role = "stranger_\(UInt32.random(in: 0...UInt32.max))"
-        try postgres.run("CREATE ROLE \(role) LOGIN PASSWORD 'hunter2'")
-        var error = await curlewError {
-            _ = try await DurableSession(identifier: "q", postgres: settings(postgres, role: role), http: http)
-        }
-        #expect(error?.code == .queueFailed && error?.message.contains("right") == true, "\(String(describing: error))")
-        try await session(postgres, http).close()
-        error = await curlewError {
-            _ = try await DurableSession(identifier: "q", postgres: settings(postgres, role: role), http: http)
-        }
-        #expect(error?.code == .queueFailed)
-        try postgres.run("GRANT USAGE ON SCHEMA \"\(schema)\" TO \(role)")
-        try postgres.run("GRANT SELECT ON ALL TABLES IN SCHEMA \"\(schema)\" TO \(role)")
-        let reader = try await DurableSession(identifier: "q", postgres: settings(postgres, role: role), http: http)
-        #expect(try await reader.counts().isEmpty)
-        error = await curlewError {
-            try await reader.enqueue(.download("http://a.test/", to: .file("/nowhere/file")))
-        }
-        #expect(error?.code == .queueFailed && error?.message.contains("right") == true)
-        try await reader.close()
-        try postgres.run("UPDATE \"\(schema)\".curlew_version SET version = 7, compatible = 1")
-        try await session(postgres, http).close()
-        try postgres.run("UPDATE \"\(schema)\".curlew_version SET version = 7, compatible = 6")
-        error = await curlewError { _ = try await session(postgres, http) }
-        #expect(error?.code == .queueFailed && error?.message.contains("7") == true)
-        var away = PostgresSettings("postgres://me:hunter2@127.0.0.1:1/nowhere")
-        away.connectTimeout = .seconds(5)
-        let nowhere = away
-        error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: nowhere, http: http) }
-        #expect(error?.code == .queueFailed && error?.message.contains("hunter2") == false)
-        for name in ["", "a b", "pg_x", "a\"b"] {
-            var settings = settings(postgres)
-            settings.schema = name
-            let bad = settings
-            error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: bad, http: http) }
-            #expect(error?.code == .invalidRequest)
-        }
-        await http.shutdown()
-    }
-
     @Test("a full database refuses a transfer, and loses none", .enabled(if: TemporaryDisk.isPermitted))
     func fullDatabase() async throws {
         let postgres = try PostgresServer()
@@ -184,7 +126,7 @@ struct PostgresFaultTests {
         try postgres.run("CREATE TABLESPACE small LOCATION '\(disk.folder.path)'")
         try postgres.run("ALTER ROLE curlew SET default_tablespace = small")
         let http = try HTTPSession(chain: .bare)
-        let session = try await session(postgres, http)
+        let session = try await queue.session(postgres, http)
         var request = DurableTransfer.Request.download("http://a.test/", to: .file("/nowhere/file"))
         // The random text cannot be compressed.
         request.fields[.userAgent] = String((0..<30_000).map { _ in "0123456789abcdef".randomElement() ?? "0" })
@@ -203,42 +145,17 @@ struct PostgresFaultTests {
         postgres.stop()
     }
 
-    @Test("a queue belongs to its schema, and a worker only claims transfers within its reach")
-    func places() async throws {
-        let postgres = try PostgresServer.shared.get()
-        let server = try await MockServer.start { _ in MockResponse(body: "good") }
-        let http = try HTTPSession(chain: .bare)
-        var other = settings(postgres)
-        other.schema = "\(schema)-b"
-        let apart = try await DurableSession(identifier: "q", postgres: other, http: http, options: quickOptions())
-        var far = settings(postgres)
-        far.reach = .host("elsewhere")
-        let elsewhere = try await DurableSession(identifier: "q", postgres: far, http: http, options: quickOptions())
-        let session = try await session(postgres, http)
-        try await elsewhere.enqueue(.download(server.url("/far"), to: .file(folder.file("far"))))
-        try await session.enqueue(.download(server.url("/near"), to: .file(folder.file("near"))))
-        try await session.run(untilDrained: true)
-        #expect(server.requestCount == 1 && folder.names() == ["near"])
-        #expect(try await session.counts() == [.waiting: 1, .finished: 1])
-        #expect(try await apart.counts().isEmpty)
-        try await elsewhere.run(untilDrained: true)
-        #expect(folder.names() == ["far", "near"])
-        for session in [apart, elsewhere, session] { try await session.close() }
-        await http.shutdown()
-        await server.shutdown()
-    }
-
     @Test("a transfer that crashed workers of a lost machine does not block transfers of another machine")
     func suspects() async throws {
         let postgres = try PostgresServer.shared.get()
         var stores: [PostgresTransferStore] = []
         for host in ["gone", "here"] {
-            var settings = settings(postgres)
+            var settings = queue.settings(postgres)
             settings.reach = .host(host)
             stores.append(try await PostgresTransferStore.open(settings, identifier: "q"))
             try await stores[stores.count - 1].enqueue([newTransfer(), newTransfer()])
         }
-        try postgres.run("UPDATE \"\(schema)\".transfer SET losses = 3, is_ready = false, due = 1, since = 0")
+        try postgres.run("UPDATE \"\(queue.schema)\".transfer SET losses = 3, is_ready = false, due = 1, since = 0")
         let here = stores[1]
         for number in [3, 4] as [Int64] {
             let claims = try await here.claim(TransferWorkerID("w"), policy: claimPolicy(), atMost: 4)
@@ -252,81 +169,25 @@ struct PostgresFaultTests {
     @Test("a transfer that is enqueued again after a lost answer runs once, even if it was acknowledged meanwhile")
     func repetition() async throws {
         let postgres = try PostgresServer.shared.get()
-        let store = try await PostgresTransferStore.open(settings(postgres), identifier: "q")
+        let store = try await PostgresTransferStore.open(queue.settings(postgres), identifier: "q")
         func add(_ call: String) throws -> String {
             try postgres.run(
                 """
-                SET search_path = "\(schema)";
+                SET search_path = "\(queue.schema)";
                 SELECT enqueue_1('q', 'r', '\(call)', '{a}', '{h}', '{""}', '{0}', '{NULL}', '{NULL}', '{t}', '{"\\\\x41"}');
                 """)
         }
         #expect(try add("one") == "t\n")
         #expect(try add("one") == "f\n")
         #expect(try await store.counts() == [.waiting: 1])
-        try postgres.run("DELETE FROM \"\(schema)\".transfer")
+        try postgres.run("DELETE FROM \"\(queue.schema)\".transfer")
         #expect(try add("one") == "f\n")
         #expect(try await store.counts().isEmpty)
         // A repetition is not expected after a day, so the row is deleted.
-        try postgres.run("UPDATE \"\(schema)\".enqueuing SET moment = 0")
+        try postgres.run("UPDATE \"\(queue.schema)\".enqueuing SET moment = 0")
         #expect(try add("two") == "t\n")
-        #expect(try postgres.run("SELECT call FROM \"\(schema)\".enqueuing") == "two\n")
+        #expect(try postgres.run("SELECT call FROM \"\(queue.schema)\".enqueuing") == "two\n")
         try await store.close()
-    }
-
-    @Test(
-        "a connection string that libpq would misread is refused, without any part of its password in the message",
-        arguments: [
-            "postgres://me:hunter2/x@127.0.0.1:1/db", "postgres://me:1/hunter2@127.0.0.1:1/db",
-            "postgres://me:hunter2%zz@127.0.0.1:1/db", "postgres://me:x@hunter2@127.0.0.1:1/db",
-            "postgresql://me:hunter2?x@127.0.0.1/db", "postgres://u@127.0.0.1:1/db?password=a&hunter2",
-            "host=127.0.0.1 port=1 password=my hunter2", "host=127.0.0.1 port=1 password='hunter2",
-            "me:hunter2@127.0.0.1/db",
-        ])
-    func misread(connection: String) async throws {
-        let http = try HTTPSession(chain: .bare)
-        let settings = PostgresSettings(connection)
-        let error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: settings, http: http) }
-        #expect(error?.code == .invalidRequest)
-        #expect(!String(reflecting: error as Any).contains("hunter2"))
-        var shown = "\(settings) \(String(reflecting: settings)) "
-        dump(settings, to: &shown)
-        #expect(!shown.contains("hunter2"))
-        await http.shutdown()
-    }
-
-    @Test("a timeout beyond the range of the clock is refused")
-    func timeouts() async throws {
-        let http = try HTTPSession(chain: .bare)
-        for change in [
-            { $0.statementTimeout = .zero }, { $0.statementTimeout = .seconds(Int64.max) },
-            { $0.connectTimeout = .seconds(-1) }, { $0.outage = .seconds(Int64.max) },
-        ] as [(inout PostgresSettings) -> Void] {
-            var settings = PostgresSettings("host=/nowhere")
-            change(&settings)
-            let bad = settings
-            let error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: bad, http: http) }
-            #expect(error?.code == .invalidRequest)
-        }
-        await http.shutdown()
-    }
-
-    @Test(
-        "a commit of the queue is durable although the database's default is not, and a read-only role is refused")
-    func durability() async throws {
-        let postgres = try PostgresServer.shared.get()
-        for (level, expected) in [("off", "on"), ("remote_write", "remote_write")] {
-            var settings = settings(postgres)
-            settings.connection += " options='-c synchronous_commit=\(level)'"
-            let connection = try await PostgresConnection.connect(settings)
-            try await PostgresMigration.setUp(connection, settings)
-            #expect(try await connection.run("SHOW synchronous_commit").first?.text(0) == expected)
-        }
-        var reading = settings(postgres)
-        reading.connection += " options='-c default_transaction_read_only=on'"
-        let reader = reading
-        let error = await curlewError { _ = try await PostgresTransferStore.open(reader, identifier: "q") }
-        #expect(error?.code == .queueFailed)
-        await #expect(throws: PostgresFailure.self) { _ = try await PostgresConnection.connect(reader) }
     }
 
     @Test("a worker that sleeps longer than its lease renames no file, whatever its clock shows")
@@ -367,7 +228,7 @@ struct PostgresFaultTests {
     func cancelled() async throws {
         let postgres = try PostgresServer()
         let http = try HTTPSession(chain: .bare)
-        let session = try await session(postgres, http)
+        let session = try await queue.session(postgres, http)
         func backends() throws -> String {
             try postgres.run("SELECT pid FROM pg_stat_activity WHERE application_name = 'curlew' ORDER BY pid")
         }
@@ -390,7 +251,7 @@ struct PostgresFaultTests {
     func notifications() async throws {
         let postgres = try PostgresServer.shared.get()
         let http = try HTTPSession(chain: .bare)
-        let (one, two) = (try await session(postgres, http), try await session(postgres, http))
+        let (one, two) = (try await queue.session(postgres, http), try await queue.session(postgres, http))
         var changes = two.store.changes().makeAsyncIterator()
         // The first element reports that the connection listens.
         #expect(await changes.next() != nil)

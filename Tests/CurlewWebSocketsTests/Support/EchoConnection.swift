@@ -2,8 +2,8 @@ import Curlew
 
 @testable import CurlewWebSockets
 
-/// A connection without a socket that sends back each message. It drives the state machines like the actor of the
-/// module.
+/// A connection without a socket that sends back each message. It drives the state machines like the module's
+/// endpoint.
 struct EchoConnection: ~Copyable {
     private var reader: MessageReader
     private var writer: MessageWriter

@@ -181,11 +181,6 @@ struct Attempt: ~Copyable {
         return true
     }
 
-    /// True if libcurl has not used a kept connection, which is still open.
-    func hasLeftUntouched(_ connection: Connection) -> Bool {
-        stage == .connecting && isReused && !connection.isClosed && connection.isOpen
-    }
-
     /// Records that the attempt has finished with its connection, or leaves it for another.
     mutating func endStream() {
         if hasStream { connection?.endStream() }
@@ -384,12 +379,6 @@ struct Attempt: ~Copyable {
             return request.isIdempotent && incoming.head == nil && !incoming.hasBegun && mayResendBody
         }
     }
-
-    /// True if the body can be sent from its start.
-    var mayResendBody: Bool { !outgoing.hasSource || request.body.isReplayable }
-
-    /// True if another attempt may replace one on a connection that permits no stream.
-    var mayLeaveHeldBack: Bool { isOnCourse && stage == .exchanging && plan.number < Self.limit && mayResendBody }
 
     /// The reason to reject an attempt that libcurl has ended; nil if the failure counts.
     private func ownRejection(of failure: EngineFailure) -> AttemptRejection? {

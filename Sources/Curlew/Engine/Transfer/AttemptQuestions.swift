@@ -1,5 +1,20 @@
-/// Queries of an attempt whose response has begun, or whose request is sent.
+/// Queries of an attempt.
 extension Attempt {
+    // MARK: Repetition
+
+    /// True if the body can be sent from its start.
+    var mayResendBody: Bool { !outgoing.hasSource || request.body.isReplayable }
+
+    /// True if another attempt may replace one on a connection that permits no stream.
+    var mayLeaveHeldBack: Bool { isOnCourse && stage == .exchanging && plan.number < Self.limit && mayResendBody }
+
+    /// True if libcurl has not used a kept connection, which is still open.
+    func hasLeftUntouched(_ connection: Connection) -> Bool {
+        stage == .connecting && isReused && !connection.isClosed && connection.isOpen
+    }
+
+    // MARK: The end of the request
+
     /// True if a connection may be kept after all. It was to be closed because the response came before the body, but
     /// both directions have now completed normally.
     var isInOrderAgain: Bool {

@@ -107,6 +107,19 @@ extension Connecting {
             #expect(failure.kind == .notFound)
         }
 
+        @Test("an address family without system support is skipped")
+        func missingFamily() async throws {
+            let listener = try Listener()
+            let outcome = await bench.outcome(
+                of: .init(.host("localhost", port: listener.port)),
+                makeSocket: { family in
+                    errno = EAFNOSUPPORT
+                    return family == AF_INET6 ? -1 : DialAttempt.makeSocket(family)
+                })
+            #expect(try outcome.socket().peer == listener.address)
+            outcome.close()
+        }
+
         // MARK: Failures and the race
 
         @Test("a refused connection is reported with its address")
@@ -210,235 +223,6 @@ extension Connecting {
             // A listener can use the port at once, because the dial has released it.
             _ = try Listener(port: port)
         }
-
-        // MARK: The gate
-
-        @Test("a forbidden address is skipped, and the gate checks each address before its socket is created")
-        func forbidden() async throws {
-            let (good, bad) = try Listener.atOnePort {
-                let good = try Listener("127.0.0.2")
-                return (good, try Listener("127.0.0.1", port: good.port))
-            }
-            let log = Guarded<[String]>([])
-            let badAddress = bad.address
-            let outcome = await bench.outcome(
-                of: .init(bad.address, good.address),
-                makeSocket: { family in
-                    log.withLock { $0.append("socket") }
-                    return DialAttempt.makeSocket(family)
-                },
-                gate: { address in
-                    log.withLock { $0.append("gate") }
-                    return address != badAddress
-                })
-            #expect(try outcome.socket().peer == good.address)
-            #expect(log.withLock { $0 } == ["gate", "gate", "socket"])
-            outcome.close()
-        }
-
-        @Test("the last of several forbidden addresses is reported, and no socket is created")
-        func allForbidden() async throws {
-            let (good, other) = try Listener.atOnePort {
-                let good = try Listener("127.0.0.2")
-                return (good, try Listener("127.0.0.1", port: good.port))
-            }
-            let outcome = await bench.outcome(
-                of: .init(other.address, good.address), makeSocket: { _ in -1 }, gate: { _ in false })
-            guard case .forbidden(good.address)? = outcome.failure else { return #expect(Bool(false)) }
-        }
-
-        @Test("a peer address that differs from the dialed one is checked too")
-        func unspecified() async throws {
-            let listener = try Listener()
-            let held = openSockets()
-            let outcome = await bench.outcome(
-                of: .init(.host("0.0.0.0", port: listener.port)), gate: { $0.ip?.isLoopback != true })
-            guard case .forbidden(listener.address)? = outcome.failure else { return #expect(Bool(false)) }
-            #expect(openSockets() == held)
-        }
-
-        @Test("a deadline that passes during a look-up ends the dial")
-        func lookUpTimeout() async throws {
-            let stalled = StalledLookUps()
-            var plan = Dial.Plan(.host("a.test", port: 1))
-            plan.deadline = Instant.now.advanced(by: 20_000_000)
-            let failure = await bench.outcome(of: plan, resolver: stalled.resolver()).failure
-            guard case .timeout(.nameLookUp)? = failure else { return #expect(Bool(false)) }
-            stalled.letGo()
-        }
-
-        @Test("a deadline that passes while a socket is connecting ends the dial")
-        func connectTimeout() async throws {
-            let (silent, filler) = try Listener.crowded()
-            var plan = Dial.Plan(silent.address)
-            plan.deadline = Instant.now.advanced(by: 500_000_000)
-            let held = openSockets()
-            guard case .timeout(.connecting)? = await bench.outcome(of: plan).failure else {
-                return #expect(Bool(false))
-            }
-            #expect(openSockets() == held)
-            withExtendedLifetime(filler) {}
-        }
-
-        @Test("a dial with a deadline in the past ends in a timeout")
-        func lateStart() async throws {
-            var plan = Dial.Plan(.host("127.0.0.1", port: 1))
-            plan.deadline = Instant(nanoseconds: 1)
-            guard case .timeout? = await bench.outcome(of: plan).failure else { return #expect(Bool(false)) }
-        }
-
-        // MARK: Lack of descriptors
-
-        @Test("a lack of descriptors is reported at once", arguments: [EMFILE, ENFILE, ENOBUFS, ENOMEM])
-        func noDescriptor(_ number: Int32) async throws {
-            let outcome = await bench.outcome(
-                of: .init(.host("localhost", port: 1)),
-                makeSocket: { _ in
-                    errno = number
-                    return -1
-                })
-            guard case .noDescriptor(number)? = outcome.failure else { return #expect(Bool(false)) }
-        }
-
-        @Test("a look-up that fails for lack of descriptors is reported as such")
-        func noDescriptorForLookUp() async throws {
-            let resolver = NameResolver { _ in .failure(NameFailure(.system(EMFILE), "")) }
-            let outcome = await bench.outcome(of: .init(.host("a.test", port: 1)), resolver: resolver)
-            guard case .noDescriptor(EMFILE)? = outcome.failure else { return #expect(Bool(false)) }
-        }
-
-        @Test("an open attempt continues despite a lack of descriptors, and the other address is tried again")
-        func laterDescriptor() async throws {
-            let (good, (silent, filler)) = try Listener.atOnePort {
-                let good = try Listener("127.0.0.2")
-                return (good, try Listener.crowded("127.0.0.1", port: good.port))
-            }
-            let calls = Guarded(0)
-            let outcome = await bench.outcome(
-                of: .init(silent.address, good.address),
-                makeSocket: { family in
-                    let call = calls.withLock {
-                        $0 += 1
-                        return $0
-                    }
-                    guard call != 2 else {
-                        errno = EMFILE
-                        return -1
-                    }
-                    return DialAttempt.makeSocket(family)
-                })
-            #expect(try outcome.socket().peer == good.address)
-            #expect(try outcome.socket().connected >= .milliseconds(400))
-            outcome.close()
-            withExtendedLifetime(filler) {}
-        }
-
-        @Test("an address family without system support is skipped")
-        func missingFamily() async throws {
-            let listener = try Listener()
-            let outcome = await bench.outcome(
-                of: .init(.host("localhost", port: listener.port)),
-                makeSocket: { family in
-                    errno = EAFNOSUPPORT
-                    return family == AF_INET6 ? -1 : DialAttempt.makeSocket(family)
-                })
-            #expect(try outcome.socket().peer == listener.address)
-            outcome.close()
-        }
-
-        // MARK: Cancellation and completion
-
-        /// Starts a dial on the loop, calls `end` with it, and expects no answer and no open socket.
-        private func expectSilence(
-            _ plan: Dial.Plan, _ resolver: NameResolver = .shared, sockets: Int,
-            _ location: SourceLocation = #_sourceLocation, end: @escaping @Sendable (inout Dial?) -> Void
-        ) async {
-            let isAnswered = Guarded(false)
-            let held = openSockets()
-            let open = await bench.run { [bench] in
-                var dial: Dial? = Dial(plan, bench.surroundings(resolver), gate: { _ in true }) { _ in
-                    isAnswered.withLock { $0 = true }
-                }
-                dial?.start()
-                let open = openSockets()
-                end(&dial)
-                return [open, openSockets(), bench.core.timers.isEmpty ? 0 : 1]
-            }
-            #expect(open == [held + sockets, held, 0], sourceLocation: location)
-            await bench.turns()
-            #expect(!isAnswered.withLock { $0 }, sourceLocation: location)
-        }
-
-        @Test("a cancelled dial holds no socket and reports no result, in each state", arguments: [true, false])
-        func cancelled(isDropped: Bool) async throws {
-            let end: @Sendable (inout Dial?) -> Void = { dial in
-                if !isDropped { dial?.cancel() }
-                dial = nil
-            }
-            let stalled = StalledLookUps()
-            await expectSilence(.init(.host("a.test", port: 1)), stalled.resolver(), sockets: 0, end: end)
-            stalled.letGo()
-            let (silent, filler) = try Listener.crowded()
-            await expectSilence(.init(silent.address), sockets: 1, end: end)
-            withExtendedLifetime(filler) {}
-            // The result is available at once, and is delivered in the next turn.
-            var late = Dial.Plan(silent.address)
-            late.deadline = Instant(nanoseconds: 0)
-            await expectSilence(late, sockets: 0, end: end)
-        }
-
-        @Test("a dial can be cancelled by its gate and by its completion handler")
-        func cancelledInside() async throws {
-            let listener = try Listener()
-            let plan = Dial.Plan(listener.address)
-            let held = openSockets()
-            final class Holder: @unchecked Sendable { var dial: Dial? }
-            let holder = Holder()
-            await bench.run { [bench] in
-                holder.dial = Dial(
-                    plan, bench.surroundings(),
-                    gate: { _ in
-                        holder.dial?.cancel()
-                        return true
-                    }, completion: { _ in Issue.record("a cancelled dial was answered") })
-                holder.dial?.start()
-            }
-            await bench.turns()
-            #expect(openSockets() == held)
-            let descriptor = await withCheckedContinuation { continuation in
-                bench.core.execute { [bench] in
-                    holder.dial = Dial(plan, bench.surroundings(), gate: { _ in true }) { outcome in
-                        holder.dial?.cancel()
-                        holder.dial = nil
-                        continuation.resume(returning: try? outcome.get().descriptor)
-                    }
-                    holder.dial?.start()
-                }
-            }
-            #expect(fcntl(try #require(descriptor), F_GETFD) >= 0)
-            close(try #require(descriptor))
-        }
-
-        @Test("the result of a dial is delivered after its start has returned")
-        func later() async throws {
-            let log = await withCheckedContinuation { continuation in
-                bench.core.execute { [bench] in
-                    final class Record: @unchecked Sendable {
-                        var log: [String] = []
-                        var dial: Dial?
-                    }
-                    let record = Record()
-                    record.dial = Dial(.init(.host("", port: 1)), bench.surroundings(), gate: { _ in true }) { _ in
-                        record.log.append("result")
-                        record.dial = nil
-                        continuation.resume(returning: record.log)
-                    }
-                    record.dial?.start()
-                    record.log.append("started")
-                }
-            }
-            #expect(log == ["started", "result"])
-        }
     }
 }
 
@@ -447,16 +231,4 @@ extension SocketAddress {
         guard case .ip(let host, _) = self else { return nil }
         return host
     }
-}
-
-/// A folder for a test, deleted with its files (one level).
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/dial-XXXXXX".utf8CString)
-        path = try #require(mkdtemp(&template).map { String(cString: $0) })
-    }
-
-    deinit { rmdir(path) }
 }

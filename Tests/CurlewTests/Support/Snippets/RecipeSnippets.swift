@@ -26,6 +26,15 @@ struct RecipeSnippets {
     struct Receipt: Codable, Sendable, Equatable { var bytes: Int }
     struct Problem: Codable, Sendable, Equatable { var title: String }
     struct Changes: Codable, Sendable, Equatable { var cursor: String }
+    struct UserList: Codable, Sendable {
+        var users: [User]
+        var cursor: String?
+    }
+    struct Disc: Sendable {
+        var url: String
+        var name: String
+        var sha256: String
+    }
 
     struct BearerToken: CurlewMiddleware {
         let token: String
@@ -65,6 +74,12 @@ struct RecipeSnippets {
 
     static func order(_ api: HTTPSession, _ newOrder: NewOrder) async throws -> Order {
         let order = try await api.post("orders", .json(newOrder), as: Order.self, timeout: .seconds(5))
+        return order
+    }
+
+    static func orderOnce(_ api: HTTPSession, _ newOrder: NewOrder) async throws -> Order {
+        let once = RequestOptions().setting(\.idempotencyKey, to: .random)
+        let order = try await api.post("orders", .json(newOrder), as: Order.self, options: once)
         return order
     }
 
@@ -130,6 +145,15 @@ struct RecipeSnippets {
         return names
     }
 
+    static func pagesByCursor(_ api: HTTPSession) async throws -> [String] {
+        var names: [String] = []
+        let pages = api.pages("people", as: UserList.self, timeout: .seconds(5)) { page, _ in
+            page.cursor.map { "people?cursor=\($0)" }
+        }
+        for try await page in pages { names += page.users.map(\.fullName) }
+        return names
+    }
+
     // MARK: Forms and files
 
     static func token(_ auth: HTTPSession, _ clientID: String) async throws -> Token {
@@ -153,6 +177,20 @@ struct RecipeSnippets {
             show(progress)
         }
         return file
+    }
+
+    static func mirror(_ api: HTTPSession, _ discs: [Disc], _ folder: String) async throws {
+        try await withThrowingTaskGroup(of: DownloadedFile.self) { group in
+            for (index, disc) in discs.enumerated() {
+                if index >= 4 { _ = try await group.next() }
+                group.addTask {
+                    try await api.download(
+                        .raw(disc.url), to: .file("\(folder)/\(disc.name)"), integrity: .sha256(disc.sha256),
+                        attempts: 6, tokenFile: "\(folder)/\(disc.name).token")
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 
     static func upload(_ api: HTTPSession, _ path: String) async throws -> Receipt {
@@ -223,16 +261,35 @@ struct RecipeSnippets {
 
     // MARK: Webhooks
 
-    static func webhooks() throws -> HTTPSession {
+    /// Signs the time and the body of each attempt.
+    struct WebhookSignature: CurlewMiddleware {
+        let sign: @Sendable (_ message: [UInt8]) -> String
+
+        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            var request = request
+            let body = try await request.body.collect(upTo: .mebibytes(1))
+            let time = "\(Int(Date().timeIntervalSince1970))"
+            request.body = .bytes(body)
+            request.fields[HTTPField.Name("X-Timestamp")!] = time
+            request.fields[HTTPField.Name("X-Signature")!] = sign(Array("\(time).".utf8) + body)
+            return try await next(request)
+        }
+    }
+
+    static func webhooks(_ sign: @escaping @Sendable ([UInt8]) -> String) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.addressPolicy = .publicOnly
         configuration.timeouts = Timeouts(connect: .seconds(3), idle: .seconds(5), total: .seconds(10))
-        let hooks = try HTTPSession(configuration: configuration)
+        let hooks = try HTTPSession(configuration: configuration) {
+            StandardChain()
+            WebhookSignature(sign: sign)
+        }
         return hooks
     }
 
-    static func notify(_ hooks: HTTPSession, _ url: String, _ order: Order, _ signature: String) async throws {
-        try await hooks.post(.raw(url), .json(order), as: .nothing, fields: [HTTPField.Name("X-Signature")!: signature])
+    static func notify(_ hooks: HTTPSession, _ url: String, _ order: Order, _ event: String) async throws {
+        let once = RequestOptions().setting(\.idempotencyKey, to: RequestOptions.IdempotencyKey(event))
+        try await hooks.post(.raw(url), .json(order), as: .nothing, options: once)
     }
 
     // MARK: Trust
