@@ -15,6 +15,47 @@ if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
     settings.append(.treatAllWarnings(as: .error))
 }
 
+let traits: [Trait] = [
+    .trait(name: "Brotli", description: "Decodes bodies that are coded with Brotli; takes libbrotlidec."),
+    .trait(name: "Zstandard", description: "Decodes bodies that are coded with Zstandard; takes libzstd."),
+    .trait(
+        name: "PublicSuffixList",
+        description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
+    .trait(
+        name: "Images",
+        description: """
+            Fills the product CurlewImages: pictures; takes libpng, libjpeg-turbo, libwebp, giflib, libtiff and libavif.
+            """),
+    .trait(
+        name: "Postgres",
+        description: "Keeps queues of durable transfers in PostgreSQL by the product CurlewPostgres; takes libpq."),
+    .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
+    .trait(
+        name: "Service",
+        description: """
+            Fills the product CurlewService: metrics, traces, lifecycle, configuration and forwarding; takes \
+            swift-metrics, swift-distributed-tracing, swift-service-lifecycle, swift-configuration and SwiftNIO.
+            """),
+    .trait(
+        name: "Storage",
+        description: """
+            Keeps a cache and queues of durable transfers on the disk by the product CurlewStorage; takes GRDB and \
+            SQLite.
+            """),
+    .trait(
+        name: "TestKit", description: "Fills the products CurlewTesting and CurlewTestingTraits; takes SwiftNIO."),
+    .trait(name: "XML", description: "Reads XML into Decodable types in the product CurlewXML; takes XMLCoder."),
+]
+
+// `make api-check` sets the variable: `swift package diagnose-api-breaking-changes` builds an earlier version with its
+// default traits, and without this variable would compare only the declarations of these traits.
+let defaultTraits: Set<String> =
+    if Context.environment["CURLEW_ALL_TRAITS"] == "1" {
+        Set(traits.map(\.name))
+    } else {
+        ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]
+    }
+
 let package = Package(
     name: "curlew",
     products: [
@@ -30,38 +71,7 @@ let package = Package(
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
         .library(name: "CurlewWebSockets", targets: ["CurlewWebSockets"]),
     ],
-    traits: [
-        .trait(name: "Brotli", description: "Decodes bodies that are coded with Brotli; takes libbrotlidec."),
-        .trait(name: "Zstandard", description: "Decodes bodies that are coded with Zstandard; takes libzstd."),
-        .trait(
-            name: "PublicSuffixList",
-            description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
-        .trait(
-            name: "Images",
-            description: """
-                Fills the product CurlewImages: pictures; takes libpng, libjpeg-turbo, libwebp, giflib, libtiff and libavif.
-                """),
-        .trait(
-            name: "Postgres",
-            description: "Keeps queues of durable transfers in PostgreSQL by the product CurlewPostgres; takes libpq."),
-        .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
-        .trait(
-            name: "Service",
-            description: """
-                Fills the product CurlewService: metrics, traces, lifecycle, configuration and forwarding; takes \
-                swift-metrics, swift-distributed-tracing, swift-service-lifecycle, swift-configuration and SwiftNIO.
-                """),
-        .trait(
-            name: "Storage",
-            description: """
-                Keeps a cache and queues of durable transfers on the disk by the product CurlewStorage; takes GRDB and \
-                SQLite.
-                """),
-        .trait(
-            name: "TestKit", description: "Fills the products CurlewTesting and CurlewTestingTraits; takes SwiftNIO."),
-        .trait(name: "XML", description: "Reads XML into Decodable types in the product CurlewXML; takes XMLCoder."),
-        .default(enabledTraits: ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]),
-    ],
+    traits: Set(traits + [.default(enabledTraits: defaultTraits)]),
     dependencies: [
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
