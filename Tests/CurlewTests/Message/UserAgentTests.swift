@@ -19,7 +19,8 @@ struct UserAgentTests {
 
     @Test("a program's version follows its name")
     func version() {
-        #expect(SessionConfiguration.userAgent(program: "a", version: "1.4 (x)") == "a/1.4-x Curlew/\(UserAgent.curlewVersion)")
+        let agent = SessionConfiguration.userAgent(program: "a", version: "1.4 (x)")
+        #expect(agent == "a/1.4-x Curlew/\(UserAgent.curlewVersion)")
         #expect(SessionConfiguration.userAgent(version: "2").contains("/2 Curlew/"))
     }
 
