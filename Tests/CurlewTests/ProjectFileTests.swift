@@ -92,6 +92,28 @@ struct ProjectFileTests {
         #expect(text.split(separator: "\n").count < 20)
     }
 
+    @Test("the article on conformance lists the cases that are tests")
+    func conformance() throws {
+        let article = try Repository.text(of: "DocC/Curlew.docc/Conformance.md")
+        let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") && $0.contains("| test") }
+        var listed: [String: Set<String>] = [:]
+        for row in rows {
+            let names = row.matches(of: /\w+/).map { String($0.0) }
+            listed[names[0]] = Set(names.dropFirst())
+        }
+        var tests: [String: Set<String>] = [:]
+        let paths = try Repository.swiftFiles(under: "Examples/Tests/ConformanceTests")
+        for path in paths where path.hasSuffix("Tests.swift") {
+            let source = try Repository.text(of: path)
+            let names = source.matches(of: /@Test\("(\w+): [^\n]*\n    func (\w+)\(/)
+            for name in names { #expect(name.1 == name.2, "\(path)") }
+            let file = try #require(path.split(separator: "/").last?.split(separator: ".").first)
+            tests[String(file)] = Set(names.map { String($0.2) })
+        }
+        #expect(listed == tests)
+        #expect(tests.values.reduce(0) { $0 + $1.count } == 39)
+    }
+
     @Test("the changelog has the right number of public top-level names")
     func publicNames() throws {
         let declaration = #/^public (final |indirect )?(struct|class|enum|actor|protocol|typealias) /#
