@@ -58,6 +58,9 @@ let defaultTraits: Set<String> =
 
 let package = Package(
     name: "curlew",
+    // Curlew needs Linux. Without this version a build on macOS would end with an error about the versions of
+    // dependencies, instead of the sentence in Sources/CurlewSupport/Platform.swift.
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewCredentials", targets: ["CurlewCredentials"]),
