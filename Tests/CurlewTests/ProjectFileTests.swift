@@ -94,6 +94,16 @@ struct ProjectFileTests {
         #expect(build.context == "..")
     }
 
+    @Test("the package index documents products of the package")
+    func packageIndex() throws {
+        let manifest = try Repository.text(of: "Package.swift")
+        let index = try Repository.text(of: ".spi.yml")
+        let list = try #require(index.firstMatch(of: /documentation_targets: \[(.*)\]/))
+        for target in list.1.split(separator: ", ") {
+            #expect(manifest.contains(".library(name: \"\(target)\""), "\(target)")
+        }
+    }
+
     @Test("a build on another platform ends with a sentence that names the development container")
     func platform() throws {
         let lines = try Repository.text(of: "Sources/CurlewSupport/Platform.swift").split(separator: "\n")
