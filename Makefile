@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-aws test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
+.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-aws test-http-state test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -90,6 +90,15 @@ test-aws: setup ## Stores objects on an independent S3 server that verifies sign
 	@test -x $(AWS_SERVER)/bin/pip || python3 -m venv $(AWS_SERVER)
 	@$(AWS_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/aws-server.txt
 	CURLEW_MOTO_PYTHON=$(AWS_SERVER)/bin/python $(MAKE) --no-print-directory test FILTER=MotoTests
+
+# The cases are fetched at a fixed commit, once.
+HTTP_STATE = $(CURDIR)/.build/http-state
+HTTP_STATE_URL ?= https://github.com/abarth/http-state
+
+test-http-state: setup ## Tests cookies with the cases of http-state, from GitHub
+	@test -d $(HTTP_STATE) || git clone --quiet $(HTTP_STATE_URL) $(HTTP_STATE)
+	@git -C $(HTTP_STATE) checkout --quiet 155e45c6168e6de2eb727193010fd12e3c789185
+	CURLEW_HTTP_STATE=$(HTTP_STATE)/tests/data/parser.json $(TEST_EXAMPLES) --filter CookieSuiteTests
 
 test-gallery: setup ## Tests the page of the gallery in headless Chromium
 	@.ci/setup chromium

@@ -147,6 +147,7 @@ struct ProjectFileTests {
         for path in paths where path.hasSuffix("Tests.swift") {
             let source = try Repository.text(of: path)
             let names = source.matches(of: /@Test\("(\w+): [^\n]*\n    func (\w+)\(/)
+            guard !names.isEmpty else { continue }
             for name in names { #expect(name.1 == name.2, "\(path)") }
             let file = try #require(path.split(separator: "/").last?.split(separator: ".").first)
             tests[String(file)] = Set(names.map { String($0.2) })
