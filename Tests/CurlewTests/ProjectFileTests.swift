@@ -127,7 +127,9 @@ struct ProjectFileTests {
             }
         }
         #expect(commands == [".ci/run", ".ci/setup make", "make test-debian13", "make test-newest"])
-        #expect(images == ["swift:6.2-bookworm", "swift:6.3-bookworm"])
+        let manifest = try Repository.text(of: "Package.swift")
+        let oldest = try #require(manifest.prefixMatch(of: /\/\/ swift-tools-version: (\S+)/))
+        #expect(images.count == 2 && images.contains("swift:\(oldest.1)-bookworm"))
         for target in commands.compactMap({ $0.split(separator: " ").last }) where target.hasPrefix("test") {
             #expect(make.contains("\n\(target):"), "\(target)")
         }
