@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-traits test-postgres test-uploads test-websockets test-aws test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api docs bench clean
+.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-aws test-http-state test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -91,6 +91,15 @@ test-aws: setup ## Stores objects on an independent S3 server that verifies sign
 	@$(AWS_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/aws-server.txt
 	CURLEW_MOTO_PYTHON=$(AWS_SERVER)/bin/python $(MAKE) --no-print-directory test FILTER=MotoTests
 
+# The cases are fetched at a fixed commit, once.
+HTTP_STATE = $(CURDIR)/.build/http-state
+HTTP_STATE_URL ?= https://github.com/abarth/http-state
+
+test-http-state: setup ## Tests cookies with the cases of http-state, from GitHub
+	@test -d $(HTTP_STATE) || git clone --quiet $(HTTP_STATE_URL) $(HTTP_STATE)
+	@git -C $(HTTP_STATE) checkout --quiet 155e45c6168e6de2eb727193010fd12e3c789185
+	CURLEW_HTTP_STATE=$(HTTP_STATE)/tests/data/parser.json $(TEST_EXAMPLES) --filter CookieSuiteTests
+
 test-gallery: setup ## Tests the page of the gallery in headless Chromium
 	@.ci/setup chromium
 	CURLEW_CHROMIUM=1 $(TEST_EXAMPLES) --filter GalleryTests
@@ -98,6 +107,10 @@ test-gallery: setup ## Tests the page of the gallery in headless Chromium
 # The package depends on a clone of HEAD. Its build folder is .build-json-alone.
 test-json-alone: setup ## Builds a package that needs the product CurlewJSON alone, the headers of libraries hidden
 	@.ci/json-alone $(SWIFTFLAGS)
+
+# The package depends on a clone of HEAD that has the tag of the version. Its build folder is .build-from-version.
+test-release: setup ## Builds a package that depends on a tagged clone with the version of the README
+	@.ci/from-version $(SWIFTFLAGS)
 
 # Separate builds in .build-traits: without a trait, the code must not need the libraries of the trait.
 test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden
@@ -168,6 +181,12 @@ api-list: setup ## Writes the lists of public declarations in API/
 check-api: ## Compares the lists in API/ with the modules that were built last
 	@.ci/api-list --check
 
+# The version to compare with: by default the last tag. The check builds both versions in .build-api.
+BASE ?=
+
+api-check: setup ## Diagnoses changes since the version BASE=… that break the API, with every trait
+	@.ci/api-check $(BASE)
+
 docs: setup ## Builds the documentation into .build/docs; a warning is an error
 	@.ci/docs
 
@@ -180,4 +199,4 @@ bench: ## Runs the benchmarks
 endif
 
 clean: ## Removes all build folders
-	rm -rf .build .build-json-alone .build-thread .build-address .build-newer-libcurl .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-newer-libcurl .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build

@@ -18,8 +18,52 @@ if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
+let traits: [Trait] = [
+    .trait(name: "Brotli", description: "Decodes bodies that are coded with Brotli; takes libbrotlidec."),
+    .trait(name: "Zstandard", description: "Decodes bodies that are coded with Zstandard; takes libzstd."),
+    .trait(
+        name: "PublicSuffixList",
+        description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
+    .trait(
+        name: "Images",
+        description: """
+            Fills the product CurlewImages: pictures; takes libpng, libjpeg-turbo, libwebp, giflib, libtiff and libavif.
+            """),
+    .trait(
+        name: "Postgres",
+        description: "Keeps queues of durable transfers in PostgreSQL by the product CurlewPostgres; takes libpq."),
+    .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
+    .trait(
+        name: "Service",
+        description: """
+            Fills the product CurlewService: metrics, traces, lifecycle, configuration and forwarding; takes \
+            swift-metrics, swift-distributed-tracing, swift-service-lifecycle, swift-configuration and SwiftNIO.
+            """),
+    .trait(
+        name: "Storage",
+        description: """
+            Keeps a cache and queues of durable transfers on the disk by the product CurlewStorage; takes GRDB and \
+            SQLite.
+            """),
+    .trait(
+        name: "TestKit", description: "Fills the products CurlewTesting and CurlewTestingTraits; takes SwiftNIO."),
+    .trait(name: "XML", description: "Reads XML into Decodable types in the product CurlewXML; takes XMLCoder."),
+]
+
+// `make api-check` sets the variable: `swift package diagnose-api-breaking-changes` builds an earlier version with its
+// default traits, and without this variable would compare only the declarations of these traits.
+let defaultTraits: Set<String> =
+    if Context.environment["CURLEW_ALL_TRAITS"] == "1" {
+        Set(traits.map(\.name))
+    } else {
+        ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]
+    }
+
 let package = Package(
     name: "curlew",
+    // Curlew needs Linux. Without this version a build on macOS would end with an error about the versions of
+    // dependencies, instead of the sentence in Sources/CurlewSupport/Platform.swift.
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewCredentials", targets: ["CurlewCredentials"]),
@@ -33,38 +77,7 @@ let package = Package(
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
         .library(name: "CurlewWebSockets", targets: ["CurlewWebSockets"]),
     ],
-    traits: [
-        .trait(name: "Brotli", description: "Decodes bodies that are coded with Brotli; takes libbrotlidec."),
-        .trait(name: "Zstandard", description: "Decodes bodies that are coded with Zstandard; takes libzstd."),
-        .trait(
-            name: "PublicSuffixList",
-            description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
-        .trait(
-            name: "Images",
-            description: """
-                Fills the product CurlewImages: pictures; takes libpng, libjpeg-turbo, libwebp, giflib, libtiff and libavif.
-                """),
-        .trait(
-            name: "Postgres",
-            description: "Keeps queues of durable transfers in PostgreSQL by the product CurlewPostgres; takes libpq."),
-        .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
-        .trait(
-            name: "Service",
-            description: """
-                Fills the product CurlewService: metrics, traces, lifecycle, configuration and forwarding; takes \
-                swift-metrics, swift-distributed-tracing, swift-service-lifecycle, swift-configuration and SwiftNIO.
-                """),
-        .trait(
-            name: "Storage",
-            description: """
-                Keeps a cache and queues of durable transfers on the disk by the product CurlewStorage; takes GRDB and \
-                SQLite.
-                """),
-        .trait(
-            name: "TestKit", description: "Fills the products CurlewTesting and CurlewTestingTraits; takes SwiftNIO."),
-        .trait(name: "XML", description: "Reads XML into Decodable types in the product CurlewXML; takes XMLCoder."),
-        .default(enabledTraits: ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]),
-    ],
+    traits: Set(traits + [.default(enabledTraits: defaultTraits)]),
     dependencies: [
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),

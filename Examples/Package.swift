@@ -104,6 +104,16 @@ let package = Package(
             exclude: ["VaporNames.txt"],
             swiftSettings: settings
         ),
+        // The cases of another project's suite for clients, each under its name. The sources use only public names.
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewTestingTraits", package: "curlew"),
+            ],
+            swiftSettings: settings
+        ),
         // The target has the settings of a new package, so its sources compile in a user's package too.
         .target(
             name: "Cookbook",

@@ -73,23 +73,89 @@ struct ProjectFileTests {
         let stages = try Repository.text(of: "Dockerfile").components(separatedBy: "\nFROM ")
         #expect(stages.count == 4)
         #expect(packages(stages[1]) == packages(line))
+        // The last stage has programs and libraries, without headers and tools.
+        #expect(packages(stages[3]).isEmpty && !stages[3].hasPrefix("swift"))
         let readme = try Repository.text(of: "README.md")
         let start = try #require(readme.range(of: "a container that runs the program `"))
         let needed = words(readme[start.upperBound...].prefix { $0 != "`" })
         #expect(needed.count > 5 && needed.isSubset(of: words(stages[3])))
     }
 
-    @Test("the workflows only call targets of the Makefile")
+    @Test("the development container is the build stage of the Dockerfile")
+    func developmentContainer() throws {
+        struct Settings: Decodable {
+            struct Build: Decodable { let dockerfile, target, context: String }
+            let build: Build
+        }
+        let text = try Repository.text(of: ".devcontainer/devcontainer.json")
+        let build = try JSONDecoder().decode(Settings.self, from: Data(text.utf8)).build
+        let stage = try Repository.text(of: ".devcontainer/\(build.dockerfile)").firstMatch(of: /FROM \S+ AS (\w+)/)
+        #expect(stage.map { String($0.1) } == build.target)
+        #expect(build.context == "..")
+    }
+
+    @Test("the package index documents products of the package")
+    func packageIndex() throws {
+        let manifest = try Repository.text(of: "Package.swift")
+        let index = try Repository.text(of: ".spi.yml")
+        let list = try #require(index.firstMatch(of: /documentation_targets: \[(.*)\]/))
+        for target in list.1.split(separator: ", ") {
+            #expect(manifest.contains(".library(name: \"\(target)\""), "\(target)")
+        }
+    }
+
+    @Test("a build on another platform ends with a sentence that names the development container")
+    func platform() throws {
+        let lines = try Repository.text(of: "Sources/CurlewSupport/Platform.swift").split(separator: "\n")
+        #expect(lines.first == "#if !os(Linux)" && lines.last == "#endif")
+        let sentence = try #require(lines.dropFirst().first?.firstMatch(of: /^#error\(".* (\S+)\."\)$/))
+        #expect(try !Repository.text(of: String(sentence.1)).isEmpty)
+    }
+
+    @Test("the workflows test two versions of Swift and two of Debian, by targets of the Makefile")
     func workflows() throws {
         let make = try Repository.text(of: "Makefile")
-        let text = try Repository.text(of: ".github/workflows/ci.yml")
-        let commands = text.matches(of: /- run: (.*)/).map { String($0.1) }
-        #expect(commands.contains("make ci"))
-        for command in commands where !command.hasPrefix("apt-get ") {
-            let target = try #require(command.split(separator: " ").last)
-            #expect(command.hasPrefix("make ") && make.contains("\n\(target):"), "\(command)")
+        var commands: Set<String> = []
+        var images: Set<String> = []
+        for path in [".github/workflows/ci.yml", ".github/workflows/debian13.yml"] {
+            let text = try Repository.text(of: path)
+            #expect(text.split(separator: "\n").count <= 12, "\(path)")
+            for line in text.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+                if line.hasPrefix("- run: ") { commands.insert(String(line.dropFirst(7))) }
+                images.formUnion(line.matches(of: /swift:[\w.-]+/).map { String($0.0) })
+                #expect(!line.hasPrefix("run:"), "\(path): a step has one line")
+            }
         }
-        #expect(text.split(separator: "\n").count < 20)
+        #expect(commands == [".ci/run", ".ci/setup make", "make test-debian13", "make test-newest"])
+        let manifest = try Repository.text(of: "Package.swift")
+        let oldest = try #require(manifest.prefixMatch(of: /\/\/ swift-tools-version: (\S+)/))
+        #expect(images.count == 2 && images.contains("swift:\(oldest.1)-bookworm"))
+        for target in commands.compactMap({ $0.split(separator: " ").last }) where target.hasPrefix("test") {
+            #expect(make.contains("\n\(target):"), "\(target)")
+        }
+    }
+
+    @Test("the article on conformance lists the cases that are tests")
+    func conformance() throws {
+        let article = try Repository.text(of: "DocC/Curlew.docc/Conformance.md")
+        let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") && $0.contains("| test") }
+        var listed: [String: Set<String>] = [:]
+        for row in rows {
+            let names = row.matches(of: /\w+/).map { String($0.0) }
+            listed[names[0]] = Set(names.dropFirst())
+        }
+        var tests: [String: Set<String>] = [:]
+        let paths = try Repository.swiftFiles(under: "Examples/Tests/ConformanceTests")
+        for path in paths where path.hasSuffix("Tests.swift") {
+            let source = try Repository.text(of: path)
+            let names = source.matches(of: /@Test\("(\w+): [^\n]*\n    func (\w+)\(/)
+            guard !names.isEmpty else { continue }
+            for name in names { #expect(name.1 == name.2, "\(path)") }
+            let file = try #require(path.split(separator: "/").last?.split(separator: ".").first)
+            tests[String(file)] = Set(names.map { String($0.2) })
+        }
+        #expect(listed == tests)
+        #expect(tests.values.reduce(0) { $0 + $1.count } == 39)
     }
 
     @Test("the changelog has the right number of public top-level names")

@@ -2,15 +2,15 @@ internal import Glibc
 
 /// The value of User-Agent. It names the program and Curlew (RFC 9110 §10.1.5).
 struct UserAgent {
-    /// The version of the library.
-    static let curlewVersion = "0.1"
+    /// The version of the library. The changelog, the README and the articles repeat it; `ReleaseTests` compares them.
+    static let curlewVersion = "0.1.0"
 
     /// The value for this process, determined once.
     static let ofProcess = UserAgent(program: executable ?? "")
 
     let text: String
 
-    /// `program/1.4 Curlew/0.1`.
+    /// `program/1.4 Curlew/0.1.0`.
     /// - Parameters:
     ///   - program: The name. Latin letters outside ASCII are transliterated; other characters that are not allowed in
     ///     a product's name are removed.

@@ -21,7 +21,7 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// The trust in servers.
     public var security: SecurityPolicy
     /// The User-Agent of requests that do not set the field themselves (RFC 9110 §10.1.5). The default contains the
-    /// program's name and Curlew's version: `importer Curlew/0.1`. An executable on Linux has no version;
+    /// program's name and Curlew's version: `importer Curlew/0.1.0`. An executable on Linux has no version;
     /// ``userAgent(program:version:)`` makes a text with a version. nil omits the field. A text that is not a valid
     /// field value makes the session's initializer throw.
     public var userAgent: String?
@@ -88,7 +88,7 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// The User-Agent of a session by default: the name of the executable and Curlew's version.
     public static var defaultUserAgent: String { UserAgent.ofProcess.text }
 
-    /// A User-Agent of a program and Curlew: `importer/1.4 Curlew/0.1`.
+    /// A User-Agent of a program and Curlew: `importer/1.4 Curlew/0.1.0`.
     /// - Parameters:
     ///   - program: The name of the program; nil is that of the executable.
     ///   - version: Its version. Characters that are invalid in either are omitted.

@@ -10,16 +10,17 @@ struct UserAgentTests {
     @Test(
         "a program's name becomes an ASCII product token",
         arguments: [
-            ("importer", "importer Curlew/0.1"), ("vogel zähler", "vogel-zahler Curlew/0.1"),
-            ("\u{441}\u{43b}\u{43e}\u{43d}", "Curlew/0.1"), ("", "Curlew/0.1"), ("a\r\nb/c(d)", "abcd Curlew/0.1"),
+            ("importer", "importer "), ("vogel zähler", "vogel-zahler "), ("\u{441}\u{43b}\u{43e}\u{43d}", ""),
+            ("", ""), ("a\r\nb/c(d)", "abcd "),
         ])
     func program(_ program: String, _ expected: String) {
-        #expect(UserAgent(program: program).text == expected)
+        #expect(UserAgent(program: program).text == expected + "Curlew/\(UserAgent.curlewVersion)")
     }
 
     @Test("a program's version follows its name")
     func version() {
-        #expect(SessionConfiguration.userAgent(program: "a", version: "1.4 (x)") == "a/1.4-x Curlew/0.1")
+        let agent = SessionConfiguration.userAgent(program: "a", version: "1.4 (x)")
+        #expect(agent == "a/1.4-x Curlew/\(UserAgent.curlewVersion)")
         #expect(SessionConfiguration.userAgent(version: "2").contains("/2 Curlew/"))
     }
 

@@ -1,3 +1,4 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import Foundation
@@ -275,11 +276,12 @@ struct CallCommandTests {
         await server.shutdown()
     }
 
-    @Test("--version names the libraries")
+    @Test("--version has Curlew's version, and names the libraries")
     func version() async throws {
+        let version = try #require(SessionConfiguration.defaultUserAgent.split(separator: "Curlew/").last)
         for word in ["--version", "-V"] {
             let end = try await ToolProcess.run(word)
-            #expect(end.status == 0 && end.output.hasPrefix("curlew "))
+            #expect(end.status == 0 && end.output.hasPrefix("curlew \(version)\n"), "\(end.output)")
             for library in ["libcurl ", "OpenSSL ", "nghttp2 "] {
                 #expect(end.output.contains(library), "\(end.output)")
             }
