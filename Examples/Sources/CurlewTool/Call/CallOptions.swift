@@ -125,6 +125,12 @@ struct ConnectionWords: ParsableArguments, Sendable {
         help: ArgumentHelp("Another host to connect to.", valueName: "host:port:host:port"))
     var connectTo: [String] = []
 
+    @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Use addresses of IPv4 alone.")
+    var usesIPv4 = false
+
+    @Flag(name: [.customShort("6"), .customLong("ipv6")], help: "Use addresses of IPv6 alone.")
+    var usesIPv6 = false
+
     @Option(
         name: .customLong("unix-socket"), parsing: .unconditional,
         help: ArgumentHelp("A Unix socket to connect to.", valueName: "path"), completion: .file())
@@ -153,6 +159,7 @@ struct ConnectionWords: ParsableArguments, Sendable {
             throw ValidationError("The versions of HTTP exclude each other.")
         }
         guard (0...1000).contains(retries) else { throw ValidationError("--retry is 0 to 1000.") }
+        guard !usesIPv4 || !usesIPv6 else { throw ValidationError("--ipv4 and --ipv6 exclude each other.") }
         guard key == nil || certificate != nil else { throw ValidationError("--key needs --cert.") }
     }
 }

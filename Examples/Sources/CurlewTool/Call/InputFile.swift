@@ -2,6 +2,7 @@ import Curlew
 import Dispatch
 import FoundationEssentials
 import Glibc
+import TerminalOutput
 
 /// A file that the command line names; `-` is standard input.
 enum InputFile {

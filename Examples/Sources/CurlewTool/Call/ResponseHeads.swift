@@ -1,6 +1,7 @@
 import Curlew
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// The heads of a response and of the redirects before it.
 struct ResponseHeads {

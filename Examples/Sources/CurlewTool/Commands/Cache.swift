@@ -3,6 +3,7 @@ import Curlew
 import CurlewStorage
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// The disk cache that `curlew --cache URL` uses.
 struct CacheFolder: ParsableArguments {
@@ -42,6 +43,7 @@ struct Cache: AsyncParsableCommand {
 
         func run() async throws {
             let store = try await folder.open()
+            let output = OutputFile.standard
             var last: HTTPCache.Entry.ID?
             while true {
                 let entries = try await store.list(after: last, count: 100)
@@ -49,7 +51,7 @@ struct Cache: AsyncParsableCommand {
                     let type = entry.head.headerFields[.contentType] ?? "-"
                     let line =
                         "\(entry.id)  \(entry.head.status.code)  \(Units.bytes(entry.bodySize))  \(type)  \(entry.uri)"
-                    Terminal.write("\(printable(line))\n", to: STDOUT_FILENO)
+                    try output.write("\(printable(line))\n")
                 }
                 guard let end = entries.last else { break }
                 last = end.id
@@ -82,12 +84,13 @@ struct Cache: AsyncParsableCommand {
                 Terminal.write("curlew: nothing is stored under \(printable(subject))\n", to: STDERR_FILENO)
                 throw ExitCode(1)
             }
+            let output = OutputFile.standard
             for entry in found {
                 if body {
                     guard let stored = try await store.body(of: entry, range: 0..<entry.bodySize) else { continue }
-                    for try await chunk in stored { Terminal.write(chunk, to: STDOUT_FILENO) }
+                    for try await chunk in stored { try output.write(chunk) }
                 } else {
-                    show(entry)
+                    try show(entry, in: output)
                 }
             }
             try await store.close()
@@ -105,7 +108,7 @@ struct Cache: AsyncParsableCommand {
             return found
         }
 
-        private func show(_ entry: HTTPCache.Entry) {
+        private func show(_ entry: HTTPCache.Entry, in output: OutputFile) throws {
             var lines = [
                 "\(entry.id)  \(entry.uri)", "status: \(entry.head.status.code) \(entry.head.status.reasonPhrase)",
             ]
@@ -114,7 +117,7 @@ struct Cache: AsyncParsableCommand {
             if let partition = entry.key.partition { lines.append("partition: \(partition)") }
             if let range = entry.range { lines.append("bytes: \(range.lowerBound)-\(range.upperBound - 1)") }
             lines.append("body: \(Units.bytes(entry.bodySize))")
-            for line in lines { Terminal.write("\(printable(line))\n", to: STDOUT_FILENO) }
+            try output.write(lines.map { "\(printable($0))\n" }.joined())
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// `curlew download URL…`: resumable downloads of files, with a progress bar for each.
 struct Download: AsyncParsableCommand {
@@ -72,38 +73,19 @@ struct Download: AsyncParsableCommand {
         guard output != "-" else {
             throw ValidationError("A download needs a file; 'curlew URL' writes to standard output.")
         }
-        try checkNames()
+        try FileNames.check(isFolder ? urls : [], numbersNames: rename || existing == .unique)
         if let hash, hash.count != 64 || (try? ContentDigest(hex: hash)) == nil {
             throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
         }
     }
 
-    /// Refuses URLs whose files would have one name, before anything is fetched.
-    private func checkNames() throws {
-        var urlsByName: [String: String] = [:]
-        var seen: Set<String> = []
-        for url in urls {
-            guard seen.insert(url).inserted else { throw ValidationError("\(printable(url)) is there twice.") }
-            guard isFolder, let name = Self.name(of: url) else { continue }
-            if let other = urlsByName.updateValue(url, forKey: name), existing != .unique, !rename {
-                throw ValidationError(
-                    "\(printable(other)) and \(printable(url)) would both be \(printable(name)); --rename numbers them."
-                )
-            }
-        }
-    }
-
-    /// The name of the file that a URL suggests; the server may suggest another. nil for an invalid URL.
-    static func name(of url: String) -> String? {
-        (try? CurlewURI(RequestLine.absolute(url))).map { CurlewResponse(.ok, uri: $0).suggestedFileName }
-    }
-
     /// The label of a URL's bar.
     private func label(of url: String) -> String {
-        isFolder ? Self.name(of: url) ?? url : FileLabel.text(output)
+        isFolder ? FileNames.name(of: url) ?? url : FileLabel.text(output)
     }
 
     func run() async throws {
+        _ = try destination
         let urls = urls.map(RequestLine.absolute)
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(receiving: ByteSize(Int(limit))) }
@@ -128,7 +110,9 @@ struct Download: AsyncParsableCommand {
     }
 
     private func conclude(_ outcomes: [DownloadJob.Outcome], wasInterrupted: Bool) throws {
-        for case .whole(let path) in outcomes { Terminal.write("\(printable(path))\n", to: STDOUT_FILENO) }
+        let output = OutputFile.standard
+        let paths = outcomes.compactMap(\.path).map { "\(output.isTerminal ? printable($0) : $0)\n" }
+        let writing = Result { try output.write(paths.joined()) }
         let errors = outcomes.compactMap(\.error)
         // The messages come after the bars, which would cut them.
         for error in errors where !wasInterrupted || error.code != .cancelled { Messages.report(error) }
@@ -141,6 +125,7 @@ struct Download: AsyncParsableCommand {
         if !kept.isEmpty { Terminal.write("to go on: \(continuation)\n", to: STDERR_FILENO) }
         if wasInterrupted { throw ExitCode(130) }
         if let error = errors.first { throw ExitCode(ExitStatus.status(for: error)) }
+        try writing.get()
     }
 
     /// The command that resumes this one.
@@ -152,17 +137,13 @@ struct Download: AsyncParsableCommand {
 
     // MARK: Destinations
 
-    /// True if ``output`` is a folder.
-    var isFolder: Bool {
-        var status = stat()
-        return output.hasSuffix("/") || (stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
-    }
+    private var isFolder: Bool { DownloadDestination.isFolder(output) }
 
     var destination: Destination {
-        var destination: Destination = isFolder ? .folder(output) : .file(output)
-        destination.existing = rename ? .unique : existing.policy
-        destination.createsFolders = parents
-        return destination
+        get throws(CurlewError) {
+            try DownloadDestination(output, isForSeveral: urls.count > 1, createsFolders: parents)
+                .value(existing: rename ? .unique : existing.policy)
+        }
     }
 
     /// The path of a download's resume token: beside the file, derived from its name or URL. In a folder the name of

@@ -2,6 +2,7 @@ import ArgumentParser
 import Curlew
 import CurlewImages
 import Glibc
+import TerminalOutput
 
 /// `curlew image URL…`: downloads images, shows them in the terminal, and keeps them in another size or format.
 struct ImageCommand: AsyncParsableCommand {
@@ -57,12 +58,9 @@ struct ImageCommand: AsyncParsableCommand {
         let images = urls.map { url in Task { try await downloader.load(RequestLine.absolute(url)) } }
         for (index, image) in images.enumerated() {
             do {
-                await line.print(try finish(try await image.value, index))
+                try await line.print(try finish(try await image.value, index))
             } catch let error as CurlewError {
-                await line.print(
-                    Messages.errorText(
-                        printable("\(error)"), width: Terminal.width(of: STDERR_FILENO), isColored: false),
-                    to: STDERR_FILENO)
+                await line.report(error)
                 failure = error
             }
         }

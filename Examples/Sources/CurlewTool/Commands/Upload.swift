@@ -2,6 +2,7 @@ import ArgumentParser
 import Curlew
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// `curlew upload FILE URL`: sends a file as a body, or as a part of a form.
 struct Upload: AsyncParsableCommand {
@@ -101,9 +102,10 @@ struct Upload: AsyncParsableCommand {
 
     /// Prints the answer, with a line end.
     private func show(_ answer: [UInt8]) throws {
-        var printer = BodyPrinter(for: [:], isTerminal: Terminal.isTerminal(STDOUT_FILENO), isColored: false)
+        let output = OutputFile.standard
+        var printer = BodyPrinter(for: [:], isTerminal: output.isTerminal, isColored: false)
         let text = printer.print(answer) + printer.finish()
-        Terminal.write(text.isEmpty || text.last == 0x0A ? text : text + [0x0A], to: STDOUT_FILENO)
+        try output.write(text.isEmpty || text.last == 0x0A ? text : text + [0x0A])
     }
 
     /// Sends the file, or the rest of it if there is a token of an earlier run.

@@ -1,5 +1,6 @@
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// A failure of the output.
 enum OutputFailure: Error {
@@ -18,6 +19,9 @@ final class OutputFile {
         self.path = path
         descriptor = path == "-" ? STDOUT_FILENO : nil
     }
+
+    /// Standard output.
+    static var standard: OutputFile { OutputFile("-") }
 
     deinit { if let descriptor, path != "-" { close(descriptor) } }
 

@@ -1,6 +1,7 @@
 import Curlew
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// The printing of a response into its output.
 final class ResponsePrinter {
@@ -86,7 +87,8 @@ final class ResponsePrinter {
 
     private func show(line: String) throws {
         size += Int64(line.utf8.count)
-        let isJSON = line.utf8.first == UInt8(ascii: "{") || line.utf8.first == UInt8(ascii: "[")
+        // A line of a log may begin with a bracket, too.
+        let isJSON = (line.hasPrefix("{") || line.hasPrefix("[")) && (try? JSONValue(parsing: Array(line.utf8))) != nil
         let fields: HTTPFields = isJSON ? [.contentType: "application/json"] : [:]
         var printer = BodyPrinter(for: fields, isTerminal: isTerminal, isColored: isColored)
         let text = printer.print(Array(line.utf8)) + printer.finish()

@@ -2,6 +2,7 @@ import ArgumentParser
 import Curlew
 import CurlewStorage
 import Glibc
+import TerminalOutput
 
 /// `curlew queue add|list|show|run|suspend|resume|cancel|clear`: transfers that outlive the process.
 struct Queue: AsyncParsableCommand {
@@ -42,19 +43,22 @@ struct Queue: AsyncParsableCommand {
 
         func validate() throws {
             guard !urls.isEmpty else { throw ValidationError("There is nothing to add.") }
+            guard (0...4).contains(priority) else { throw ValidationError("A priority is 0 to 4.") }
+            guard attempts > 0 else { throw ValidationError("A transfer has at least one attempt.") }
             guard urls.count == 1 || (hash == nil && upload == nil) else {
                 throw ValidationError("For several URLs there is neither --sha256 nor --upload.")
             }
             if let hash, hash.count != 64 || (try? ContentDigest(hex: hash)) == nil {
                 throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
             }
+            if upload == nil { try FileNames.check(urls, numbersNames: rename) }
         }
 
         func run() async throws {
             let urls = urls.map(RequestLine.absolute)
             let requests = try urls.map(request)
             for id in try await place.with({ try await $0.enqueue(requests) }) {
-                Terminal.write("\(id)\n", to: STDOUT_FILENO)
+                try OutputFile.standard.write("\(id)\n")
             }
         }
 
@@ -67,8 +71,10 @@ struct Queue: AsyncParsableCommand {
                 }
                 request = .upload(file: upload, to: url)
             } else {
-                request = .download(
-                    url, to: try QueueDestination(output, isForSeveral: urls.count > 1, parents, rename).value)
+                let destination = try DownloadDestination(
+                    output, isForSeveral: urls.count > 1, createsFolders: parents)
+                if !rename { try destination.refuseExistingFile() }
+                request = .download(url, to: destination.value(existing: rename ? .unique : .fail))
             }
             request.integrity.digest = try hash.map { try ContentDigest(hex: $0) }
             request.tags = tag
@@ -84,16 +90,16 @@ struct Queue: AsyncParsableCommand {
         @OptionGroup var place: QueuePlace
 
         func run() async throws {
-            let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
-            let width = isTerminal ? Terminal.width(of: STDOUT_FILENO) : nil
+            let output = OutputFile.standard
+            let width = Terminal.width(of: STDOUT_FILENO)
             try await place.with { session in
                 let names = try await TransferNames(session).shortened
                 var last: DurableTransfer.ID?
                 while true {
                     let page = try await session.transfers(after: last)
                     for transfer in page {
-                        let line = QueueLine(transfer, name: isTerminal ? names[transfer.id] : nil)
-                        Terminal.write(line.lines(width: width).map { "\($0)\n" }.joined(), to: STDOUT_FILENO)
+                        let line = QueueLine(transfer, name: width == nil ? nil : names[transfer.id])
+                        try output.write(line.lines(width: width).map { "\($0)\n" }.joined())
                     }
                     guard let id = page.last?.id else { return }
                     last = id
@@ -125,7 +131,7 @@ struct Queue: AsyncParsableCommand {
             if case .file(let file) = transfer.outcome { lines.append("file      \(printable(file.path))") }
             if case .response(let response) = transfer.outcome { lines.append("status    \(response.status.code)") }
             if let error = transfer.lastError { lines.append("error     \(printable("\(error)"))") }
-            Terminal.write(lines.joined(separator: "\n") + "\n", to: STDOUT_FILENO)
+            try OutputFile.standard.write(lines.joined(separator: "\n") + "\n")
         }
     }
 
@@ -176,7 +182,7 @@ struct Queue: AsyncParsableCommand {
             let count = try await place.with { session in
                 try await work(session, all ? nil : TransferNames(session).resolved(ids))
             }
-            Terminal.write("\(count)\n", to: STDOUT_FILENO)
+            try OutputFile.standard.write("\(count)\n")
             if count == 0, !all { throw ExitCode(1) }
         }
     }

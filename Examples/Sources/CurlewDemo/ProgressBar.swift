@@ -1,5 +1,6 @@
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// A live bar on a terminal; elsewhere one plain line at the end.
 final class ProgressBar: Sendable {
