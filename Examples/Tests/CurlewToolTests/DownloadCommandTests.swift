@@ -162,7 +162,7 @@ struct DownloadCommandTests {
         #expect(end.status == 130)
         #expect(end.complaints.contains("curlew: kept 195.3 KiB in \(folder.path)/.bird."))
         #expect(end.complaints.contains(".part, described by \(folder.path("bird.resume"))"))
-        #expect(end.complaints.contains("to go on: curlew download --resume \(server.url("/bird")) -o "))
+        #expect(end.complaints.contains("to resume: curlew download --resume \(server.url("/bird")) -o "))
         #expect(folder.names.contains("bird.resume") && !folder.names.contains("bird"))
         let again = await (try ToolProcess(["download", "--resume"] + words.dropFirst())).end()
         #expect(again.status == 0, "\(again.complaints)")

@@ -5,39 +5,14 @@ import Glibc
 import HTTPTypes
 import TerminalOutput
 
-/// The disk cache that `curlew --cache URL` uses.
-struct CacheFolder: ParsableArguments {
-    @Option(
-        name: .customLong("cache-folder"),
-        help: "The folder of the cache; by default curlew in the user's folder for caches.")
-    var path: String?
-
-    /// Opens the cache; reports of discarded entries are written to standard error.
-    func open() async throws -> DiskCacheStore {
-        guard let folder = path ?? Self.standard else {
-            throw CurlewError(.cacheFailed, "there is neither XDG_CACHE_HOME nor HOME; --cache-folder names the folder")
-        }
-        return try await DiskCacheStore(folder: folder) { event in
-            Terminal.write("curlew: the cache: \(printable("\(event)"))\n", to: STDERR_FILENO)
-        }
-    }
-
-    private static var standard: String? {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
-        return variable("XDG_CACHE_HOME").map { "\($0)/curlew" } ?? variable("HOME").map { "\($0)/.cache/curlew" }
-    }
-}
-
 /// `curlew cache list|show|clear`: the entries that `curlew --cache URL` has stored.
 struct Cache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show or remove what 'curlew --cache URL' has stored.",
+        abstract: "Show or remove the responses that 'curlew --cache URL' has stored.",
         subcommands: [List.self, Show.self, Clear.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List what is stored, a line each.")
+        static let configuration = CommandConfiguration(abstract: "List the stored responses, a line each.")
 
         @OptionGroup var folder: CacheFolder
 
@@ -67,7 +42,7 @@ struct Cache: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the fields of what is stored under a name or a URL; with --body the body as well.")
+            abstract: "Show the fields of the stored responses of a name or a URL.")
 
         @Argument(help: "The name of an entry, as 'list' shows it, or a URL.")
         var subject: String
@@ -123,7 +98,7 @@ struct Cache: AsyncParsableCommand {
 
     struct Clear: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove all that is stored, or what is stored for a URL.")
+            abstract: "Remove all stored responses, or those of a URL.")
 
         @Argument(help: "The URL; none removes everything.")
         var url: String?

@@ -9,35 +9,35 @@ struct Download: AsyncParsableCommand {
         abstract: "Download files.",
         discussion: """
             The bytes lie in a part file beside the destination until the file is complete. A download that is interrupted,
-            fails or is killed leaves the part file and a token file, with which `--resume` goes on.
+            fails or is killed leaves the part file and a token file, from which `--resume` continues.
             """)
 
-    @Argument(help: "What to download.")
+    @Argument(help: "The URLs of the files.")
     var urls: [String]
 
     @Option(
         name: .shortAndLong, help: "A file for one URL; else a folder: one that exists, or whose name ends in a slash.")
     var output = "."
 
-    @Flag(help: "Go on with what an earlier run left behind, if it did.")
+    @Flag(help: "Resume the downloads that an earlier run left incomplete.")
     var resume = false
 
-    @Option(help: "How many connections fetch parts of a file at a time, 1 to 16.")
+    @Option(help: "The number of connections for parts of a file, 1 to 16.")
     var segments = 1
 
     @Option(help: "Bytes a second for all files together, such as 500k or 2M.", transform: Self.amount)
     var limit: Int64?
 
-    @Option(name: .customLong("sha256"), help: "What the file must hash to; for one URL.")
+    @Option(name: .customLong("sha256"), help: "The SHA-256 of the file, in hexadecimal digits; for one URL.")
     var hash: String?
 
-    @Option(help: "How often a file is gone on with by itself.")
+    @Option(help: "The largest number of automatic resumes of a file.")
     var resumes = 5
 
-    @Option(help: "How many files are downloaded at a time.")
+    @Option(help: "The number of simultaneous downloads.")
     var parallel = 4
 
-    @Option(help: "What to do with a file that is there already: fail, replace, unique.")
+    @Option(help: "The rule for an existing file: fail, replace, unique.")
     var existing = Existing.fail
 
     @Flag(help: "Number files that would have one name; the same as --existing unique.")
@@ -122,7 +122,7 @@ struct Download: AsyncParsableCommand {
         for (token, path) in kept {
             Messages.note("kept \(Units.bytes(token.receivedCount)) in \(token.partPath), described by \(path)")
         }
-        if !kept.isEmpty { Terminal.write("to go on: \(continuation)\n", to: STDERR_FILENO) }
+        if !kept.isEmpty { Terminal.write("to resume: \(continuation)\n", to: STDERR_FILENO) }
         if wasInterrupted { throw ExitCode(130) }
         if let error = errors.first { throw ExitCode(ExitStatus.status(for: error)) }
         try writing.get()

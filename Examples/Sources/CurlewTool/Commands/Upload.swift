@@ -7,7 +7,7 @@ import TerminalOutput
 /// `curlew upload FILE URL`: sends a file as a body, or as a part of a form.
 struct Upload: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Upload a file, and print what the server says to it.")
+        abstract: "Upload a file, and print the body of the response.")
 
     /// The maximum length of the printed answer.
     private static let answerLimit: ByteSize = .mebibytes(1)
@@ -15,7 +15,7 @@ struct Upload: AsyncParsableCommand {
     @Argument(help: "The file.")
     var path: String
 
-    @Argument(help: "Where to.")
+    @Argument(help: "The URL.")
     var url: String
 
     @Option(help: "The method; POST with --form and --resumable, else PUT.")
@@ -29,7 +29,7 @@ struct Upload: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Go on where it breaks off, also after this command was ended: tus or the IETF's draft, whichever the server speaks."
+            "Resume a broken upload, also in a later run: by tus or the IETF's draft, according to the server."
     )
     var resumable = false
 

@@ -2,13 +2,6 @@ import Curlew
 import Glibc
 import TerminalOutput
 
-/// A failure of the output.
-enum OutputFailure: Error {
-    /// The reader of the pipe has gone.
-    case closed
-    case failed(CurlewError)
-}
-
 /// The destination of a body or a head: standard output, or a file that is made with its first byte.
 final class OutputFile {
     /// The path; `-` is standard output.

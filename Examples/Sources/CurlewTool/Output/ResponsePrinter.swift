@@ -95,8 +95,3 @@ final class ResponsePrinter {
         try file.write(text.last == 0x0A ? text : text + [0x0A])
     }
 }
-
-/// The label of a file for a column.
-enum FileLabel {
-    static func text(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
-}

@@ -9,8 +9,8 @@ struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Transfers that outlive the process.",
         discussion: """
-            'add' writes transfers down, 'run' does them. Several 'run's at once share the work; one that is interrupted or
-            killed is taken over by the next.
+            'add' stores transfers, and 'run' performs them. Several runs share the work. The transfers of a run that was
+            interrupted or killed are performed by the next.
             """,
         subcommands: [
             Add.self, List.self, Show.self, Run.self, Suspend.self, Resume.self, Cancel.self, Clear.self,
@@ -20,7 +20,7 @@ struct Queue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Add downloads, or an upload.")
 
         @OptionGroup var place: QueuePlace
-        @Argument(help: "What to download, or where to upload to.")
+        @Argument(help: "The URLs of the downloads, or of the upload.")
         var urls: [String]
         @Option(
             name: .shortAndLong,
@@ -28,13 +28,13 @@ struct Queue: AsyncParsableCommand {
         var output = "."
         @Option(help: "The file to upload to the one URL.")
         var upload: String?
-        @Option(name: .customLong("sha256"), help: "What the file must hash to; for one URL.")
+        @Option(name: .customLong("sha256"), help: "The SHA-256 of the file, in hexadecimal digits; for one URL.")
         var hash: String?
         @Option(help: "A word by which the limits count it; may be repeated.")
         var tag: [String] = []
-        @Option(help: "From 0, the last, to 4, the first.")
+        @Option(help: "The priority, from 0 for the last to 4 for the first.")
         var priority = 2
-        @Option(help: "How often it may fail.")
+        @Option(help: "The largest number of attempts.")
         var attempts = 20
         @Flag(help: "Number files that would have one name.")
         var rename = false
@@ -137,12 +137,12 @@ struct Queue: AsyncParsableCommand {
 
     struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Run the transfers, with whoever else runs them, until none is left.")
+            abstract: "Run the transfers until none is left. Other runs share the work.")
 
         @OptionGroup var place: QueuePlace
         @Flag(help: "Wait for more when none is left.")
         var forever = false
-        @Option(help: "How many run at a time, of all workers.")
+        @Option(help: "The number of simultaneous transfers of all runs.")
         var parallel = 4
 
         func run() async throws {
@@ -188,7 +188,7 @@ struct Queue: AsyncParsableCommand {
     }
 
     struct Suspend: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Stop transfers, and keep what has come.")
+        static let configuration = CommandConfiguration(abstract: "Stop transfers, and keep the received bytes.")
         @OptionGroup var selection: Selection
 
         func run() async throws { try await selection.run { try await $0.suspend($1) } }
@@ -202,7 +202,7 @@ struct Queue: AsyncParsableCommand {
     }
 
     struct Cancel: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End transfers, and remove what has come.")
+        static let configuration = CommandConfiguration(abstract: "End transfers, and remove the received bytes.")
         @OptionGroup var selection: Selection
 
         func run() async throws { try await selection.run { try await $0.cancel($1) } }
