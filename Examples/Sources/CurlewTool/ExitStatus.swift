@@ -9,7 +9,7 @@ enum ExitStatus {
     static let output: Int32 = 23
 
     /// The status for an error of a call; nil for an error of the command line.
-    static func status(for error: any Error) -> Int32? {
+    static func status(ofCallWith error: any Error) -> Int32? {
         switch error {
         case is OutputFailure: output
         case let error as CurlewError: status(for: error)

@@ -58,7 +58,9 @@ struct Call: AsyncParsableCommand {
         do {
             try result.get()
         } catch {
-            guard output.isSilent, !output.showsErrors, let status = ExitStatus.status(for: error) else { throw error }
+            guard output.isSilent, !output.showsErrors, let status = ExitStatus.status(ofCallWith: error) else {
+                throw error
+            }
             throw ExitCode(status)
         }
     }

@@ -17,8 +17,9 @@ extension RequestLine {
 
     private func uri() async throws -> CurlewURI {
         var uri = try CurlewURI(url)
-        if let name = uploadName, uri.query == nil, uri.path.isEmpty || uri.path.hasSuffix("/") {
-            uri = try uri.resolving("./" + PercentEncoding.encoded(Array(name.utf8), space: "%20"))
+        if let name = uploadName, uri.path.isEmpty || uri.path.hasSuffix("/") {
+            let query = uri.query.map { "?\($0)" } ?? ""
+            uri = try uri.resolving("./\(PercentEncoding.encoded(Array(name.utf8), space: "%20"))\(query)")
         }
         var pieces: [String] = []
         for pair in query {

@@ -126,7 +126,7 @@ extension TimingReport {
         case "redirect_url":
             return response?.fields[.location].flatMap { try? response?.uri.resolving($0).description } ?? ""
         case "num_redirects": return "\(response?.history.count ?? 0)"
-        case "exitcode": return "\(result.error.map { ExitStatus.status(for: $0) ?? ExitStatus.usage } ?? 0)"
+        case "exitcode": return "\(result.error.map { ExitStatus.status(ofCallWith: $0) ?? ExitStatus.usage } ?? 0)"
         case "errormsg": return (result.error as? CurlewError)?.message ?? ""
         case "num_connects": return "\(hops.count { !$0.attempt.isReused })"
         case "remote_ip": return attempt?.remoteAddress ?? ""

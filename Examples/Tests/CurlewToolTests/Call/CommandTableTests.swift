@@ -64,7 +64,7 @@ struct CommandTableTests {
             ["-T", "FOLDER/lines.txt", "URL/a.txt"], curl: ["-H", "Expect:", "-T", "FOLDER/lines.txt", "URL/a.txt"]),
         .same("-H", "Expect:", "-T", "FOLDER/lines.txt", "-X", "POST", "URL/a"),
         .same("-H", "Expect:", "-T", "FOLDER/lines.txt", "URL/folder/"),
-        .same("-H", "Expect:", "-T", "FOLDER/lines.txt", "URL"),
+        .same("-H", "Expect:", "-T", "FOLDER/lines.txt", "URL?a=b"),
         .same("-A", "", "URL/a"),
         .same("-G", "URL/a"),
         .same("-F", #"a="x;y""#, "-F", #"file=@"FOLDER/lines.txt";type=text/plain;filename="a;b""#, "URL/form"),
