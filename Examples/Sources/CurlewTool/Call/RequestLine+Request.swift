@@ -34,7 +34,7 @@ extension RequestLine {
     /// The name of the file of `--upload-file`, which completes a path that ends in a slash, as in curl.
     private var uploadName: String? {
         guard case .upload(let path) = content, path != "-" else { return nil }
-        return path.split(separator: "/").last.map(String.init)
+        return FileNames.name(ofPath: path)
     }
 
     /// The Authorization field of `--user`.
@@ -89,8 +89,7 @@ extension RequestLine {
         case .upload(let path): request.body = .file(path)
         case .file(let path):
             request.body = .file(path)
-            let name = path.split(separator: "/").last.map(String.init) ?? path
-            request.fields[.contentType] = MultipartFormData.contentType(forFileNamed: name)
+            request.fields[.contentType] = MultipartFormData.contentType(forFileNamed: FileNames.name(ofPath: path))
         }
     }
 

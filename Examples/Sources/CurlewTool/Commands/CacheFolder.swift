@@ -13,18 +13,11 @@ struct CacheFolder: ParsableArguments {
 
     /// Opens the cache; reports of discarded entries are written to standard error.
     func open() async throws -> DiskCacheStore {
-        guard let folder = path ?? Self.standard else {
+        guard let folder = path ?? UserFolder.path("XDG_CACHE_HOME", in: ".cache") else {
             throw CurlewError(.cacheFailed, "there is neither XDG_CACHE_HOME nor HOME; --cache-folder names the folder")
         }
         return try await DiskCacheStore(folder: folder) { event in
             Terminal.write("curlew: the cache: \(printable("\(event)"))\n", to: STDERR_FILENO)
         }
-    }
-
-    private static var standard: String? {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
-        return variable("XDG_CACHE_HOME").map { "\($0)/curlew" } ?? variable("HOME").map { "\($0)/.cache/curlew" }
     }
 }

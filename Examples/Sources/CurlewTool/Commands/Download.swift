@@ -81,7 +81,7 @@ struct Download: AsyncParsableCommand {
 
     /// The label of a URL's bar.
     private func label(of url: String) -> String {
-        isFolder ? FileNames.name(of: url) ?? url : FileLabel.text(output)
+        isFolder ? FileNames.name(ofURL: url) ?? url : FileNames.name(ofPath: output)
     }
 
     func run() async throws {

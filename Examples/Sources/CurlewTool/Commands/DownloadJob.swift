@@ -48,7 +48,7 @@ struct DownloadJob: Sendable {
             }
             let file = try await task.file()
             await board.advance(number, to: file.size, of: file.size)
-            await board.rename(number, to: file.path.split(separator: "/").last.map(String.init) ?? file.path)
+            await board.rename(number, to: FileNames.name(ofPath: file.path))
             await board.end(number, .done)
             return .whole(path: file.path)
         } catch {

@@ -68,7 +68,7 @@ struct Upload: AsyncParsableCommand {
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(sending: ByteSize(Int(limit))) }
         let session = try HTTPSession(configuration: configuration, chain: .singleUser)
-        let board = TransferBoard(names: [path.split(separator: "/").last.map(String.init) ?? path])
+        let board = TransferBoard(names: [FileNames.name(ofPath: path)])
         let progress = CallProgress()
         let watching = Task {
             for await step in progress {

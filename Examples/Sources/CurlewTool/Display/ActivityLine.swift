@@ -14,7 +14,7 @@ actor ActivityLine {
     /// - Parameter text: The text of the line, on standard error.
     init(_ text: String) {
         self.text = text
-        isTerminal = isatty(STDERR_FILENO) == 1
+        isTerminal = Terminal.isTerminal(STDERR_FILENO)
     }
 
     /// Shows the line while a session is busy.

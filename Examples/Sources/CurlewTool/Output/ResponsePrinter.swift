@@ -55,7 +55,7 @@ final class ResponsePrinter {
     /// The bar of a file on a terminal; nil for other outputs.
     private func progress(of response: CurlewResponse) -> TransferBoard? {
         guard file.path != "-", !words.isSilent, Terminal.isTerminal(STDERR_FILENO) else { return nil }
-        return TransferBoard(names: [FileLabel.text(file.path)])
+        return TransferBoard(names: [FileNames.name(ofPath: file.path)])
     }
 
     private static var binary: OutputFailure {

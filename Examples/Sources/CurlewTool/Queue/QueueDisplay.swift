@@ -29,7 +29,8 @@ struct QueueDisplay {
     }
 
     private static func line(_ transfer: DurableTransfer) -> TransferLine {
-        let name = transfer.request.source.map(FileLabel.text) ?? FileNames.name(of: transfer.request.url) ?? "?"
+        let request = transfer.request
+        let name = request.source.map(FileNames.name(ofPath:)) ?? FileNames.name(ofURL: request.url) ?? "?"
         return TransferLine(name: printable(name), state: .running, count: transfer.transferred, total: transfer.total)
     }
 

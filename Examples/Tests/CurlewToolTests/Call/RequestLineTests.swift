@@ -1,5 +1,6 @@
 import ArgumentParser
 import Curlew
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -44,6 +45,28 @@ struct RequestLineTests {
                 == ["-s", "-S", "-L", "-o", "-x", "-X", "POST", "-H", "A: -b", "u", "--", "-i"])
         #expect(CommandWords.rewritten(["--user-agent", "-sS", "-o"]) == ["--user-agent", "-sS", "-o"])
         #expect(CommandWords.rewritten(["-", "--max-time=3"]) == ["-", "--max-time", "3"])
+    }
+
+    @Test("the lists of options with a value have every such option of the call")
+    func valuedOptions() throws {
+        struct Dump: Decodable {
+            struct Command: Decodable {
+                var arguments: [Argument]
+            }
+            struct Argument: Decodable {
+                var kind: String
+                var names: [Name]?
+            }
+            struct Name: Decodable {
+                var kind: String
+                var name: String
+            }
+            var command: Command
+        }
+        let dump = try JSONDecoder().decode(Dump.self, from: Data(Call._dumpHelp().utf8))
+        let names = dump.command.arguments.filter { $0.kind == "option" }.flatMap { $0.names ?? [] }
+        #expect(CommandWords.longValued == Set(names.filter { $0.kind == "long" }.map(\.name)))
+        #expect(CommandWords.shortValued == Set(names.filter { $0.kind == "short" }.flatMap(\.name)))
     }
 
     @Test("pieces of data keep their order and their kinds")
