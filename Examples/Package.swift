@@ -24,6 +24,7 @@ let package = Package(
         .executable(name: "aggregator", targets: ["aggregator-server"]),
         .executable(name: "cookbook", targets: ["curlew-cookbook"]),
         .executable(name: "curlew", targets: ["curlew"]),
+        .executable(name: "curlew-demo", targets: ["curlew-demo"]),
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
         .executable(name: "gallery", targets: ["gallery-server"]),
         .executable(name: "gateway", targets: ["gateway-server"]),
@@ -150,17 +151,31 @@ let package = Package(
             ],
             swiftSettings: userSettings
         ),
+        // `make demo` builds these three alone: the tool's other dependencies take as long as Curlew itself.
+        .target(name: "TerminalOutput", swiftSettings: settings),
+        .target(
+            name: "CurlewDemo",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "TerminalOutput",
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(name: "curlew-demo", dependencies: ["CurlewDemo"], swiftSettings: settings),
         .target(
             name: "CurlewTool",
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Curlew", package: "curlew"),
+                "CurlewDemo",
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewPostgres", package: "curlew"),
                 .product(name: "CurlewStorage", package: "curlew"),
                 .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                "TerminalOutput",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
@@ -177,6 +192,7 @@ let package = Package(
                 .product(name: "CurlewTestingTraits", package: "curlew"),
                 .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                "TerminalOutput",
             ],
             swiftSettings: settings
         ),

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// The command line tool.
 public struct CurlewTool: AsyncParsableCommand {
@@ -44,6 +45,9 @@ public struct CurlewTool: AsyncParsableCommand {
         } catch let error as CurlewError {
             Messages.report(error)
             Glibc.exit(ExitStatus.status(for: error))
+        } catch let failure as OutputFailure {
+            if case .failed(let error) = failure { Messages.report(error) }
+            Glibc.exit(ExitStatus.output)
         } catch {
             end(with: error)
         }

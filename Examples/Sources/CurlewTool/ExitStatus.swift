@@ -5,6 +5,18 @@ enum ExitStatus {
     /// The status of a wrong command line.
     static let usage: Int32 = 2
 
+    /// The status of an output that failed.
+    static let output: Int32 = 23
+
+    /// The status for an error of a call; nil for an error of the command line.
+    static func status(ofCallWith error: any Error) -> Int32? {
+        switch error {
+        case is OutputFailure: output
+        case let error as CurlewError: status(for: error)
+        default: nil
+        }
+    }
+
     static func status(for error: CurlewError) -> Int32 {
         // libcurl knows more about a broken connection.
         if [.connectionLost, .http2Failed, .proxyFailed].contains(error.code), let code = error.engineCode,
@@ -28,7 +40,7 @@ enum ExitStatus {
         .unsupported: 4,
         .proxyNotFound: 5,
         .hostNotFound: 6,
-        .connectionRefused: 7, .connectionFailed: 7, .addressForbidden: 7,
+        .connectionRefused: 7, .connectionFailed: 7, .addressForbidden: 7, .proxyFailed: 7,
         .invalidResponse: 8,
         .http2Failed: 16,
         .responseTruncated: 18, .rangesFailed: 18,
@@ -46,7 +58,6 @@ enum ExitStatus {
         .contentDecodingFailed: 61,
         .responseTooLarge: 63, .responseHeadTooLarge: 56,
         .pinMismatch: 90, .stapledResponseInvalid: 91,
-        .proxyFailed: 97,
         .digestMismatch: 120, .lengthMismatch: 120,
     ]
 }

@@ -102,7 +102,8 @@ enum GalleryPage {
                 if (event.key == "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit() }
             })
             // The images after # are shown at first, else those of the server.
-            const named = decodeURIComponent(location.hash.slice(1)).split(" ").filter(url => url)
+            const decoded = text => { try { return decodeURIComponent(text) } catch { return text } }
+            const named = decoded(location.hash.slice(1)).split(" ").filter(url => url)
             field.value = (named.length ? named : SAMPLES).join("\\n")
             show(read())
         </script>

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CurlewTool
+@testable import TerminalOutput
 
 @Suite("curlew demo", .timeLimit(.minutes(1)))
 struct DemoTests {

@@ -45,6 +45,18 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
+    @Test("a folder that is missing is an error that names --parents, before anything is fetched")
+    func missingFolder() async throws {
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let words = ["download", server.url("/bird.wav"), "-o", folder.path("none/")]
+        let refused = await (try ToolProcess(words)).end()
+        #expect(refused.status == 23 && refused.complaints.contains("--parents makes it") && server.requestCount == 0)
+        #expect(await (try ToolProcess(words + ["--parents"])).end().status == 0)
+        #expect(isWhole(folder.path("none/bird.wav")))
+        await server.shutdown()
+    }
+
     @Test("two URLs that would have one name are refused before anything is fetched, and numbered with --rename")
     func oneName() async throws {
         let content = RangedContent(bytes, entityTag: "\"one\"")
@@ -150,7 +162,7 @@ struct DownloadCommandTests {
         #expect(end.status == 130)
         #expect(end.complaints.contains("curlew: kept 195.3 KiB in \(folder.path)/.bird."))
         #expect(end.complaints.contains(".part, described by \(folder.path("bird.resume"))"))
-        #expect(end.complaints.contains("to go on: curlew download --resume \(server.url("/bird")) -o "))
+        #expect(end.complaints.contains("to resume: curlew download --resume \(server.url("/bird")) -o "))
         #expect(folder.names.contains("bird.resume") && !folder.names.contains("bird"))
         let again = await (try ToolProcess(["download", "--resume"] + words.dropFirst())).end()
         #expect(again.status == 0, "\(again.complaints)")

@@ -66,7 +66,7 @@ struct ImageCommandTests {
             return MockResponse(fields: [.contentType: "image/png"], body: .bytes(png))
         }
         let tool = try ToolProcess(["image", server.url()], columns: 100)
-        let text = "An image is under way."
+        let text = "An image is loading."
         try await eventually("the line is there") { tool.output.hasSuffix(text) }
         open.finish()
         let end = await tool.end()

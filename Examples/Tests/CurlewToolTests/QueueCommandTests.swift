@@ -54,6 +54,12 @@ struct QueueCommandTests {
         #expect(try await add("http://a.test/a", "-o", folder.path("none/a")).status == 23)
         #expect(try await add("http://a.test/a", "-o", folder.path("none/a"), "--parents").status == 0)
         #expect(try await add("http://a.test/a", "http://a.test/b", "-o", folder.path("a")).status == 23)
+        let words = ["http://a.test/x/a", "http://a.test/y/a", "-o", folder.path("") + "/"]
+        let oneName = try await add(words[0], words[1], words[2], words[3])
+        #expect(oneName.status == 2 && oneName.complaints.contains("would both be a; --rename numbers them."))
+        #expect(try await add(words[0], words[1], words[2], words[3], "--rename").status == 0)
+        #expect(try await add("http://a.test/p", "-o", folder.path("p"), "--priority", "5").status == 2)
+        #expect(try await add("http://a.test/p", "-o", folder.path("p"), "--attempts", "0").status == 2)
         #expect(try await add("http://a.test:99999/", "-o", folder.path("a")).status == 3)
         #expect(try await add("http://a.test/", "--upload", folder.path("none")).status == 26)
         let store = await (try ToolProcess(["queue", "list", "--store", "./queue"])).end()

@@ -4,6 +4,7 @@ import CurlewStorage
 import Glibc
 import HTTPTypes
 import Logging
+import TerminalOutput
 
 /// `curlew [METHOD] URL [item…]`: sends a request, and prints the body of the response.
 struct Call: AsyncParsableCommand {
@@ -12,7 +13,7 @@ struct Call: AsyncParsableCommand {
         usage: "curlew [<method>] <url> [<item> ...] [<options>]", discussion: CallHelp.text)
 
     @Argument(help: ArgumentHelp("[METHOD] URL [item…]", valueName: "word"))
-    var words: [String]
+    var words: [String] = []
 
     @OptionGroup(title: "Request") var request: RequestWords
     @OptionGroup(title: "Connection") var connection: ConnectionWords
@@ -30,10 +31,12 @@ struct Call: AsyncParsableCommand {
 
     func run() async throws {
         var line = try RequestLine(words, request)
-        if let user = line.credential, !user.contains(":") { line.credential = "\(user):\(try password(of: user))" }
+        if let user = line.credential, !user.contains(":"), !output.curl {
+            line.credential = "\(user):\(try PasswordPrompt.password(of: user))"
+        }
         if output.curl {
-            let text = try await CurlText(line, connection, output, masksSecrets: !output.showsSecrets).text()
-            return Terminal.write("\(text)\n", to: STDOUT_FILENO)
+            let text = try await CurlText(line, connection, output).text()
+            return try OutputFile.standard.write("\(text)\n")
         }
         // The library's warnings are not shown: the user of --insecure knows its meaning.
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
@@ -50,28 +53,16 @@ struct Call: AsyncParsableCommand {
         try conclude(result)
     }
 
+    /// Throws the error of the call; with `--silent`, only its status.
     private func conclude(_ result: Result<Void, any Error>) throws {
-        let showsErrors = !output.isSilent || output.showsErrors
         do {
             try result.get()
-        } catch OutputFailure.closed {
-            throw ExitCode(23)
-        } catch OutputFailure.failed(let error) {
-            if showsErrors { Messages.report(error) }
-            throw ExitCode(23)
-        } catch let error as CurlewError {
-            if showsErrors { Messages.report(error) }
-            throw ExitCode(ExitStatus.status(for: error))
+        } catch {
+            guard output.isSilent, !output.showsErrors, let status = ExitStatus.status(ofCallWith: error) else {
+                throw error
+            }
+            throw ExitCode(status)
         }
-    }
-
-    /// Asks for the password on the terminal.
-    private func password(of user: String) throws -> String {
-        guard !output.curl else { return "" }
-        guard let text = getpass("password of \(printable(user)): ") else {
-            throw ValidationError("--user needs user:password; there is no terminal to ask for the password.")
-        }
-        return String(cString: text)
     }
 
     // MARK: Exchange
@@ -101,19 +92,26 @@ struct Call: AsyncParsableCommand {
         if output.events, !line.hasField("Accept") {
             request.fields[.accept] = "text/event-stream, application/x-ndjson, */*;q=0.5"
         }
+        let file = OutputFile(try outputPath(of: line))
+        var result = CallResult(url: request.uri.description)
         do {
-            try await receive(try await session.send(request), of: line, tasks)
+            let response = try await session.send(request)
+            result.response = response
+            try await receive(response, of: line, into: file, &result)
         } catch {
-            await session.shutdown(deadline: .zero)
-            throw error
+            result.error = error
         }
-        await session.shutdown(deadline: .seconds(1))
+        await session.shutdown(deadline: result.error == nil ? .seconds(1) : .zero)
+        if !Task.isCancelled { try await report(result, tasks) }
+        if let error = result.error { throw error }
     }
 
-    private func receive(_ response: CurlewResponse, of line: RequestLine, _ tasks: CallTasks) async throws {
+    private func receive(
+        _ response: CurlewResponse, of line: RequestLine, into file: OutputFile, _ result: inout CallResult
+    ) async throws {
         let heads = ResponseHeads(response)
-        let file = OutputFile(try outputPath(of: response, line))
         let printer = ResponsePrinter(file, output)
+        defer { result.size = printer.size }
         if let path = output.headFile { try OutputFile(path).write(heads.text) }
         if output.includesHead || line.method == .head { try printer.show(heads) }
         if let status = response.cacheStatus, !output.isSilent { Messages.note("cache: \(status)") }
@@ -125,21 +123,29 @@ struct Call: AsyncParsableCommand {
         } else {
             try await printer.showBody(of: response)
         }
-        if output.timing || output.writeOut != nil {
-            let report = await TimingReport(tasks.finished, response, size: printer.size)
-            if output.timing { Terminal.write(report.text, to: STDERR_FILENO) }
-            if let format = output.writeOut {
-                let output = OutputFile("-")
-                try output.write(report.writeOut(format, isTerminal: output.isTerminal))
-            }
-        }
         if isFailure {
             throw CurlewError(
                 .unacceptableStatus, "the server answered \(response.status.code) \(response.status.reasonPhrase)")
         }
     }
 
-    private func outputPath(of response: CurlewResponse, _ line: RequestLine) throws -> String {
+    /// Writes the texts of `--timing` and `--write-out`, also after a failure.
+    private func report(_ result: CallResult, _ tasks: CallTasks) async throws {
+        guard output.timing || output.writeOut != nil else { return }
+        let report = await TimingReport(tasks.finished, result)
+        if output.timing { Terminal.write(report.text, to: STDERR_FILENO) }
+        guard let format = output.writeOut else { return }
+        let file = OutputFile.standard
+        let (text, unknown) = report.writeOut(format, isTerminal: file.isTerminal)
+        for name in unknown where !output.isSilent { Messages.note("--write-out has no variable \(name)") }
+        do {
+            try file.write(text)
+        } catch {
+            throw result.error ?? error
+        }
+    }
+
+    private func outputPath(of line: RequestLine) throws -> String {
         guard output.usesRemoteName else { return output.output ?? "-" }
         let name = try CurlewURI(line.url).path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard !name.isEmpty, name != ".", name != ".." else {
@@ -147,30 +153,5 @@ struct Call: AsyncParsableCommand {
         }
         // A name that begins with a dash would be an option of the next command.
         return name.hasPrefix("-") ? "./\(name)" : String(name)
-    }
-}
-
-/// The tasks of a call: one for each redirect and each attempt.
-final class CallTasks: Sendable {
-    private let stream: AsyncStream<TaskActor>
-    private let continuation: AsyncStream<TaskActor>.Continuation
-
-    init() { (stream, continuation) = AsyncStream.makeStream(of: TaskActor.self) }
-
-    func follow(_ options: inout RequestOptions) {
-        options.onTask = { [continuation] in continuation.yield($0) }
-    }
-
-    /// All tasks, once each has ended.
-    var finished: [TaskActor] {
-        get async {
-            continuation.finish()
-            var tasks: [TaskActor] = []
-            for await task in stream {
-                for await progress in task.progress where progress.isFinished { break }
-                tasks.append(task)
-            }
-            return tasks
-        }
     }
 }

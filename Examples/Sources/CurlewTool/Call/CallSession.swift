@@ -1,5 +1,6 @@
 import ArgumentParser
 import Curlew
+import Glibc
 
 /// The session of a call, made from the options of the connection.
 enum CallSession {
@@ -14,7 +15,7 @@ enum CallSession {
         configuration.userAgent = nil
         configuration.versionPolicy = words.versionPolicy
         configuration.proxy = try proxy(words)
-        configuration.route = try route(words)
+        configuration.route = try ConnectionRoute(words)
         configuration.security = try await security(words)
         // The limits are those of the command line, as with curl.
         configuration.timeouts = Timeouts(
@@ -23,7 +24,7 @@ enum CallSession {
             idle: Timeouts.unlimited)
         var chain = StandardChain.Options()
         chain.redirects.policy = words.followsRedirects ? .follow(maximum: 50) : .manual
-        chain.retry = words.retries > 0 ? Retry(attempts: words.retries + 1, budget: nil) : nil
+        chain.retry = words.retries > 0 ? Self.retry(words.retries) : nil
         if !words.isCompressed { chain.decoding = nil }
         chain.cache = cache
         return try HTTPSession(configuration: configuration, chain: nil) {
@@ -34,34 +35,26 @@ enum CallSession {
 
     private static func proxy(_ words: ConnectionWords) throws -> Proxy.Configuration {
         if words.noProxy == "*" { return .none }
-        guard let text = words.proxy else { return .environment }
+        guard let text = words.proxy else { return words.noProxy.map(environment) ?? .environment }
         guard !text.isEmpty else { return .none }
         let proxy = try Proxy(text.contains("://") ? text : "http://\(text)")
         return .proxy(proxy, except: words.noProxy ?? "")
     }
 
-    private static func route(_ words: ConnectionWords) throws -> ConnectionRoute {
-        var route = ConnectionRoute()
-        for text in words.resolve {
-            let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard parts.count == 3, !parts[0].isEmpty, let port = Int(parts[1]), !parts[2].isEmpty else {
-                throw ValidationError("--resolve is HOST:PORT:ADDRESS, not \(printable(text)).")
-            }
-            let addresses = parts[2].split(separator: ",").map { $0.trimmingBrackets }
-            route.hosts.append(.init(host: String(parts[0]), port: port, addresses: addresses))
+    /// The proxies of the environment, with other hosts that are connected to directly.
+    private static func environment(except hosts: String) -> Proxy.Configuration {
+        var variables = ["no_proxy": hosts]
+        for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+            variables[name] = getenv(name).map { String(cString: $0) }
         }
-        for text in words.connectTo {
-            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 4, !parts[2].isEmpty, let port = Int(parts[3]),
-                parts[1].isEmpty || Int(parts[1]) != nil
-            else {
-                throw ValidationError("--connect-to is HOST:PORT:HOST:PORT, not \(printable(text)).")
-            }
-            route.redirections.append(
-                .init(host: parts[0].isEmpty ? nil : parts[0], port: Int(parts[1]), toHost: parts[2], toPort: port))
-        }
-        route.unixSocket = words.unixSocket
-        return route
+        return .environment(variables)
+    }
+
+    /// The retries of `--retry`. curl also takes the status 500 for a temporary failure.
+    private static func retry(_ count: Int) -> Retry {
+        var retry = Retry(attempts: count + 1, budget: nil)
+        retry.statuses.insert(.internalServerError)
+        return retry
     }
 
     private static func security(_ words: ConnectionWords) async throws -> SecurityPolicy {
@@ -98,12 +91,5 @@ extension ConnectionWords {
     fileprivate var versionPolicy: HTTPVersionPolicy {
         if usesHTTP1 { return .http11 }
         return assumesHTTP2 ? .http2PriorKnowledge : .negotiated
-    }
-}
-
-extension Substring {
-    /// An address without the brackets of IPv6.
-    fileprivate var trimmingBrackets: String {
-        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : String(self)
     }
 }

@@ -4,15 +4,14 @@
 /// of `--data`, `--data-raw`, `--data-binary` and `--data-urlencode`. ArgumentParser does neither.
 enum CommandWords {
     /// The short options with a value.
-    private static let shortValued = Set("AbDdeFHmorTuwxX")
+    static let shortValued = Set("AbDdeFHmorTuwxX")
 
     /// The long options with a value.
     static let longValued: Set<String> = [
         "cacert", "cache-folder", "cert", "color", "connect-timeout", "connect-to", "cookie", "data", "data-ascii",
         "data-binary", "data-raw", "data-urlencode", "dump-header", "form", "header", "json", "key", "max-time",
-        "noproxy",
-        "output", "proxy", "range", "referer", "request", "resolve", "retry", "unix-socket", "upload-file", "user",
-        "user-agent", "write-out",
+        "noproxy", "output", "proxy", "range", "referer", "request", "resolve", "retry", "unix-socket", "upload-file",
+        "user", "user-agent", "write-out",
     ]
 
     /// The long options that add a piece to the body.

@@ -6,28 +6,42 @@ struct CurlText {
     private let line: RequestLine
     private let connection: ConnectionWords
     private let output: OutputWords
-    private let masksSecrets: Bool
 
-    init(_ line: RequestLine, _ connection: ConnectionWords, _ output: OutputWords, masksSecrets: Bool) {
-        self.line = masksSecrets ? line.maskingSecrets() : line
+    private var masksSecrets: Bool { !output.showsSecrets }
+
+    init(_ line: RequestLine, _ connection: ConnectionWords, _ output: OutputWords) {
+        self.line = line
         self.connection = connection
         self.output = output
-        self.masksSecrets = masksSecrets
     }
 
     func text() async throws -> String {
+        let line = masksSecrets ? try await line.maskingSecrets() : line
         var bare = line
-        // Files are named, and not read.
-        switch line.content {
-        case .parts, .file: bare.content = .empty
-        default: break
+        // curl derives the method from these options. Files are named, and not read.
+        let contentWords = Self.contentWords(of: line)
+        if !contentWords.isEmpty {
+            bare.content = .empty
+            bare.method = .get
         }
         var request = try await bare.request()
         request.options.showsQueries = true
         if connection.usesHTTP1 { request.options.versionPolicy = .http11 }
         if connection.assumesHTTP2 { request.options.versionPolicy = .http2PriorKnowledge }
         let command = request.curlCommand(maskingSecrets: masksSecrets)
-        return (["\(command)"] + extraWords).joined(separator: " ").replacing("%2A%2A%2A", with: "***")
+        return (["\(command)"] + contentWords + extraWords).joined(separator: " ")
+            .replacing("%2A%2A%2A", with: "***")
+    }
+
+    /// The options for a form of several parts or an uploaded file; none for other contents.
+    private static func contentWords(of line: RequestLine) -> [String] {
+        let (words, method): ([String], HTTPRequest.Method)
+        switch line.content {
+        case .parts(let parts): (words, method) = (parts.flatMap { ["--form", ShellWord.quoted($0.word)] }, .post)
+        case .upload(let path): (words, method) = (["--upload-file", ShellWord.quoted(path)], .put)
+        case .empty, .data, .jsonData, .members, .file: return []
+        }
+        return line.method == method ? words : ["--request", line.method.rawValue] + words
     }
 
     /// The options that are not part of the request.
@@ -35,13 +49,7 @@ struct CurlText {
         var words: [String] = []
         func add(_ option: String, _ value: String? = nil) {
             words.append(option)
-            if let value { words.append(ShellWord.quoted(printable(value))) }
-        }
-        switch line.content {
-        case .parts(let parts): for part in parts { add("--form", part.word) }
-        case .file(let path) where line.method == .put: add("--upload-file", path)
-        case .file(let path): add("--data-binary", "@\(path)")
-        default: break
+            if let value { words.append(ShellWord.quoted(value)) }
         }
         if connection.followsRedirects { add("--location") }
         if connection.isCompressed { add("--compressed") }
@@ -53,6 +61,8 @@ struct CurlText {
         if let hosts = connection.noProxy { add("--noproxy", hosts) }
         for text in connection.resolve { add("--resolve", text) }
         for text in connection.connectTo { add("--connect-to", text) }
+        if connection.usesIPv4 { add("--ipv4") }
+        if connection.usesIPv6 { add("--ipv6") }
         if let path = connection.unixSocket { add("--unix-socket", path) }
         if let file = connection.authorities { add("--cacert", file) }
         if let file = connection.certificate { add("--cert", masksSecrets ? Self.maskingPassphrase(file) : file) }

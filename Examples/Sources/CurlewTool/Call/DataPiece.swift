@@ -40,6 +40,16 @@ struct DataPiece: Sendable, Equatable, ExpressibleByArgument {
     /// The path of the file that a `@` names, if the complete body is that file: it can be streamed.
     var streamedPath: String? { kind == .binary && text.hasPrefix("@") ? String(text.dropFirst()) : nil }
 
+    /// The bytes of pieces that follow each other.
+    static func bytes(of pieces: [DataPiece], separator: String) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (index, piece) in pieces.enumerated() {
+            if index > 0 { bytes += separator.utf8 }
+            bytes += try await piece.bytes()
+        }
+        return bytes
+    }
+
     /// The bytes of the piece.
     func bytes() async throws -> [UInt8] {
         switch kind {
@@ -61,51 +71,5 @@ struct DataPiece: Sendable, Equatable, ExpressibleByArgument {
         let rest = String(text[text.index(after: end)...])
         let content = text[end] == "=" ? Array(rest.utf8) : try await InputFile.bytes(of: rest)
         return Array("\(name)\(name.isEmpty ? "" : "=")\(PercentEncoding.encoded(content))".utf8)
-    }
-
-    /// The piece with `***` for the values of names that mean a secret.
-    func maskingSecrets() -> DataPiece {
-        guard !text.hasPrefix("@") else { return self }
-        let pairs = text.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
-            let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, SecretName.isSecret(String(parts[0])) else { return String(pair) }
-            return "\(parts[0])=***"
-        }
-        return DataPiece(kind, pairs.joined(separator: "&"))
-    }
-}
-
-/// Percent-encoding of values in queries and forms: all bytes but the unreserved characters of RFC 3986. A space is a
-/// plus, as in curl and HTTPie.
-enum PercentEncoding {
-    private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    static func encoded(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        for byte in bytes {
-            if unreserved.contains(byte) {
-                text.append(byte)
-            } else if byte == 0x20 {
-                text.append(UInt8(ascii: "+"))
-            } else {
-                text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
-/// Names of values that are secrets.
-enum SecretName {
-    private static let words = [
-        "apikey", "auth", "credential", "passphrase", "passwd", "password", "pwd", "secret", "session", "signature",
-        "token",
-    ]
-    private static let names: Set<String> = ["key", "sig", "code", "otp", "pin", "pass", "jwt"]
-
-    static func isSecret(_ name: String) -> Bool {
-        let plain = name.lowercased().filter { $0.isLetter || $0.isNumber }
-        return names.contains(plain) || words.contains { plain.contains($0) }
     }
 }

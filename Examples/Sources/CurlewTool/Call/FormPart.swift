@@ -22,20 +22,21 @@ struct FormPart: Sendable, Equatable, ExpressibleByArgument {
         self.type = type
     }
 
-    /// Reads `name=text`, `name=@file` or `name=<file`, each perhaps with `;type=…` and `;filename=…`.
+    /// Reads `name=text`, `name=@file` or `name=<file`, each perhaps with `;type=…` and `;filename=…`. Text, path and
+    /// values may be in double quotes, as in curl.
     init?(argument: String) {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else { return nil }
         name = String(parts[0])
-        var value = parts[1]
-        while let last = value.lastAttribute {
-            if last.name == "type" { type = last.value } else { fileName = last.value }
-            value = value[..<last.start]
-        }
-        switch value.first {
-        case "@": content = .file(String(value.dropFirst()))
-        case "<": content = .textOfFile(String(value.dropFirst()))
-        default: content = .text(String(value))
+        var rest = parts[1]
+        let mark = rest.first
+        if mark == "@" || mark == "<" { rest.removeFirst() }
+        let word = FormWord.take(from: &rest)
+        content = mark == "@" ? .file(word) : mark == "<" ? .textOfFile(word) : .text(word)
+        while let attribute = FormWord.attributes.first(where: { rest.hasPrefix($0) }) {
+            rest = rest.dropFirst(attribute.count)
+            let value = FormWord.take(from: &rest)
+            if attribute == FormWord.type { type = value } else { fileName = value }
         }
         if case .file("") = content { return nil }
     }
@@ -44,12 +45,12 @@ struct FormPart: Sendable, Equatable, ExpressibleByArgument {
     var word: String {
         var word =
             switch content {
-            case .text(let text): "\(name)=\(text)"
-            case .file(let path): "\(name)=@\(path)"
-            case .textOfFile(let path): "\(name)=<\(path)"
+            case .text(let text): "\(name)=\(FormWord.quoted(text))"
+            case .file(let path): "\(name)=@\(FormWord.quoted(path))"
+            case .textOfFile(let path): "\(name)=<\(FormWord.quoted(path))"
             }
         if let type { word += ";type=\(type)" }
-        if let fileName { word += ";filename=\(fileName)" }
+        if let fileName { word += ";filename=\(FormWord.quoted(fileName))" }
         return word
     }
 
@@ -67,17 +68,7 @@ struct FormPart: Sendable, Equatable, ExpressibleByArgument {
 
     func maskingSecrets() -> FormPart {
         var part = self
-        if case .text = content, SecretName.isSecret(name) { part.content = .text("***") }
+        if case .text = content, SecretText.isSecret(name) { part.content = .text("***") }
         return part
-    }
-}
-
-extension Substring {
-    /// The last `;type=…` or `;filename=…`.
-    fileprivate var lastAttribute: (name: String, value: String, start: Index)? {
-        guard let start = lastIndex(of: ";") else { return nil }
-        let parts = self[index(after: start)...].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0] == "type" || parts[0] == "filename" else { return nil }
-        return (String(parts[0]), String(parts[1]), start)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import TerminalOutput
 
 /// An item of a call in HTTPie's form, such as `name=value`.
 enum RequestItem: Sendable, Equatable {
@@ -39,7 +40,7 @@ enum RequestItem: Sendable, Equatable {
         guard !name.isEmpty || separator == "@" else {
             throw ValidationError("\"\(printable(word))\" has no name before the \(separator)")
         }
-        guard !value.hasPrefix("//") || separator != ":" else {
+        guard separator != ":" || !Self.isURL(host: name, rest: value) else {
             throw ValidationError("\"\(printable(word))\" is a second URL; a call has one")
         }
         switch separator {
@@ -55,6 +56,14 @@ enum RequestItem: Sendable, Equatable {
             guard !value.isEmpty else { throw ValidationError("\"\(printable(word))\" names no file") }
             self = name.isEmpty ? .body(value) : Self.file(name, value)
         }
+    }
+
+    /// True for a URL that was split at its first colon: `scheme://…`, or a host and its port.
+    private static func isURL(host: String, rest: String) -> Bool {
+        if rest.hasPrefix("//") { return true }
+        let port = rest.prefix { $0.isASCII && $0.isNumber }
+        guard host.contains(".") || host == "localhost", (1...5).contains(port.count) else { return false }
+        return port.endIndex == rest.endIndex || rest[port.endIndex...].hasPrefix("/")
     }
 
     private static func file(_ name: String, _ value: String) -> RequestItem {

@@ -1,6 +1,7 @@
 import Curlew
 import FoundationEssentials
 import HTTPTypes
+import TerminalOutput
 
 extension RequestLine {
     /// The request. Files that the command line names are read, except bodies that can be streamed.
@@ -16,6 +17,10 @@ extension RequestLine {
 
     private func uri() async throws -> CurlewURI {
         var uri = try CurlewURI(url)
+        if let name = uploadName, uri.path.isEmpty || uri.path.hasSuffix("/") {
+            let query = uri.query.map { "?\($0)" } ?? ""
+            uri = try uri.resolving("./\(PercentEncoding.encoded(Array(name.utf8), space: "%20"))\(query)")
+        }
         var pieces: [String] = []
         for pair in query {
             let value = PercentEncoding.encoded(Array(try await pair.value.text().utf8))
@@ -24,6 +29,12 @@ extension RequestLine {
         for piece in queryPieces { pieces.append(String(decoding: try await piece.bytes(), as: UTF8.self)) }
         if !pieces.isEmpty { uri = try uri.appending(query: pieces.joined(separator: "&")) }
         return uri
+    }
+
+    /// The name of the file of `--upload-file`, which completes a path that ends in a slash, as in curl.
+    private var uploadName: String? {
+        guard case .upload(let path) = content, path != "-" else { return nil }
+        return FileNames.name(ofPath: path)
     }
 
     /// The Authorization field of `--user`.
@@ -41,8 +52,13 @@ extension RequestLine {
             }
             // The first line of a name replaces the tool's own; further lines add fields.
             if replaced.insert(name).inserted { request.fields[name] = nil }
-            guard let value = try await field.value?.text() else { continue }
-            request.fields.append(HTTPField(name: name, value: value))
+            guard let text = try await field.value?.text() else { continue }
+            // The type of a field would replace control characters by spaces.
+            guard text.utf8.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else {
+                throw CurlewError(
+                    .invalidRequest, "the value of \(field.name) has a line break or another control character")
+            }
+            request.fields.append(HTTPField(name: name, value: text))
         }
     }
 
@@ -54,12 +70,12 @@ extension RequestLine {
             if pieces.count == 1, let path = pieces.first?.streamedPath, path != "-" {
                 request.body = .file(path)
             } else {
-                request.body = .bytes(try await Self.joined(pieces, by: "&"))
+                request.body = .bytes(try await DataPiece.bytes(of: pieces, separator: "&"))
             }
         case .jsonData(let pieces):
             request.fields[.contentType] = "application/json"
             request.fields[.accept] = "application/json"
-            request.body = .bytes(try await Self.joined(pieces, by: ""))
+            request.body = .bytes(try await DataPiece.bytes(of: pieces, separator: ""))
         case .members(let members):
             request.fields[.contentType] = "application/json"
             request.fields[.accept] = "application/json, */*;q=0.5"
@@ -69,23 +85,12 @@ extension RequestLine {
             for part in parts { try await part.append(to: &form) }
             request.fields[.contentType] = form.contentType
             request.body = form.body
-        case .file("-"): request.body = .once(InputChunks("-"))
+        case .file("-"), .upload("-"): request.body = .once(InputChunks("-"))
+        case .upload(let path): request.body = .file(path)
         case .file(let path):
             request.body = .file(path)
-            if method != .put {
-                let name = path.split(separator: "/").last.map(String.init) ?? path
-                request.fields[.contentType] = MultipartFormData.contentType(forFileNamed: name)
-            }
+            request.fields[.contentType] = MultipartFormData.contentType(forFileNamed: FileNames.name(ofPath: path))
         }
-    }
-
-    private static func joined(_ pieces: [DataPiece], by separator: String) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        for (index, piece) in pieces.enumerated() {
-            if index > 0 { bytes += separator.utf8 }
-            bytes += try await piece.bytes()
-        }
-        return bytes
     }
 
     private static func json(_ members: [Member]) async throws -> [UInt8] {
@@ -107,51 +112,44 @@ extension RequestLine {
 }
 
 extension RequestLine {
-    /// The request line with `***` for values whose names mean a secret.
-    func maskingSecrets() -> RequestLine {
+    /// The request line with `***` for values whose names mean a secret. Bodies from files are read, because they may
+    /// contain secrets too.
+    func maskingSecrets() async throws -> RequestLine {
         func masked(_ name: String, _ value: RequestItem.Value) -> RequestItem.Value {
-            if case .text = value, SecretName.isSecret(name) { .text("***") } else { value }
+            SecretText.isSecret(name) ? .text("***") : value
         }
         var line = self
         if let mark = url.firstIndex(of: "?") {
-            let pieces = DataPiece(.raw, String(url[url.index(after: mark)...])).maskingSecrets()
-            line.url = "\(url[...mark])\(pieces.text)"
+            line.url = "\(url[...mark])\(SecretText.maskedForm(String(url[url.index(after: mark)...])))"
         }
         line.query = query.map { Pair(name: $0.name, value: masked($0.name, $0.value)) }
-        line.queryPieces = queryPieces.map { $0.maskingSecrets() }
+        line.queryPieces = try await Self.maskingSecrets(of: queryPieces, separator: "&")
         switch content {
-        case .data(let pieces): line.content = .data(pieces.map { $0.maskingSecrets() })
-        case .jsonData(let pieces): line.content = .jsonData(pieces.map(Self.maskingJSON))
-        case .members(let members):
-            line.content = .members(
-                members.map { member in
-                    guard case .text = member.value, SecretName.isSecret(member.name) else { return member }
-                    return Member(name: member.name, value: .text("***"), isJSON: false)
-                })
+        case .data(let pieces): line.content = .data(try await Self.maskingSecrets(of: pieces, separator: "&"))
+        case .jsonData(let pieces): line.content = .jsonData(try await Self.maskingSecrets(of: pieces, separator: ""))
+        case .members(let members): line.content = .members(try await Self.maskingSecrets(of: members))
         case .parts(let parts): line.content = .parts(parts.map { $0.maskingSecrets() })
-        case .empty, .file: break
+        case .empty, .file, .upload: break
         }
         return line
     }
 
-    private static func maskingJSON(_ piece: DataPiece) -> DataPiece {
-        guard !piece.text.hasPrefix("@"), let value = try? JSONValue(parsing: Array(piece.text.utf8)) else {
-            return piece
-        }
-        let bytes = maskingSecrets(of: value).jsonBytes()
-        return DataPiece(piece.kind, String(decoding: bytes, as: UTF8.self))
+    private static func maskingSecrets(of pieces: [DataPiece], separator: String) async throws -> [DataPiece] {
+        // A file that is streamed is named, and not read.
+        if pieces.isEmpty || (pieces.count == 1 && pieces[0].streamedPath != nil) { return pieces }
+        let bytes = try await DataPiece.bytes(of: pieces, separator: separator)
+        return String(validating: bytes, as: UTF8.self).map { [DataPiece(.raw, SecretText.masked($0))] } ?? pieces
     }
 
-    private static func maskingSecrets(of value: JSONValue) -> JSONValue {
-        switch value {
-        case .array(let values): return .array(values.map(maskingSecrets))
-        case .object(let object):
-            var masked = JSONValue.Object()
-            for (name, value) in object {
-                masked[name] = SecretName.isSecret(name) ? "***" : maskingSecrets(of: value)
+    private static func maskingSecrets(of members: [Member]) async throws -> [Member] {
+        var masked = members
+        for (index, member) in members.enumerated() {
+            if SecretText.isSecret(member.name) {
+                masked[index] = Member(name: member.name, value: .text("***"), isJSON: false)
+            } else if member.isJSON {
+                masked[index].value = .text(SecretText.masked(try await member.value.text()))
             }
-            return .object(masked)
-        default: return value
         }
+        return masked
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Curlew
 import HTTPTypes
+import TerminalOutput
 
 /// The request that a command line describes.
 struct RequestLine: Sendable, Equatable {
@@ -31,8 +32,10 @@ struct RequestLine: Sendable, Equatable {
         /// The members of a JSON object.
         case members([Member])
         case parts([FormPart])
-        /// `@file` or `--upload-file`: the bytes of a file; `-` is standard input.
+        /// `@file`: the bytes of a file, with the type that its name suggests; `-` is standard input.
         case file(String)
+        /// `--upload-file`: the bytes of a file, without a type; `-` is standard input.
+        case upload(String)
     }
 
     var method: HTTPRequest.Method
@@ -63,8 +66,11 @@ struct RequestLine: Sendable, Equatable {
         content = try Self.content(of: options)
         try add(words.map(RequestItem.init))
         if options.usesGet {
-            guard case .data(let pieces) = content else { throw ValidationError("--get is for --data.") }
-            queryPieces = pieces
+            switch content {
+            case .data(let pieces): queryPieces = pieces
+            case .empty: break
+            default: throw ValidationError("--get is for --data.")
+            }
             content = .empty
         }
         // libcurl sends these by itself.
@@ -110,9 +116,9 @@ struct RequestLine: Sendable, Equatable {
         credential = options.user
     }
 
-    /// Adds a field, unless the command line has it.
+    /// Adds a field, unless the command line has it. An empty value removes the field, as in curl.
     private mutating func set(_ name: String, _ value: String) {
-        if !hasField(name) { fields.append(Field(name: name, value: .text(value))) }
+        if !hasField(name) { fields.append(Field(name: name, value: value.isEmpty ? nil : .text(value))) }
     }
 
     func hasField(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name.lowercased() } }
@@ -125,7 +131,7 @@ struct RequestLine: Sendable, Equatable {
         if !options.data.isEmpty { return .data(options.data) }
         if !options.json.isEmpty { return .jsonData(options.json) }
         if !options.form.isEmpty { return .parts(options.form) }
-        return options.uploadFile.map { .file($0) } ?? .empty
+        return options.uploadFile.map { .upload($0) } ?? .empty
     }
 
     private mutating func add(_ items: [RequestItem]) throws {
@@ -190,7 +196,7 @@ struct RequestLine: Sendable, Equatable {
         }
         switch content {
         case .empty: return .get
-        case .file where options.uploadFile != nil: return .put
+        case .upload: return .put
         default: return .post
         }
     }

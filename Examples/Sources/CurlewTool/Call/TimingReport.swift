@@ -1,5 +1,6 @@
 import Curlew
 import HTTPTypes
+import TerminalOutput
 
 /// The times, the connection and the bytes of a call, for `--timing` and `--write-out`.
 struct TimingReport {
@@ -11,11 +12,10 @@ struct TimingReport {
     }
 
     private let hops: [Hop]
-    private let response: CurlewResponse
-    private let size: Int64
+    private let result: CallResult
     private let total: Duration
 
-    init(_ tasks: [TaskActor], _ response: CurlewResponse, size: Int64) async {
+    init(_ tasks: [TaskActor], _ result: CallResult) async {
         var hops: [Hop] = []
         var total = Duration.zero
         for task in tasks {
@@ -29,14 +29,14 @@ struct TimingReport {
             }
         }
         self.hops = hops
-        self.response = response
-        self.size = size
+        self.result = result
         self.total = total
     }
 
     /// The lines of `--timing`, for each exchange of the call.
     var text: String {
-        hops.isEmpty ? "\nno exchange: the response came from the cache\n" : hops.map { "\n" + Self.text($0) }.joined()
+        guard hops.isEmpty else { return hops.map { "\n" + Self.text($0) }.joined() }
+        return result.response == nil ? "" : "\nno exchange: the response came from the cache\n"
     }
 
     private static func text(_ hop: Hop) -> String {
@@ -76,10 +76,12 @@ struct TimingReport {
 }
 
 extension TimingReport {
-    /// The text of `--write-out`, with curl's variables and escapes. Unknown variables are empty.
+    /// The text of `--write-out`, with curl's variables and escapes.
     /// - Parameter isTerminal: True for a text without control characters in its values.
-    func writeOut(_ format: String, isTerminal: Bool) -> String {
+    /// - Returns: The text, and the names of unknown variables, which are empty in it.
+    func writeOut(_ format: String, isTerminal: Bool) -> (text: String, unknown: [String]) {
         var text = ""
+        var unknown: [String] = []
         var rest = format[...]
         while let character = rest.popFirst() {
             switch character {
@@ -92,8 +94,11 @@ extension TimingReport {
                 case nil: text += "\\"
                 }
             case "%" where rest.hasPrefix("{"):
-                guard let end = rest.firstIndex(of: "}") else { return text + "%" + rest }
-                let value = value(of: String(rest[rest.index(after: rest.startIndex)..<end]))
+                guard let end = rest.firstIndex(of: "}") else { return (text + "%" + rest, unknown) }
+                let name = String(rest[rest.index(after: rest.startIndex)..<end])
+                let known = value(of: name)
+                if known == nil { unknown.append(name) }
+                let value = known ?? ""
                 // The server has chosen some of the values.
                 text += isTerminal ? printable(value) : value
                 rest = rest[rest.index(after: end)...]
@@ -103,27 +108,30 @@ extension TimingReport {
             default: text.append(character)
             }
         }
-        return text
+        return (text, unknown)
     }
 
-    private func value(of variable: String) -> String {
+    /// The value of a variable; nil for an unknown one.
+    private func value(of variable: String) -> String? {
         let attempt = hops.last?.attempt
+        let response = result.response
         switch variable {
-        case "http_code", "response_code": return "\(response.status.code)"
-        case "http_version":
-            return response.version.major >= 2
-                ? "\(response.version.major)" : "\(response.version.major).\(response.version.minor)"
-        case "content_type": return response.fields[.contentType] ?? ""
+        case "http_code", "response_code": return response.map { "\($0.status.code)" } ?? "000"
+        case "http_version": return response.map { Self.number(of: $0.version) } ?? "0"
+        case "content_type": return response?.fields[.contentType] ?? ""
         case "method": return hops.last?.method ?? ""
-        case "url_effective": return response.uri.description
-        case "scheme": return response.uri.scheme
+        case "url": return result.url
+        case "url_effective": return response?.uri.description ?? hops.last?.url ?? result.url
+        case "scheme": return response?.uri.scheme ?? ""
         case "redirect_url":
-            return response.fields[.location].flatMap { try? response.uri.resolving($0).description } ?? ""
-        case "num_redirects": return "\(response.history.count)"
+            return response?.fields[.location].flatMap { try? response?.uri.resolving($0).description } ?? ""
+        case "num_redirects": return "\(response?.history.count ?? 0)"
+        case "exitcode": return "\(result.error.map { ExitStatus.status(ofCallWith: $0) ?? ExitStatus.usage } ?? 0)"
+        case "errormsg": return (result.error as? CurlewError)?.message ?? ""
         case "num_connects": return "\(hops.count { !$0.attempt.isReused })"
         case "remote_ip": return attempt?.remoteAddress ?? ""
         case "remote_port": return attempt.map { "\($0.remotePort)" } ?? ""
-        case "size_download": return "\(size)"
+        case "size_download": return "\(result.size)"
         case "size_header": return attempt.map { "\($0.receivedHeadBytes)" } ?? "0"
         case "size_upload": return attempt.map { "\($0.sentBodyBytes)" } ?? "0"
         case "time_total": return Self.seconds(total)
@@ -131,8 +139,12 @@ extension TimingReport {
         case "time_connect": return Self.seconds((attempt?.nameLookup ?? .zero) + (attempt?.connect ?? .zero))
         case "time_appconnect": return Self.seconds(attempt?.tls.map { $0 } ?? .zero)
         case "time_starttransfer": return Self.seconds(attempt?.firstByte ?? .zero)
-        default: return ""
+        default: return nil
         }
+    }
+
+    private static func number(of version: HTTPProtocolVersion) -> String {
+        version.major >= 2 ? "\(version.major)" : "\(version.major).\(version.minor)"
     }
 
     /// Seconds with six digits after the point, as in curl.

@@ -3,45 +3,22 @@ import Curlew
 import CurlewStorage
 import Glibc
 import HTTPTypes
-
-/// The disk cache that `curlew --cache URL` uses.
-struct CacheFolder: ParsableArguments {
-    @Option(
-        name: .customLong("cache-folder"),
-        help: "The folder of the cache; by default curlew in the user's folder for caches.")
-    var path: String?
-
-    /// Opens the cache; reports of discarded entries are written to standard error.
-    func open() async throws -> DiskCacheStore {
-        guard let folder = path ?? Self.standard else {
-            throw CurlewError(.cacheFailed, "there is neither XDG_CACHE_HOME nor HOME; --cache-folder names the folder")
-        }
-        return try await DiskCacheStore(folder: folder) { event in
-            Terminal.write("curlew: the cache: \(printable("\(event)"))\n", to: STDERR_FILENO)
-        }
-    }
-
-    private static var standard: String? {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
-        return variable("XDG_CACHE_HOME").map { "\($0)/curlew" } ?? variable("HOME").map { "\($0)/.cache/curlew" }
-    }
-}
+import TerminalOutput
 
 /// `curlew cache list|show|clear`: the entries that `curlew --cache URL` has stored.
 struct Cache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show or remove what 'curlew --cache URL' has stored.",
+        abstract: "Show or remove the responses that 'curlew --cache URL' has stored.",
         subcommands: [List.self, Show.self, Clear.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List what is stored, a line each.")
+        static let configuration = CommandConfiguration(abstract: "List the stored responses, a line each.")
 
         @OptionGroup var folder: CacheFolder
 
         func run() async throws {
             let store = try await folder.open()
+            let output = OutputFile.standard
             var last: HTTPCache.Entry.ID?
             while true {
                 let entries = try await store.list(after: last, count: 100)
@@ -49,7 +26,7 @@ struct Cache: AsyncParsableCommand {
                     let type = entry.head.headerFields[.contentType] ?? "-"
                     let line =
                         "\(entry.id)  \(entry.head.status.code)  \(Units.bytes(entry.bodySize))  \(type)  \(entry.uri)"
-                    Terminal.write("\(printable(line))\n", to: STDOUT_FILENO)
+                    try output.write("\(printable(line))\n")
                 }
                 guard let end = entries.last else { break }
                 last = end.id
@@ -65,7 +42,7 @@ struct Cache: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the fields of what is stored under a name or a URL; with --body the body as well.")
+            abstract: "Show the fields of the stored responses of a name or a URL.")
 
         @Argument(help: "The name of an entry, as 'list' shows it, or a URL.")
         var subject: String
@@ -82,12 +59,13 @@ struct Cache: AsyncParsableCommand {
                 Terminal.write("curlew: nothing is stored under \(printable(subject))\n", to: STDERR_FILENO)
                 throw ExitCode(1)
             }
+            let output = OutputFile.standard
             for entry in found {
                 if body {
                     guard let stored = try await store.body(of: entry, range: 0..<entry.bodySize) else { continue }
-                    for try await chunk in stored { Terminal.write(chunk, to: STDOUT_FILENO) }
+                    for try await chunk in stored { try output.write(chunk) }
                 } else {
-                    show(entry)
+                    try show(entry, in: output)
                 }
             }
             try await store.close()
@@ -105,7 +83,7 @@ struct Cache: AsyncParsableCommand {
             return found
         }
 
-        private func show(_ entry: HTTPCache.Entry) {
+        private func show(_ entry: HTTPCache.Entry, in output: OutputFile) throws {
             var lines = [
                 "\(entry.id)  \(entry.uri)", "status: \(entry.head.status.code) \(entry.head.status.reasonPhrase)",
             ]
@@ -114,13 +92,13 @@ struct Cache: AsyncParsableCommand {
             if let partition = entry.key.partition { lines.append("partition: \(partition)") }
             if let range = entry.range { lines.append("bytes: \(range.lowerBound)-\(range.upperBound - 1)") }
             lines.append("body: \(Units.bytes(entry.bodySize))")
-            for line in lines { Terminal.write("\(printable(line))\n", to: STDOUT_FILENO) }
+            try output.write(lines.map { "\(printable($0))\n" }.joined())
         }
     }
 
     struct Clear: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove all that is stored, or what is stored for a URL.")
+            abstract: "Remove all stored responses, or those of a URL.")
 
         @Argument(help: "The URL; none removes everything.")
         var url: String?

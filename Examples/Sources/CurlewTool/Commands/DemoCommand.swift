@@ -1,4 +1,5 @@
 import ArgumentParser
+import CurlewDemo
 
 /// `curlew demo`: the tour of `make demo`.
 struct DemoCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// `curlew download URL…`: resumable downloads of files, with a progress bar for each.
 struct Download: AsyncParsableCommand {
@@ -8,35 +9,35 @@ struct Download: AsyncParsableCommand {
         abstract: "Download files.",
         discussion: """
             The bytes lie in a part file beside the destination until the file is complete. A download that is interrupted,
-            fails or is killed leaves the part file and a token file, with which `--resume` goes on.
+            fails or is killed leaves the part file and a token file, from which `--resume` continues.
             """)
 
-    @Argument(help: "What to download.")
+    @Argument(help: "The URLs of the files.")
     var urls: [String]
 
     @Option(
         name: .shortAndLong, help: "A file for one URL; else a folder: one that exists, or whose name ends in a slash.")
     var output = "."
 
-    @Flag(help: "Go on with what an earlier run left behind, if it did.")
+    @Flag(help: "Resume the downloads that an earlier run left incomplete.")
     var resume = false
 
-    @Option(help: "How many connections fetch parts of a file at a time, 1 to 16.")
+    @Option(help: "The number of connections for parts of a file, 1 to 16.")
     var segments = 1
 
     @Option(help: "Bytes a second for all files together, such as 500k or 2M.", transform: Self.amount)
     var limit: Int64?
 
-    @Option(name: .customLong("sha256"), help: "What the file must hash to; for one URL.")
+    @Option(name: .customLong("sha256"), help: "The SHA-256 of the file, in hexadecimal digits; for one URL.")
     var hash: String?
 
-    @Option(help: "How often a file is gone on with by itself.")
+    @Option(help: "The largest number of automatic resumes of a file.")
     var resumes = 5
 
-    @Option(help: "How many files are downloaded at a time.")
+    @Option(help: "The number of simultaneous downloads.")
     var parallel = 4
 
-    @Option(help: "What to do with a file that is there already: fail, replace, unique.")
+    @Option(help: "The rule for an existing file: fail, replace, unique.")
     var existing = Existing.fail
 
     @Flag(help: "Number files that would have one name; the same as --existing unique.")
@@ -72,38 +73,19 @@ struct Download: AsyncParsableCommand {
         guard output != "-" else {
             throw ValidationError("A download needs a file; 'curlew URL' writes to standard output.")
         }
-        try checkNames()
+        try FileNames.check(isFolder ? urls : [], numbersNames: rename || existing == .unique)
         if let hash, hash.count != 64 || (try? ContentDigest(hex: hash)) == nil {
             throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
         }
     }
 
-    /// Refuses URLs whose files would have one name, before anything is fetched.
-    private func checkNames() throws {
-        var urlsByName: [String: String] = [:]
-        var seen: Set<String> = []
-        for url in urls {
-            guard seen.insert(url).inserted else { throw ValidationError("\(printable(url)) is there twice.") }
-            guard isFolder, let name = Self.name(of: url) else { continue }
-            if let other = urlsByName.updateValue(url, forKey: name), existing != .unique, !rename {
-                throw ValidationError(
-                    "\(printable(other)) and \(printable(url)) would both be \(printable(name)); --rename numbers them."
-                )
-            }
-        }
-    }
-
-    /// The name of the file that a URL suggests; the server may suggest another. nil for an invalid URL.
-    static func name(of url: String) -> String? {
-        (try? CurlewURI(RequestLine.absolute(url))).map { CurlewResponse(.ok, uri: $0).suggestedFileName }
-    }
-
     /// The label of a URL's bar.
     private func label(of url: String) -> String {
-        isFolder ? Self.name(of: url) ?? url : FileLabel.text(output)
+        isFolder ? FileNames.name(ofURL: url) ?? url : FileNames.name(ofPath: output)
     }
 
     func run() async throws {
+        _ = try destination
         let urls = urls.map(RequestLine.absolute)
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(receiving: ByteSize(Int(limit))) }
@@ -128,7 +110,9 @@ struct Download: AsyncParsableCommand {
     }
 
     private func conclude(_ outcomes: [DownloadJob.Outcome], wasInterrupted: Bool) throws {
-        for case .whole(let path) in outcomes { Terminal.write("\(printable(path))\n", to: STDOUT_FILENO) }
+        let output = OutputFile.standard
+        let paths = outcomes.compactMap(\.path).map { "\(output.isTerminal ? printable($0) : $0)\n" }
+        let writing = Result { try output.write(paths.joined()) }
         let errors = outcomes.compactMap(\.error)
         // The messages come after the bars, which would cut them.
         for error in errors where !wasInterrupted || error.code != .cancelled { Messages.report(error) }
@@ -138,9 +122,10 @@ struct Download: AsyncParsableCommand {
         for (token, path) in kept {
             Messages.note("kept \(Units.bytes(token.receivedCount)) in \(token.partPath), described by \(path)")
         }
-        if !kept.isEmpty { Terminal.write("to go on: \(continuation)\n", to: STDERR_FILENO) }
+        if !kept.isEmpty { Terminal.write("to resume: \(continuation)\n", to: STDERR_FILENO) }
         if wasInterrupted { throw ExitCode(130) }
         if let error = errors.first { throw ExitCode(ExitStatus.status(for: error)) }
+        try writing.get()
     }
 
     /// The command that resumes this one.
@@ -152,17 +137,13 @@ struct Download: AsyncParsableCommand {
 
     // MARK: Destinations
 
-    /// True if ``output`` is a folder.
-    var isFolder: Bool {
-        var status = stat()
-        return output.hasSuffix("/") || (stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
-    }
+    private var isFolder: Bool { DownloadDestination.isFolder(output) }
 
     var destination: Destination {
-        var destination: Destination = isFolder ? .folder(output) : .file(output)
-        destination.existing = rename ? .unique : existing.policy
-        destination.createsFolders = parents
-        return destination
+        get throws(CurlewError) {
+            try DownloadDestination(output, isForSeveral: urls.count > 1, createsFolders: parents)
+                .value(existing: rename ? .unique : existing.policy)
+        }
     }
 
     /// The path of a download's resume token: beside the file, derived from its name or URL. In a folder the name of

@@ -1,5 +1,6 @@
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// A file of `curlew download`.
 struct DownloadJob: Sendable {
@@ -7,6 +8,10 @@ struct DownloadJob: Sendable {
     enum Outcome: Sendable {
         case whole(path: String)
         case failed(CurlewError)
+
+        var path: String? {
+            if case .whole(let path) = self { path } else { nil }
+        }
 
         var error: CurlewError? {
             if case .failed(let error) = self { error } else { nil }
@@ -43,7 +48,7 @@ struct DownloadJob: Sendable {
             }
             let file = try await task.file()
             await board.advance(number, to: file.size, of: file.size)
-            await board.rename(number, to: file.path.split(separator: "/").last.map(String.init) ?? file.path)
+            await board.rename(number, to: FileNames.name(ofPath: file.path))
             await board.end(number, .done)
             return .whole(path: file.path)
         } catch {
@@ -70,9 +75,9 @@ struct DownloadJob: Sendable {
     private func makeTask() async throws -> DownloadTask {
         let options = try command.options(for: url)
         if let token = try await leftBehind() {
-            return try session.downloadTask(resuming: token, to: command.destination, download: options)
+            return try session.downloadTask(resuming: token, to: try command.destination, download: options)
         }
-        return try session.downloadTask(.raw(url), to: command.destination, download: options)
+        return try session.downloadTask(.raw(url), to: try command.destination, download: options)
     }
 
     /// The token of an earlier run. It is discarded unless the download is to be resumed.

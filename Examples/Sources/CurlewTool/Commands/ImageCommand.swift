@@ -2,6 +2,7 @@ import ArgumentParser
 import Curlew
 import CurlewImages
 import Glibc
+import TerminalOutput
 
 /// `curlew image URL…`: downloads images, shows them in the terminal, and keeps them in another size or format.
 struct ImageCommand: AsyncParsableCommand {
@@ -9,7 +10,7 @@ struct ImageCommand: AsyncParsableCommand {
         commandName: "image",
         abstract: "Download images, four at a time, and show them in half blocks or write them into files.")
 
-    @Argument(help: "Where the images are.")
+    @Argument(help: "The URLs of the images.")
     var urls: [String]
 
     @Option(help: "The size that they are made to fit into, as WIDTHxHEIGHT.", transform: ImageCommand.size)
@@ -21,7 +22,7 @@ struct ImageCommand: AsyncParsableCommand {
     var output: String?
 
     func validate() throws {
-        guard !urls.isEmpty else { throw ValidationError("Which image?") }
+        guard !urls.isEmpty else { throw ValidationError("There is no URL of an image.") }
         if let output, urls.count == 1, Self.encoding(of: output) == nil {
             throw ValidationError("The file's name has to end in .png, .jpg or .webp.")
         }
@@ -49,7 +50,7 @@ struct ImageCommand: AsyncParsableCommand {
         var options = Image.DecodingOptions(fitting: resize)
         options.decodesAnimation = false
         let downloader = ImageDownloader(session: session, options: options)
-        let line = ActivityLine(urls.count == 1 ? "An image is under way." : "Images are under way.")
+        let line = ActivityLine(urls.count == 1 ? "An image is loading." : "Images are loading.")
         await line.follow(session)
         var failure: CurlewError?
         // All images are requested at once: the downloader limits itself to four, and the output keeps the command's
@@ -57,12 +58,9 @@ struct ImageCommand: AsyncParsableCommand {
         let images = urls.map { url in Task { try await downloader.load(RequestLine.absolute(url)) } }
         for (index, image) in images.enumerated() {
             do {
-                await line.print(try finish(try await image.value, index))
+                try await line.print(try finish(try await image.value, index))
             } catch let error as CurlewError {
-                await line.print(
-                    Messages.errorText(
-                        printable("\(error)"), width: Terminal.width(of: STDERR_FILENO), isColored: false),
-                    to: STDERR_FILENO)
+                await line.report(error)
                 failure = error
             }
         }
@@ -84,37 +82,16 @@ struct ImageCommand: AsyncParsableCommand {
         let path = urls.count == 1 ? output : "\(output)/\(index + 1).png"
         let bytes = try image.encoded(as: Self.encoding(of: path) ?? .png)
         guard let file = fopen(path, "wxe") else {
-            throw CurlewError(errno == EEXIST ? .fileExists : .fileFailed, "\(path) cannot be made")
+            let number = errno
+            throw CurlewError(
+                number == EEXIST ? .fileExists : .fileFailed,
+                "\(printable(path)) cannot be made: \(SystemText.error(number))")
         }
         let written = fwrite(bytes, 1, bytes.count, file)
         guard fclose(file) == 0, written == bytes.count else {
             unlink(path)
-            throw CurlewError(.fileFailed, "\(path) cannot be written")
+            throw CurlewError(.fileFailed, "\(printable(path)) cannot be written")
         }
-        return "\(path): \(image.size.width) × \(image.size.height), \(bytes.count) bytes\n"
-    }
-}
-
-/// An image as text: each character shows two pixels, one above the other.
-enum HalfBlocks {
-    /// - Parameter columns: The maximum number of columns; the height follows from the image's proportions.
-    static func text(_ image: Image, columns: Int) throws -> String {
-        // The preview of a tall image has at most 500 lines.
-        let columns = max(1, min(columns, image.size.width * 1000 / image.size.height))
-        let rows = max(2, image.size.height * columns / image.size.width)
-        let small = try ImageFilter.resized(to: Image.Size(columns, min(1000, rows + rows % 2))).apply(to: image)
-        var text = ""
-        for y in stride(from: 0, to: small.size.height, by: 2) {
-            for x in 0..<small.size.width {
-                text += "\u{1B}[38;2;\(color(small, x, y));48;2;\(color(small, x, y + 1))m▀"
-            }
-            text += "\u{1B}[0m\n"
-        }
-        return text
-    }
-
-    private static func color(_ image: Image, _ x: Int, _ y: Int) -> String {
-        let place = (y * image.size.width + x) * 4
-        return image.pixels[place..<(place + 3)].map { "\($0)" }.joined(separator: ";")
+        return "\(printable(path)): \(image.size.width) × \(image.size.height), \(bytes.count) bytes\n"
     }
 }

@@ -1,12 +1,11 @@
 import ArgumentParser
-import Glibc
 
 /// `curlew manual`: the manual page, which `make install` installs.
 struct ManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual", abstract: "Write the manual page in roff.", shouldDisplay: false)
 
-    func run() throws { Terminal.write(ManualPage.text, to: STDOUT_FILENO) }
+    func run() throws { try OutputFile.standard.write(ManualPage.text) }
 }
 
 /// The manual page: the help of each command in a section of its own, so that the page has every option.

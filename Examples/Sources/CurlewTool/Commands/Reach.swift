@@ -1,6 +1,7 @@
 import ArgumentParser
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// `curlew reach [HOST]`: prints the reachability of the network or of a host, now and after each change, until it is
 /// interrupted.
@@ -17,13 +18,13 @@ struct Reach: AsyncParsableCommand {
         let following = Task {
             for await _ in beginning { break }
             let line = StatusLine()
-            for await status in monitor.updates { line.show(Self.describe(status, await monitor.failure)) }
-            line.end()
+            for await status in monitor.updates { try line.show(Self.describe(status, await monitor.failure)) }
+            try line.end()
         }
         let interruption = await Interruption { following.cancel() }
         // A reader of the first line may interrupt at once.
         begin.finish()
-        await following.value
+        try await following.value
         await interruption.end()
     }
 
@@ -38,15 +39,15 @@ struct Reach: AsyncParsableCommand {
 
 /// A line that replaces the previous one on a terminal; elsewhere the lines follow each other.
 private struct StatusLine {
-    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let output = OutputFile.standard
+    private var isTerminal: Bool { output.isTerminal }
 
-    func show(_ text: String) {
+    func show(_ text: String) throws(OutputFailure) {
         // The text is cut at the terminal's width, because the rest of a longer line would remain visible.
-        let shown = isTerminal ? "\r\u{1B}[K\(text.prefix(width - 1))" : "\(text)\n"
-        Terminal.write(shown, to: STDOUT_FILENO)
+        try output.write(isTerminal ? "\r\u{1B}[K\(Columns.prefix(of: text, width - 1))" : "\(text)\n")
     }
 
-    func end() { if isTerminal { Terminal.write("\n", to: STDOUT_FILENO) } }
+    func end() throws(OutputFailure) { if isTerminal { try output.write("\n") } }
 
     private var width: Int { max(2, Terminal.width(of: STDOUT_FILENO) ?? 80) }
 }

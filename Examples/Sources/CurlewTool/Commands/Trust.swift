@@ -1,12 +1,13 @@
 import ArgumentParser
 import Curlew
+import TerminalOutput
 
 /// `curlew trust HOST[:PORT]`: a server's certificates, the verdict of the default policy, and the pins of the keys.
 struct Trust: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a server's certificates, whether they are trusted, and the pins to copy.")
 
-    @Argument(help: "The server, as HOST or HOST:PORT.")
+    @Argument(help: "The server, as HOST, HOST:PORT or a URL.")
     var place: String
 
     func run() async throws {
@@ -19,10 +20,11 @@ struct Trust: AsyncParsableCommand {
     static func inspect(_ place: String) async throws -> Int32 {
         let session = try SessionActor()
         do {
-            let security = try await session.connectionSecurity(of: "https://\(place)/")
-            print("\(security.tlsVersion), \(security.cipher)")
+            let url = place.contains("://") ? place : "https://\(place)/"
+            let security = try await session.connectionSecurity(of: url)
+            try write("\(security.tlsVersion), \(security.cipher)")
             try show(security.chain)
-            print("trusted by the system's authorities")
+            try write("trusted by the system's authorities")
             try showPins(security.chain)
             await session.shutdown()
             return 0
@@ -30,7 +32,7 @@ struct Trust: AsyncParsableCommand {
             await session.shutdown()
             guard let trust = error.serverTrust else { throw error }
             try show(trust.chain)
-            print("not trusted (\(error.code)): \(error.message)")
+            try write("not trusted (\(error.code)): \(error.message)")
             try showPins(trust.chain)
             return ExitStatus.status(for: error)
         }
@@ -39,18 +41,23 @@ struct Trust: AsyncParsableCommand {
     private static func show(_ chain: [CurlewCertificate]) throws {
         for (index, certificate) in chain.enumerated() {
             let details = try certificate.details()
-            print("\(index)  \(details.subject)")
-            print("   issued by \(details.issuer)")
+            try write("\(index)  \(details.subject)")
+            try write("   issued by \(details.issuer)")
             if !details.alternativeNames.isEmpty {
-                print("   for \(details.alternativeNames.prefix(10).joined(separator: ", "))")
+                try write("   for \(details.alternativeNames.prefix(10).joined(separator: ", "))")
             }
-            if let start = details.notBefore, let end = details.notAfter { print("   valid from \(start) to \(end)") }
-            print("   \(details.key), \(details.signature)")
+            if let start = details.notBefore, let end = details.notAfter {
+                try write("   valid from \(start) to \(end)")
+            }
+            try write("   \(details.key), \(details.signature)")
         }
     }
 
     private static func showPins(_ chain: [CurlewCertificate]) throws {
-        print("pins, the server's own first; keep one of a key in reserve beside it:")
-        for certificate in chain { print("   \(try SecurityPolicy.Pin(of: certificate))") }
+        try write("pins, the server's own first; keep one of a key in reserve beside it:")
+        for certificate in chain { try write("   \(SecurityPolicy.Pin(of: certificate))") }
     }
+
+    /// Writes a line. The server has chosen the names in a certificate.
+    private static func write(_ line: String) throws { try OutputFile.standard.write("\(printable(line))\n") }
 }

@@ -2,11 +2,12 @@ import ArgumentParser
 import Curlew
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// `curlew upload FILE URL`: sends a file as a body, or as a part of a form.
 struct Upload: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Upload a file, and print what the server says to it.")
+        abstract: "Upload a file, and print the body of the response.")
 
     /// The maximum length of the printed answer.
     private static let answerLimit: ByteSize = .mebibytes(1)
@@ -14,7 +15,7 @@ struct Upload: AsyncParsableCommand {
     @Argument(help: "The file.")
     var path: String
 
-    @Argument(help: "Where to.")
+    @Argument(help: "The URL.")
     var url: String
 
     @Option(help: "The method; POST with --form and --resumable, else PUT.")
@@ -28,7 +29,7 @@ struct Upload: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Go on where it breaks off, also after this command was ended: tus or the IETF's draft, whichever the server speaks."
+            "Resume a broken upload, also in a later run: by tus or the IETF's draft, according to the server."
     )
     var resumable = false
 
@@ -67,7 +68,7 @@ struct Upload: AsyncParsableCommand {
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(sending: ByteSize(Int(limit))) }
         let session = try HTTPSession(configuration: configuration, chain: .singleUser)
-        let board = TransferBoard(names: [path.split(separator: "/").last.map(String.init) ?? path])
+        let board = TransferBoard(names: [FileNames.name(ofPath: path)])
         let progress = CallProgress()
         let watching = Task {
             for await step in progress {
@@ -101,9 +102,10 @@ struct Upload: AsyncParsableCommand {
 
     /// Prints the answer, with a line end.
     private func show(_ answer: [UInt8]) throws {
-        var printer = BodyPrinter(for: [:], isTerminal: Terminal.isTerminal(STDOUT_FILENO), isColored: false)
+        let output = OutputFile.standard
+        var printer = BodyPrinter(for: [:], isTerminal: output.isTerminal, isColored: false)
         let text = printer.print(answer) + printer.finish()
-        Terminal.write(text.isEmpty || text.last == 0x0A ? text : text + [0x0A], to: STDOUT_FILENO)
+        try output.write(text.isEmpty || text.last == 0x0A ? text : text + [0x0A])
     }
 
     /// Sends the file, or the rest of it if there is a token of an earlier run.

@@ -1,6 +1,7 @@
 import Curlew
 import CurlewImages
 import Glibc
+import TerminalOutput
 
 /// A line on a terminal that shows a running activity. The line appears if the activity takes a while, and disappears
 /// with it; elsewhere there is no line.
@@ -13,7 +14,7 @@ actor ActivityLine {
     /// - Parameter text: The text of the line, on standard error.
     init(_ text: String) {
         self.text = text
-        isTerminal = isatty(STDERR_FILENO) == 1
+        isTerminal = Terminal.isTerminal(STDERR_FILENO)
     }
 
     /// Shows the line while a session is busy.
@@ -37,12 +38,21 @@ actor ActivityLine {
 
     private func draw() { Terminal.write(isShown ? "\r\u{1B}[K\(text)" : "\r\u{1B}[K", to: STDERR_FILENO) }
 
-    /// Writes to the standard output, or another descriptor, above the line.
-    func print(_ output: String, to descriptor: Int32 = STDOUT_FILENO) {
-        if isShown { Terminal.write("\r\u{1B}[K", to: STDERR_FILENO) }
-        Terminal.write(output, to: descriptor)
+    /// Writes to standard output, above the line.
+    func print(_ output: String) throws(OutputFailure) {
+        erase()
+        try OutputFile.standard.write(output)
         if isShown { draw() }
     }
+
+    /// Reports an error, above the line.
+    func report(_ error: CurlewError) {
+        erase()
+        Messages.report(error)
+        if isShown { draw() }
+    }
+
+    private func erase() { if isShown { Terminal.write("\r\u{1B}[K", to: STDERR_FILENO) } }
 
     /// Removes the line.
     func end() {

@@ -1,5 +1,6 @@
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// Messages on standard error.
 enum Messages {

@@ -1,12 +1,6 @@
 import Curlew
 import Glibc
-
-/// A failure of the output.
-enum OutputFailure: Error {
-    /// The reader of the pipe has gone.
-    case closed
-    case failed(CurlewError)
-}
+import TerminalOutput
 
 /// The destination of a body or a head: standard output, or a file that is made with its first byte.
 final class OutputFile {
@@ -18,6 +12,9 @@ final class OutputFile {
         self.path = path
         descriptor = path == "-" ? STDOUT_FILENO : nil
     }
+
+    /// Standard output.
+    static var standard: OutputFile { OutputFile("-") }
 
     deinit { if let descriptor, path != "-" { close(descriptor) } }
 

@@ -1,6 +1,7 @@
 import Curlew
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// The printing of a response into its output.
 final class ResponsePrinter {
@@ -54,7 +55,7 @@ final class ResponsePrinter {
     /// The bar of a file on a terminal; nil for other outputs.
     private func progress(of response: CurlewResponse) -> TransferBoard? {
         guard file.path != "-", !words.isSilent, Terminal.isTerminal(STDERR_FILENO) else { return nil }
-        return TransferBoard(names: [FileLabel.text(file.path)])
+        return TransferBoard(names: [FileNames.name(ofPath: file.path)])
     }
 
     private static var binary: OutputFailure {
@@ -86,15 +87,11 @@ final class ResponsePrinter {
 
     private func show(line: String) throws {
         size += Int64(line.utf8.count)
-        let isJSON = line.utf8.first == UInt8(ascii: "{") || line.utf8.first == UInt8(ascii: "[")
+        // A line of a log may begin with a bracket, too.
+        let isJSON = (line.hasPrefix("{") || line.hasPrefix("[")) && (try? JSONValue(parsing: Array(line.utf8))) != nil
         let fields: HTTPFields = isJSON ? [.contentType: "application/json"] : [:]
         var printer = BodyPrinter(for: fields, isTerminal: isTerminal, isColored: isColored)
         let text = printer.print(Array(line.utf8)) + printer.finish()
         try file.write(text.last == 0x0A ? text : text + [0x0A])
     }
-}
-
-/// The label of a file for a column.
-enum FileLabel {
-    static func text(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 }

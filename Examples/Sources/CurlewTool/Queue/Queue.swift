@@ -2,14 +2,15 @@ import ArgumentParser
 import Curlew
 import CurlewStorage
 import Glibc
+import TerminalOutput
 
 /// `curlew queue add|list|show|run|suspend|resume|cancel|clear`: transfers that outlive the process.
 struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Transfers that outlive the process.",
         discussion: """
-            'add' writes transfers down, 'run' does them. Several 'run's at once share the work; one that is interrupted or
-            killed is taken over by the next.
+            'add' stores transfers, and 'run' performs them. Several runs share the work. The transfers of a run that was
+            interrupted or killed are performed by the next.
             """,
         subcommands: [
             Add.self, List.self, Show.self, Run.self, Suspend.self, Resume.self, Cancel.self, Clear.self,
@@ -19,7 +20,7 @@ struct Queue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Add downloads, or an upload.")
 
         @OptionGroup var place: QueuePlace
-        @Argument(help: "What to download, or where to upload to.")
+        @Argument(help: "The URLs of the downloads, or of the upload.")
         var urls: [String]
         @Option(
             name: .shortAndLong,
@@ -27,13 +28,13 @@ struct Queue: AsyncParsableCommand {
         var output = "."
         @Option(help: "The file to upload to the one URL.")
         var upload: String?
-        @Option(name: .customLong("sha256"), help: "What the file must hash to; for one URL.")
+        @Option(name: .customLong("sha256"), help: "The SHA-256 of the file, in hexadecimal digits; for one URL.")
         var hash: String?
         @Option(help: "A word by which the limits count it; may be repeated.")
         var tag: [String] = []
-        @Option(help: "From 0, the last, to 4, the first.")
+        @Option(help: "The priority, from 0 for the last to 4 for the first.")
         var priority = 2
-        @Option(help: "How often it may fail.")
+        @Option(help: "The largest number of attempts.")
         var attempts = 20
         @Flag(help: "Number files that would have one name.")
         var rename = false
@@ -42,19 +43,22 @@ struct Queue: AsyncParsableCommand {
 
         func validate() throws {
             guard !urls.isEmpty else { throw ValidationError("There is nothing to add.") }
+            guard (0...4).contains(priority) else { throw ValidationError("A priority is 0 to 4.") }
+            guard attempts > 0 else { throw ValidationError("A transfer has at least one attempt.") }
             guard urls.count == 1 || (hash == nil && upload == nil) else {
                 throw ValidationError("For several URLs there is neither --sha256 nor --upload.")
             }
             if let hash, hash.count != 64 || (try? ContentDigest(hex: hash)) == nil {
                 throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
             }
+            if upload == nil { try FileNames.check(urls, numbersNames: rename) }
         }
 
         func run() async throws {
             let urls = urls.map(RequestLine.absolute)
             let requests = try urls.map(request)
             for id in try await place.with({ try await $0.enqueue(requests) }) {
-                Terminal.write("\(id)\n", to: STDOUT_FILENO)
+                try OutputFile.standard.write("\(id)\n")
             }
         }
 
@@ -67,8 +71,10 @@ struct Queue: AsyncParsableCommand {
                 }
                 request = .upload(file: upload, to: url)
             } else {
-                request = .download(
-                    url, to: try QueueDestination(output, isForSeveral: urls.count > 1, parents, rename).value)
+                let destination = try DownloadDestination(
+                    output, isForSeveral: urls.count > 1, createsFolders: parents)
+                if !rename { try destination.refuseExistingFile() }
+                request = .download(url, to: destination.value(existing: rename ? .unique : .fail))
             }
             request.integrity.digest = try hash.map { try ContentDigest(hex: $0) }
             request.tags = tag
@@ -84,16 +90,16 @@ struct Queue: AsyncParsableCommand {
         @OptionGroup var place: QueuePlace
 
         func run() async throws {
-            let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
-            let width = isTerminal ? Terminal.width(of: STDOUT_FILENO) : nil
+            let output = OutputFile.standard
+            let width = Terminal.width(of: STDOUT_FILENO)
             try await place.with { session in
                 let names = try await TransferNames(session).shortened
                 var last: DurableTransfer.ID?
                 while true {
                     let page = try await session.transfers(after: last)
                     for transfer in page {
-                        let line = QueueLine(transfer, name: isTerminal ? names[transfer.id] : nil)
-                        Terminal.write(line.lines(width: width).map { "\($0)\n" }.joined(), to: STDOUT_FILENO)
+                        let line = QueueLine(transfer, name: width == nil ? nil : names[transfer.id])
+                        try output.write(line.lines(width: width).map { "\($0)\n" }.joined())
                     }
                     guard let id = page.last?.id else { return }
                     last = id
@@ -125,18 +131,18 @@ struct Queue: AsyncParsableCommand {
             if case .file(let file) = transfer.outcome { lines.append("file      \(printable(file.path))") }
             if case .response(let response) = transfer.outcome { lines.append("status    \(response.status.code)") }
             if let error = transfer.lastError { lines.append("error     \(printable("\(error)"))") }
-            Terminal.write(lines.joined(separator: "\n") + "\n", to: STDOUT_FILENO)
+            try OutputFile.standard.write(lines.joined(separator: "\n") + "\n")
         }
     }
 
     struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Run the transfers, with whoever else runs them, until none is left.")
+            abstract: "Run the transfers until none is left. Other runs share the work.")
 
         @OptionGroup var place: QueuePlace
         @Flag(help: "Wait for more when none is left.")
         var forever = false
-        @Option(help: "How many run at a time, of all workers.")
+        @Option(help: "The number of simultaneous transfers of all runs.")
         var parallel = 4
 
         func run() async throws {
@@ -176,13 +182,13 @@ struct Queue: AsyncParsableCommand {
             let count = try await place.with { session in
                 try await work(session, all ? nil : TransferNames(session).resolved(ids))
             }
-            Terminal.write("\(count)\n", to: STDOUT_FILENO)
+            try OutputFile.standard.write("\(count)\n")
             if count == 0, !all { throw ExitCode(1) }
         }
     }
 
     struct Suspend: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Stop transfers, and keep what has come.")
+        static let configuration = CommandConfiguration(abstract: "Stop transfers, and keep the received bytes.")
         @OptionGroup var selection: Selection
 
         func run() async throws { try await selection.run { try await $0.suspend($1) } }
@@ -196,7 +202,7 @@ struct Queue: AsyncParsableCommand {
     }
 
     struct Cancel: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End transfers, and remove what has come.")
+        static let configuration = CommandConfiguration(abstract: "End transfers, and remove the received bytes.")
         @OptionGroup var selection: Selection
 
         func run() async throws { try await selection.run { try await $0.cancel($1) } }

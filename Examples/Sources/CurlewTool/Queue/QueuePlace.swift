@@ -2,7 +2,6 @@ import ArgumentParser
 import Curlew
 import CurlewPostgres
 import CurlewStorage
-import Glibc
 import HTTPTypes
 
 /// The queue on which the commands of `curlew queue` operate.
@@ -40,7 +39,7 @@ struct QueuePlace: ParsableArguments {
                 try await DurableSession(identifier: name, postgres: settings, http: http, options: options), http
             )
         }
-        guard let folder = path ?? Self.standard else {
+        guard let folder = path ?? UserFolder.path("XDG_STATE_HOME", in: ".local/state") else {
             throw CurlewError(.queueFailed, "there is neither XDG_STATE_HOME nor HOME; --queue-folder names the folder")
         }
         let http = try HTTPSession(chain: .singleUser)
@@ -58,12 +57,5 @@ struct QueuePlace: ParsableArguments {
         try await session.close()
         await http.shutdown(deadline: .seconds(1))
         return value
-    }
-
-    private static var standard: String? {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
-        return variable("XDG_STATE_HOME").map { "\($0)/curlew" } ?? variable("HOME").map { "\($0)/.local/state/curlew" }
     }
 }

@@ -90,6 +90,29 @@ struct CallConnectionTests {
         await unsteady.shutdown()
     }
 
+    @Test("the status 500 is tried again with --retry, as by curl")
+    func internalServerError() async throws {
+        let server = try await MockServer.start { request in
+            request.exchangeIndex == 0 && request.connectionIndex == 0
+                ? MockResponse(status: .internalServerError) : MockResponse(body: "hello")
+        }
+        #expect((try await ToolProcess.run("--retry", "1", server.url())).is(0, "hello", ""))
+        await server.shutdown()
+    }
+
+    @Test("a proxy that refuses connections is the failure of a connection, and --noproxy replaces no_proxy")
+    func refusedProxy() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "hello") }
+        let proxy = "http://127.0.0.1:\(try RefusedPort.unused().port)"
+        #expect(try await ToolProcess.run("-x", proxy, server.url()).status == 7)
+        let variables = ["http_proxy": proxy, "no_proxy": "other.test"]
+        #expect(try await ToolProcess.run(server.url(), variables: variables).status == 7)
+        #expect(
+            (try await ToolProcess.run("--noproxy", "127.0.0.1", server.url(), variables: variables)).is(0, "hello", "")
+        )
+        await server.shutdown()
+    }
+
     @Test("a proxy is taken from --proxy and from the environment")
     func proxy() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "hello") }

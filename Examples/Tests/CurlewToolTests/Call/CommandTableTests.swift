@@ -62,17 +62,28 @@ struct CommandTableTests {
         // This curl asks for permission to send a body with PUT.
         .pair(
             ["-T", "FOLDER/lines.txt", "URL/a.txt"], curl: ["-H", "Expect:", "-T", "FOLDER/lines.txt", "URL/a.txt"]),
+        .same("-H", "Expect:", "-T", "FOLDER/lines.txt", "-X", "POST", "URL/a"),
+        .same("-H", "Expect:", "-T", "FOLDER/lines.txt", "URL/folder/"),
+        .same("-H", "Expect:", "-T", "FOLDER/lines.txt", "URL?a=b"),
+        .same("-A", "", "URL/a"),
+        .same("-G", "URL/a"),
+        .same("-F", #"a="x;y""#, "-F", #"file=@"FOLDER/lines.txt";type=text/plain;filename="a;b""#, "URL/form"),
         .same("-F", "name=Ada", "-F", "note=two words", "URL/form"),
         .same("-F", "file=@FOLDER/lines.txt;type=text/plain", "-F", "a=b", "URL/form"),
         .same("-F", "text=<FOLDER/lines.txt", "URL/form"),
         .same("--http1.1", "--max-time", "10", "--retry", "1", "URL/a"),
         .same("--resolve", "bird.test:PORT:127.0.0.1", "http://bird.test:PORT/a"),
+        .same("--resolve", "+bird.test:PORT:127.0.0.1", "http://bird.test:PORT/a"),
+        .same("--resolve", "*:PORT:127.0.0.1", "http://bird.test:PORT/a"),
+        .same("-4", "--connect-to", "[::1]:80:127.0.0.1:PORT", "http://[::1]/a"),
         .same("--connect-to", "bird.test:80:127.0.0.1:PORT", "http://bird.test/a"),
         // HTTPie, with the command of curl that has the same bytes
         .pair(["URL/find", "q==bird", "page==2"], curl: ["URL/find?q=bird&page=2"]),
         .pair(
             ["PUT", "URL/a", "X-One:1", "@FOLDER/lines.txt"],
-            curl: ["-T", "FOLDER/lines.txt", "-H", "X-One: 1", "-H", "Expect:", "URL/a"]),
+            curl: [
+                "-T", "FOLDER/lines.txt", "-H", "X-One: 1", "-H", "Content-Type: text/plain", "-H", "Expect:", "URL/a",
+            ]),
         .pair(["delete", "URL/users/1"], curl: ["-X", "DELETE", "URL/users/1"]),
         .pair(["HEAD", "URL/a"], curl: ["-I", "URL/a"]),
         .pair(["OPTIONS", "URL/a"], curl: ["-X", "OPTIONS", "URL/a"]),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Curlew
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -29,7 +30,10 @@ struct RequestLineTests {
 
     @Test(
         "a word other than an item is refused",
-        arguments: ["word", "=a", ":a", ":=1", "==a", "a@", "@", "http://b.test/", ""])
+        arguments: [
+            "word", "=a", ":a", ":=1", "==a", "a@", "@", "http://b.test/", "", "b.test:80/x", "127.0.0.1:8080",
+            "localhost:1/",
+        ])
     func noItems(word: String) {
         #expect(throws: ValidationError.self) { try RequestItem(word) }
     }
@@ -41,6 +45,28 @@ struct RequestLineTests {
                 == ["-s", "-S", "-L", "-o", "-x", "-X", "POST", "-H", "A: -b", "u", "--", "-i"])
         #expect(CommandWords.rewritten(["--user-agent", "-sS", "-o"]) == ["--user-agent", "-sS", "-o"])
         #expect(CommandWords.rewritten(["-", "--max-time=3"]) == ["-", "--max-time", "3"])
+    }
+
+    @Test("the lists of options with a value have every such option of the call")
+    func valuedOptions() throws {
+        struct Dump: Decodable {
+            struct Command: Decodable {
+                var arguments: [Argument]
+            }
+            struct Argument: Decodable {
+                var kind: String
+                var names: [Name]?
+            }
+            struct Name: Decodable {
+                var kind: String
+                var name: String
+            }
+            var command: Command
+        }
+        let dump = try JSONDecoder().decode(Dump.self, from: Data(Call._dumpHelp().utf8))
+        let names = dump.command.arguments.filter { $0.kind == "option" }.flatMap { $0.names ?? [] }
+        #expect(CommandWords.longValued == Set(names.filter { $0.kind == "long" }.map(\.name)))
+        #expect(CommandWords.shortValued == Set(names.filter { $0.kind == "short" }.flatMap(\.name)))
     }
 
     @Test("pieces of data keep their order and their kinds")
@@ -91,9 +117,10 @@ struct RequestLineTests {
             ["get"], ["-i"], ["u.test", "-d", "a", "b=c"], ["u.test", "-d", "a", "--json", "{}"],
             ["u.test", "-F", "a=b", "-d", "a"],
             ["u.test", "@f", "a=b"], ["u.test", "@f", "@g"], ["u.test", "a@f", "b:=1"], ["-I", "u.test", "a=b"],
-            ["post", "u.test", "-X", "PUT"], ["-G", "u.test"], ["u.test", "http://b.test/"],
+            ["post", "u.test", "-X", "PUT"], ["-G", "u.test", "a=b"], ["u.test", "http://b.test/"],
             ["u.test", "-o", "a", "-O"],
-            ["u.test", "--http1.1", "--http2"], ["u.test", "-H", "nothing"], ["u.test", "-H", "a b: c"],
+            ["u.test", "--http1.1", "--http2"], ["u.test", "-4", "-6"], ["u.test", "-H", "nothing"],
+            ["u.test", "-H", "a b: c"],
             ["u.test", "--key", "k"],
             ["u.test", "-f", "--fail-with-body"], ["u.test", "-m", "0"], ["u.test", "--color", "red"],
             ["u.test", "-b", "jar"], ["u.test", "Accept:"],
@@ -118,8 +145,20 @@ struct RequestLineTests {
         var named = FormPart(name: "a", content: .file("f"), type: "x/y")
         named.fileName = "g"
         #expect(FormPart(argument: "a=@f;filename=g;type=x/y") == named)
+        #expect(FormPart(argument: "a=@f;type=x/y;charset=z;filename=g")?.type == "x/y;charset=z")
         #expect(FormPart(argument: "a=<f") == FormPart(name: "a", content: .textOfFile("f")))
         #expect(FormPart(argument: "a") == nil && FormPart(argument: "=b") == nil && FormPart(argument: "a=@") == nil)
+    }
+
+    @Test(
+        "a part is written as curl reads it",
+        arguments: ["plain", "a;type=b", "@text", "<text", #"a "quoted" \ text"#, " spaces ", "", "line\nline", "a,b"])
+    func writtenParts(text: String) throws {
+        for content in [FormPart.Content.text(text), .textOfFile("f\(text)"), .file("f\(text)")] {
+            var part = FormPart(name: "a", content: content, type: "x/y")
+            part.fileName = text
+            #expect(FormPart(argument: part.word) == part, "\(part.word)")
+        }
     }
 
     @Test("the help has all exit statuses, and fits 80 columns")

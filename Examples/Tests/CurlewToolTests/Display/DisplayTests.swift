@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CurlewTool
+@testable import TerminalOutput
 
 @Suite("Output of the tool")
 struct DisplayTests {

@@ -1,10 +1,11 @@
 import Curlew
 import Glibc
+import TerminalOutput
 
 /// A live bar on a terminal; elsewhere one plain line at the end.
 final class ProgressBar: Sendable {
     private let title: String
-    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
     private static let barWidth = 30
     private static let titleWidth = 26
 

@@ -1,11 +1,11 @@
 /// The columns that text takes on a terminal.
-enum Columns {
-    static func width(of text: some StringProtocol) -> Int {
+package enum Columns {
+    package static func width(of text: some StringProtocol) -> Int {
         text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
     }
 
     /// The longest beginning that fits into the columns.
-    static func prefix(of text: some StringProtocol, _ columns: Int) -> String {
+    package static func prefix(of text: some StringProtocol, _ columns: Int) -> String {
         var kept = String.UnicodeScalarView()
         var room = columns
         for scalar in text.unicodeScalars {
@@ -17,7 +17,7 @@ enum Columns {
     }
 
     /// The text in exactly these columns: filled with spaces, or shortened to a beginning and an ellipsis.
-    static func fitted(_ text: String, _ columns: Int) -> String {
+    package static func fitted(_ text: String, _ columns: Int) -> String {
         let width = width(of: text)
         if width <= columns { return text + String(repeating: " ", count: columns - width) }
         guard columns > 0 else { return "" }
@@ -26,7 +26,7 @@ enum Columns {
     }
 
     /// The text in lines of at most these columns, broken at spaces where possible.
-    static func wrapped(_ text: String, _ columns: Int) -> [String] {
+    package static func wrapped(_ text: String, _ columns: Int) -> [String] {
         var lines: [String] = []
         var line = ""
         for word in text.split(separator: " ") {

@@ -2,7 +2,7 @@ import Glibc
 
 /// The lines of all transfers. On a terminal they are redrawn in place; elsewhere a line is written at the start, at
 /// each tenth of the progress, and at the end.
-actor TransferBoard {
+package actor TransferBoard {
     private var lines: [TransferLine]
     private var meters: [RateMeter]
     private var tenths: [Int]
@@ -14,7 +14,7 @@ actor TransferBoard {
     private var lastDrawing: ContinuousClock.Instant?
 
     /// - Parameter descriptor: The descriptor of the output.
-    init(names: [String], descriptor: Int32 = STDERR_FILENO) {
+    package init(names: [String], descriptor: Int32 = STDERR_FILENO) {
         lines = names.map { TransferLine(name: printable($0)) }
         meters = names.map { _ in RateMeter() }
         tenths = names.map { _ in 0 }
@@ -25,10 +25,10 @@ actor TransferBoard {
     }
 
     /// Changes the name of a transfer.
-    func rename(_ index: Int, to name: String) { lines[index].name = printable(name) }
+    package func rename(_ index: Int, to name: String) { lines[index].name = printable(name) }
 
     /// Updates the progress of a transfer.
-    func advance(_ index: Int, to count: Int64, of total: Int64?) {
+    package func advance(_ index: Int, to count: Int64, of total: Int64?) {
         let begins = lines[index].state == .waiting
         let now = clock.now
         meters[index].note(count, at: now)
@@ -45,7 +45,7 @@ actor TransferBoard {
     }
 
     /// Reports the end of a transfer.
-    func end(_ index: Int, _ state: TransferLine.State) {
+    package func end(_ index: Int, _ state: TransferLine.State) {
         lines[index].state = state
         if isTerminal { draw() } else { say(index) }
     }

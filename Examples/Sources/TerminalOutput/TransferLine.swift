@@ -1,7 +1,7 @@
 /// A transfer as a line: name, bar, progress, rate and remaining time.
-struct TransferLine {
+package struct TransferLine {
     /// The state of a transfer.
-    enum State: Equatable {
+    package enum State: Equatable {
         case waiting
         case running
         case done
@@ -15,13 +15,23 @@ struct TransferLine {
     private static let shortestBarWidth = 6
 
     /// The displayed name.
-    var name: String
-    var state = State.waiting
+    package var name: String
+    package var state: State
     /// The received bytes, those of an earlier run included.
-    var count: Int64 = 0
+    package var count: Int64
     /// The expected number of bytes, if known.
-    var total: Int64?
-    var rate: Double?
+    package var total: Int64?
+    package var rate: Double?
+
+    package init(
+        name: String, state: State = .waiting, count: Int64 = 0, total: Int64? = nil, rate: Double? = nil
+    ) {
+        self.name = name
+        self.state = state
+        self.count = count
+        self.total = total
+        self.rate = rate
+    }
 
     /// The progress in percent, if known.
     var percent: Int? {
@@ -33,7 +43,7 @@ struct TransferLine {
     ///
     /// In a narrow terminal the name is shortened first, then the bar, which disappears before the figures. The
     /// figures that are missed least go next: the time left, the total, the rate.
-    func text(width: Int) -> String {
+    package func text(width: Int) -> String {
         let room = max(1, width - 1)
         let parts = figureParts
         for count in stride(from: parts.count, through: 1, by: -1) {

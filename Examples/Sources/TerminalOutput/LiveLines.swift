@@ -1,15 +1,15 @@
 import Glibc
 
 /// Lines at the end of a terminal that are drawn again in place.
-struct LiveLines {
+package struct LiveLines {
     private let descriptor: Int32
     /// The widths of the lines that were drawn last.
     private var drawn: [Int] = []
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    package init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     /// Draws the lines in place of the last ones.
-    mutating func draw(_ lines: [String]) {
+    package mutating func draw(_ lines: [String]) {
         Terminal.write(Self.text(lines, over: Self.rows(of: drawn, width: width)), to: descriptor)
         drawn = lines.map(Self.columns)
     }
@@ -23,10 +23,10 @@ struct LiveLines {
         return beginning + text + (rows > lines.count ? "\u{1B}[J" : "")
     }
 
-    var width: Int { Terminal.width(of: descriptor) ?? 80 }
+    package var width: Int { Terminal.width(of: descriptor) ?? 80 }
 
     /// The greatest number of lines that can be drawn again: one less than the terminal has.
-    var limit: Int { max(1, (Terminal.height(of: descriptor) ?? 24) - 1) }
+    package var limit: Int { max(1, (Terminal.height(of: descriptor) ?? 24) - 1) }
 
     /// The columns of a line, without its colours.
     private static func columns(of line: String) -> Int {

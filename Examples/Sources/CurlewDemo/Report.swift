@@ -1,6 +1,7 @@
 import Curlew
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// The table at the end, with a row for each exchange.
 enum Report {

@@ -3,7 +3,7 @@ import Glibc
 import HTTPTypes
 
 /// The demonstration of `make demo`.
-enum Demo {
+package enum Demo {
     struct Greeting: Codable, Sendable {
         var name: String
         var words: [String]
@@ -18,7 +18,7 @@ enum Demo {
 
     /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download
     /// and a form. ``DemoSession`` follows.
-    static func tour() async throws {
+    package static func tour() async throws {
         let server = try DemoServer()
         let session = try HTTPSession(baseURL: server.url)
         var rows: [Report.Row] = []

@@ -1,6 +1,7 @@
 import Curlew
 import Glibc
 import HTTPTypes
+import TerminalOutput
 
 /// The end of the demonstration: four lines of a program, each with its result.
 struct DemoSession {

@@ -1,6 +1,6 @@
 /// Formatting of text and numbers in columns.
-enum Units {
-    static func bytes(_ count: Int64) -> String {
+package enum Units {
+    package static func bytes(_ count: Int64) -> String {
         let value = Double(count)
         switch count {
         case ..<1024: return "\(count) B"
@@ -11,23 +11,23 @@ enum Units {
     }
 
     /// A number with its noun: `1 entry`, `2 entries`.
-    static func count(_ number: Int, _ one: String, _ several: String) -> String {
+    package static func count(_ number: Int, _ one: String, _ several: String) -> String {
         "\(number) \(number == 1 ? one : several)"
     }
 
-    static func tenth(_ value: Double) -> String {
+    package static func tenth(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }
 }
 
-func pad(_ text: String, _ width: Int) -> String {
+package func pad(_ text: String, _ width: Int) -> String {
     text.count >= width ? text : text + String(repeating: " ", count: width - text.count)
 }
 
 extension Units {
     /// A duration in the format of a clock: `0:07`, `12:34`, `3:02:01`; a dash from a hundred hours on.
-    static func clock(seconds: Double) -> String {
+    package static func clock(seconds: Double) -> String {
         guard seconds.isFinite, seconds < 360_000 else { return "–" }
         let whole = max(0, Int(seconds.rounded(.up)))
         let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60)
@@ -38,7 +38,7 @@ extension Units {
 
     /// An amount of bytes in the notation of people: `4096`, `500k`, `2M`, `1.5GiB`. The letters are powers of 1024.
     /// - Returns: nil for an invalid or non-positive amount.
-    static func count(of text: String) -> Int64? {
+    package static func count(of text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let factor: Double
         switch text.dropFirst(digits.count).lowercased() {

@@ -1,0 +1,6 @@
+import CurlewDemo
+
+@main
+struct Main {
+    static func main() async throws { try await Demo.tour() }
+}
