@@ -52,6 +52,15 @@ static inline int64_t curlew_written_bytes(int descriptor) {
     return (int64_t)(*(uint64_t *)(bytes + sent) - *(uint64_t *)(bytes + sent_again) + *(uint32_t *)(bytes + not_sent));
 }
 
+// How many bytes a TCP connection has received; -1 where the system does not say.
+static inline int64_t curlew_received_bytes(int descriptor) {
+    enum { tcp = 6, tcp_info = 11, received = 128, end = 136 };
+    unsigned char bytes[256] __attribute__((aligned(8)));
+    uint32_t length = sizeof bytes;
+    if (syscall(SYS_getsockopt, descriptor, tcp, tcp_info, bytes, &length) != 0 || length < end) return -1;
+    return *(int64_t *)(bytes + received);
+}
+
 static inline size_t curlew_block_size(void *block) { return malloc_usable_size(block); }
 
 // Kinds of sockets, by Linux's numbers (SOCK_STREAM, SOCK_RAW). Glibc has them too, but where libcurl's header was read before,

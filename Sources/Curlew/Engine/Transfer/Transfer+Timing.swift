@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import CLinux
 
 /// The limits of time and rate, and the pauses of a transfer.
 extension Transfer {
@@ -30,7 +31,10 @@ extension Transfer {
         guard let since = clock.headAwaitedSince, let connection = attempt.connection, !connection.isMultiplexed,
             !prepared.uri.layout.isSecure
         else { return false }
-        return connection.lastInput > since
+        if connection.lastInput > since { return true }
+        // libcurl reads once right after it has sent the request, without an event of the socket. Only the first
+        // response of a connection without a proxy can be recognized by the number of all received bytes.
+        return connection.uses == 1 && !prepared.options.hasProxy && curlew_received_bytes(connection.descriptor) > 0
     }
 
     private var clockPosition: TransferClock.Position {
