@@ -34,7 +34,8 @@ extension Transfer {
         if connection.lastInput > since { return true }
         // libcurl reads once right after it has sent the request, without an event of the socket. Only the first
         // response of a connection without a proxy can be recognized by the number of all received bytes.
-        return connection.uses == 1 && !prepared.options.hasProxy && curlew_received_bytes(connection.descriptor) > 0
+        return connection.uses == 1 && connection.lastInput == connection.opened && !prepared.options.hasProxy
+            && curlew_received_bytes(connection.descriptor) > 0
     }
 
     private var clockPosition: TransferClock.Position {
