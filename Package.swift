@@ -175,7 +175,7 @@ let package = Package(
         ),
         .target(
             name: "CurlewWebSockets",
-            dependencies: ["COpenSSL", "CZlib", "Curlew", httpTypes],
+            dependencies: ["CLinux", "COpenSSL", "CZlib", "Curlew", httpTypes],
             swiftSettings: settings
         ),
         .target(
