@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// The connection of a WebSocket, on its loop. Its tasks wait here for messages, room, pongs and the end.
+/// The connection of a WebSocket, on its loop. Its tasks wait here for room, pongs and the end.
 actor WebSocketConnection: LoopActor {
     nonisolated let loop: CurlewEventLoop
     nonisolated let inbox: MessageInbox
@@ -59,26 +59,27 @@ actor WebSocketConnection: LoopActor {
     /// Delivers messages in parts from now on.
     func deliverParts() { endpoint.deliverParts() }
 
-    /// Resumes reading after the reader has made room.
-    nonisolated func madeRoom() {
-        loop.execute { [weak self] in self?.enter(()) { connection, _ in connection.endpoint.scheduleReading() } }
+    /// The next part; nil at the end.
+    nonisolated func nextPart() async throws -> CurlewWebSocket.Part? {
+        while true {
+            if Task.isCancelled { throw CurlewError.taskCancelled }
+            switch inbox.take() {
+            case .part(let part, let resumes):
+                if resumes { madeRoom() }
+                return part
+            case .end:
+                // A cancellation also closes the WebSocket, and the close may be noticed first.
+                if Task.isCancelled { throw CurlewError.taskCancelled }
+                return nil
+            case .failure(let error): throw error
+            case .nothing(let number): try await inbox.wait(number)
+            }
+        }
     }
 
-    /// Waits until the inbox has a part.
-    /// - Returns: False after the last part.
-    func waitForPart() async throws -> Bool {
-        endpoint.readOn()
-        while inbox.isEmpty {
-            guard ending == nil else {
-                guard let error = endpoint.outcome.error else { return false }
-                throw error
-            }
-            guard waiters.readers.isEmpty else {
-                throw CurlewError(.responseAlreadyTaken, "two readers wait for the messages of one WebSocket")
-            }
-            try await waiters.readers.wait(while: inbox.isEmpty && ending == nil)
-        }
-        return true
+    /// Resumes reading after the reader has made room.
+    private nonisolated func madeRoom() {
+        loop.execute { [weak self] in self?.enter(()) { connection, _ in connection.endpoint.scheduleReading() } }
     }
 
     // MARK: Sending

@@ -97,7 +97,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         }
         // A single pong and a single system call answer all pings of a turn.
         if !sender.isEmpty { flush() }
-        deliver()
+        inbox.deliver()
     }
 
     /// Fills the buffer from the socket.
@@ -156,17 +156,12 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         inbox.append(part)
     }
 
-    private func deliver() {
-        guard !waiters.readers.isEmpty else { return }
-        if !inbox.isEmpty || ending != nil { waiters.readers.resumeAll() }
-    }
-
     /// Delivers messages in parts from now on.
     func deliverParts() {
         // A part may be here already, and the next one may arrive much later.
         guard let part = receiver.deliverParts() else { return }
         append(part)
-        deliver()
+        inbox.deliver()
     }
 
     /// Resumes reading with the timers of the next turn. A job of the loop would run before the other sockets are read.
@@ -347,7 +342,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         receiver.removeAll()
         sender.removeAll()
         defer { lingering = nil }
-        waiters.readers.resumeAll()
+        inbox.finish(throwing: outcome.error)
         waiters.closers.resumeAll()
         waiters.endSending(outcome.sendingError)
     }
