@@ -56,6 +56,8 @@ final class MessageInbox: Sendable {
     var size: Int { bufferedSize.load(ordering: .relaxed) }
     /// True if parts of an incomplete message were taken.
     var hasCollected: Bool { state.withLock { $0.collected != nil } }
+    /// True if a reader waits.
+    var hasReader: Bool { state.withLock { $0.reader != nil } }
 
     // MARK: The loop
 

@@ -22,7 +22,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     private var healthAlarm: LoopAlarm?
     /// The number of the newest ping that was answered.
     private(set) var answeredPing: UInt64 = 0
-    private(set) var figures = CurlewWebSocket.Figures()
+    private var counted = CurlewWebSocket.Figures()
 
     // The end.
     private(set) var outcome = WebSocketOutcome()
@@ -57,6 +57,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         healthAlarm = LoopAlarm(on: loop) { [weak self] in self?.lookAtHealth() }
         readingAlarm = LoopAlarm(on: loop) { [weak self] in self?.readScheduled() }
         try connection.attach(self)
+        sender.open()
         lookAtHealth()
         readOn()
     }
@@ -65,6 +66,12 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
 
     /// The ending; nil while the WebSocket is open or closing.
     var ending: CurlewWebSocket.Ending? { outcome.ending }
+    var figures: CurlewWebSocket.Figures {
+        var figures = counted
+        figures.sentMessages = sender.sentMessages
+        figures.sentBytes = sender.sentBytes
+        return figures
+    }
     /// True if frames may be sent.
     var canSend: Bool { closing.canSend }
     /// True if the socket may still accept bytes.
@@ -140,7 +147,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         case .progress: break
         case .part(let part): append(part)
         case .ping(let payload):
-            figures.receivedPings += 1
+            counted.receivedPings += 1
             if closing.answersPings { sender.answer(payload) }
         case .pong(let payload): takePong(payload)
         case .close(let status):
@@ -151,8 +158,8 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
 
     private func append(_ part: CurlewWebSocket.Part) {
         health.noteMessage(at: .now)
-        figures.receivedBytes += Int64(part.bytes.count)
-        if part.isLast { figures.receivedMessages += 1 }
+        counted.receivedBytes += Int64(part.bytes.count)
+        if part.isLast { counted.receivedMessages += 1 }
         inbox.append(part)
     }
 
@@ -178,11 +185,22 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
 
     // MARK: Sending
 
+    /// Begins or ends the turn of a sender. The messages that were handed over before a turn precede its messages.
+    func setTurn(_ isTaken: Bool) {
+        sender.isTurnTaken = isTaken
+        if isTaken { sendOutbox() }
+    }
+
+    /// Sends the messages that were handed over.
+    func sendOutbox() {
+        guard sender.writeOutbox() else { return }
+        health.noteMessage(at: .now)
+        flush()
+    }
+
     /// Sends a message in one frame.
     func send(_ message: CurlewWebSocket.Message) throws {
-        try write(message.size, isLast: true) { sender throws(WebSocketViolation) in
-            try sender.write(message)
-        }
+        try write { sender throws(WebSocketViolation) in try sender.write(message) }
     }
 
     /// Begins a message of several frames.
@@ -190,14 +208,10 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
 
     /// Sends a frame of the message that was begun.
     func send(part: ArraySlice<UInt8>, isLast: Bool) throws {
-        try write(part.count, isLast: isLast) { sender throws(WebSocketViolation) in
-            try sender.write(part: part, isLast: isLast)
-        }
+        try write { sender throws(WebSocketViolation) in try sender.write(part: part, isLast: isLast) }
     }
 
-    private func write(
-        _ size: Int, isLast: Bool, _ body: (inout FrameSender) throws(WebSocketViolation) -> Void
-    ) throws {
+    private func write(_ body: (inout FrameSender) throws(WebSocketViolation) -> Void) throws {
         health.noteMessage(at: .now)
         do throws(WebSocketViolation) {
             try body(&sender)
@@ -205,8 +219,6 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
             close(error.closeCode, error.description)
             throw CurlewError(.webSocketFailed, "a message cannot be sent: \(error)")
         }
-        figures.sentBytes += Int64(size)
-        if isLast { figures.sentMessages += 1 }
         flush()
     }
 
@@ -237,7 +249,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     @discardableResult
     func ping() -> UInt64 {
         let number = sender.ping()
-        figures.sentPings += 1
+        counted.sentPings += 1
         flush()
         return number
     }
