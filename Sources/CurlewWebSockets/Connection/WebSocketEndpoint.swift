@@ -16,6 +16,8 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     private var closing = ClosingHandshake(role: .client)
     private var health: SocketHealth
 
+    /// The buffer of the loop, which all its WebSockets share.
+    private lazy var space = connection.loop.local(SharedBuffer.self) { SharedBuffer() }
     /// True if reading resumes in the next turn of the loop.
     private var isReadingScheduled = false
     private var readingAlarm: LoopAlarm?
@@ -89,7 +91,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     func readOn() {
         guard !isReadingScheduled else { return }
         defer { updateWatch() }
-        let space = connection.loop.local(SharedBuffer.self) { SharedBuffer() }
+        let space = space
         var budget = Self.turnBudget
         while wantsInput {
             guard budget > 0 else {
@@ -118,7 +120,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         }
         switch received {
         case .bytes(let count):
-            health.noteInput(at: .now)
+            health.noteInput(at: connection.loop.now)
             return count
         case .nothing: break
         case .end: perform(closing.handle(.connectionEnded))
@@ -157,7 +159,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     }
 
     private func append(_ part: CurlewWebSocket.Part) {
-        health.noteMessage(at: .now)
+        health.noteMessage(at: connection.loop.now)
         counted.receivedBytes += Int64(part.bytes.count)
         if part.isLast { counted.receivedMessages += 1 }
         inbox.append(part)
@@ -194,7 +196,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     /// Sends the messages that were handed over.
     func sendOutbox() {
         guard sender.writeOutbox() else { return }
-        health.noteMessage(at: .now)
+        health.noteMessage(at: connection.loop.now)
         flush()
     }
 
@@ -212,7 +214,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     }
 
     private func write(_ body: (inout FrameSender) throws(WebSocketViolation) -> Void) throws {
-        health.noteMessage(at: .now)
+        health.noteMessage(at: connection.loop.now)
         do throws(WebSocketViolation) {
             try body(&sender)
         } catch {
@@ -391,9 +393,4 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         guard ending == nil else { return }
         connection.watch(reading: wantsInput, writing: !sender.isEmpty)
     }
-}
-
-/// The buffer into which the sockets of a loop are read, one after the other.
-private final class SharedBuffer {
-    var buffer = ReceiveBuffer()
 }
