@@ -188,7 +188,7 @@ let package = Package(
         ),
         .target(
             name: "CurlewWebSockets",
-            dependencies: ["COpenSSL", "CZlib", "Curlew", httpTypes],
+            dependencies: ["CLinux", "COpenSSL", "CZlib", "Curlew", httpTypes],
             swiftSettings: settings
         ),
         .target(

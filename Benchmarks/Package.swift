@@ -53,6 +53,7 @@ let package = Package(
                 "BenchmarkKit",
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewService", package: "curlew"),
+                .product(name: "CurlewWebSockets", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -115,7 +116,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "RawClient", linkerSettings: [.linkedLibrary("curl")]),
-        .executableTarget(name: "Server"),
+        .executableTarget(name: "Server", linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(
             name: "Serialization",
             dependencies: [

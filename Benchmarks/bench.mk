@@ -11,6 +11,8 @@ BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 BENCH_OUTPUT ?= $(BENCHMARKS)/bench.json
 SERIALIZATION_OUTPUT ?= $(BENCHMARKS)/bench-serialization.json
 
+BENCH_PYTHON = $(abspath $(BENCHMARKS))/.build/python
+
 SWIFT ?= swift
 # The server of the measurements, the tool that makes its certificate, and the tool that counts instructions.
 BENCH_PACKAGES = nginx-light openssl python3 curl valgrind
@@ -21,7 +23,7 @@ chosen = $(if $(CLIENTS),$(filter $(1),$(subst $(comma), ,$(CLIENTS))),$(1))
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-cache bench-gateway bench-images bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
+.PHONY: bench bench-instructions bench-cache bench-gateway bench-images bench-serialization bench-build-all bench-build-two bench-build-go bench-build-python bench-setup
 
 bench-setup:
 	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
@@ -32,12 +34,21 @@ bench-build-two: bench-setup
 	$(BENCH_BUILD) bench-curlew
 
 bench-build-go:
-	@.ci/setup golang-go
+	@.ci/setup golang-go golang-github-gorilla-websocket-dev
 	@command -v go >/dev/null || { echo "The client in Go needs the 'go' command: install Go, or leave it out, CLIENTS=raw,curlew,ahc" >&2; exit 1; }
 	cd $(BENCHMARKS)/GoClient && GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off \
 		go build -o $(abspath $(BENCHMARKS))/.build/release/bench-go .
 
-bench-build-all: bench-build-two $(if $(call chosen,go),bench-build-go)
+# The client in Python is started by a program of the same name as the others'.
+bench-build-python:
+	@.ci/setup python3-venv
+	@test -x $(BENCH_PYTHON)/bin/pip || python3 -m venv $(BENCH_PYTHON)
+	@$(BENCH_PYTHON)/bin/pip install -q --disable-pip-version-check -r .ci/websocket-servers.txt
+	@printf '#!/bin/sh\nexec %s %s "$$@"\n' $(BENCH_PYTHON)/bin/python $(abspath $(BENCHMARKS))/PythonClient/client.py \
+		> $(BENCHMARKS)/.build/release/bench-python
+	@chmod +x $(BENCHMARKS)/.build/release/bench-python
+
+bench-build-all: bench-build-two $(if $(call chosen,go),bench-build-go) $(if $(call chosen,python),bench-build-python)
 	$(if $(call chosen,ahc),$(BENCH_BUILD) bench-ahc)
 	$(if $(call chosen,urlsession),$(BENCH_BUILD) bench-urlsession)
 

@@ -6,7 +6,7 @@ import (
 )
 
 const usageText = `usage: bench-go WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM]
-workloads: get, json
+workloads: get, json, websocket-echo, websocket-idle
 `
 
 var errUsage = errors.New("this command line cannot be used")
@@ -30,7 +30,9 @@ func readAssignment(arguments []string) (assignment, error) {
 		return assignment{}, errUsage
 	}
 	read := assignment{workload: arguments[0], url: arguments[1]}
-	if read.workload != "get" && read.workload != "json" {
+	switch read.workload {
+	case "get", "json", "websocket-echo", "websocket-idle":
+	default:
 		return assignment{}, errUsage
 	}
 	var err error

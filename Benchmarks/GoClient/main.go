@@ -1,4 +1,4 @@
-// Go's net/http and encoding/json under the same assignments as the other clients.
+// Go's net/http and encoding/json, and the WebSockets of gorilla, under the same assignments as the other clients.
 package main
 
 import (
@@ -17,16 +17,16 @@ func main() {
 		fmt.Fprint(os.Stderr, usageText)
 		os.Exit(2)
 	}
-	client, err := newClient(assignment)
+	exchange, err := newExchange(assignment)
 	if err != nil {
 		complain(err)
 		os.Exit(1)
 	}
-	if warmUp := work(assignment, assignment.warmUp, client); warmUp.firstError != nil {
+	if warmUp := work(assignment, assignment.warmUp, exchange); warmUp.firstError != nil {
 		complain(fmt.Errorf("while warming up: %w", warmUp.firstError))
 	}
 	start := usageNow()
-	tally := work(assignment, assignment.requests, client)
+	tally := work(assignment, assignment.requests, exchange)
 	end := usageNow()
 	if tally.firstError != nil {
 		complain(tally.firstError)

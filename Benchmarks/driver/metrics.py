@@ -8,10 +8,13 @@ from driver.workloads import Workload
 
 Figure = Callable[[Run], float]
 
-OF_REQUESTS: dict[str, Figure] = {
-    "requests/s": lambda run: run.requests / run.wall_seconds,
-    "cpu us/request": lambda run: run.cpu_seconds * 1e6 / run.requests,
-}
+def of_each(noun: str) -> dict[str, Figure]:
+    """The figures of requests, messages or sockets."""
+    return {
+        f"{noun}s/s": lambda run: run.requests / run.wall_seconds,
+        f"cpu us/{noun}": lambda run: run.cpu_seconds * 1e6 / run.requests,
+    }
+
 
 OF_BYTES: dict[str, Figure] = {
     "MB/s": lambda run: run.bytes / 1e6 / run.wall_seconds,
@@ -24,7 +27,7 @@ OF_ALL: dict[str, Figure] = {"peak RSS MB": lambda run: run.peak_rss_bytes / 1e6
 def medians(workload: Workload, runs: list[Run]) -> dict[str, float]:
     """The median of every metric. Errors alone are the most of any run: a median would hide a bad one."""
     complete = [run for run in runs if run.is_complete]
-    figures = OF_BYTES if workload.is_large else OF_REQUESTS
+    figures = OF_BYTES if workload.is_large else of_each(workload.noun)
     # Of a tool the memory is not known.
     if all(run.peak_rss_bytes for run in complete):
         figures = figures | OF_ALL

@@ -1,4 +1,4 @@
-"""The package's own server: answers late, and drops what is uploaded."""
+"""The package's own server: answers late, drops what is uploaded, and echoes the messages of WebSockets."""
 
 import subprocess
 from pathlib import Path

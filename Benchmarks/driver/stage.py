@@ -49,6 +49,7 @@ class Stage(contextlib.ExitStack):
             "large-too": f"http://127.0.0.1:{ports['plain_too']}/large",
             "slow": f"http://127.0.0.1:{slow}/",
             "sink": f"http://127.0.0.1:{slow}/",
+            "websocket": f"http://127.0.0.1:{slow}/",
         }
 
     @property

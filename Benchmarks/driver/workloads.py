@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-CLIENTS = ("raw", "curlew", "ahc", "go", "urlsession", "curl")
+CLIENTS = ("raw", "curlew", "ahc", "go", "urlsession", "python", "curl")
 
-# URLSession makes a tenth of the requests of the others a second; a tenth of the requests is as good a sample of it.
-SHARES = {"urlsession": 0.1}
+# URLSession and Python make a tenth of the requests of the others a second; a tenth of the requests is as good a sample.
+SHARES = {"urlsession": 0.1, "python": 0.1}
 
 # swift-corelibs-foundation has no way to name the certificates to trust.
 WITHOUT_TLS_ANCHORS = ("raw", "curlew", "ahc")
@@ -16,6 +16,9 @@ INTO_FILES = ("curl", "curlew", "ahc")
 
 # Go makes small requests and reads JSON: it shows what another language's standard library takes for a service's daily work.
 WITH_GO = ("raw", "curlew", "ahc", "go", "urlsession")
+
+# Clients with WebSockets. async-http-client has none, and URLSession's do not work on Linux.
+WITH_WEBSOCKETS = ("raw", "curlew", "go", "python")
 
 # The slow server answers after so long: long enough for 10,000 requests to be waiting at once.
 SLOW_SERVER_MILLISECONDS = 5000
@@ -42,9 +45,10 @@ class Workload:
     loops: int | None = None
     # To how many hosts requests go in turn: addresses of this machine.
     hosts: int | None = None
-    # Large bodies are counted in bytes, all else in requests.
+    # Large bodies are counted in bytes, all else in requests, messages or sockets.
     is_large: bool = False
-    # Whether a quick run may make fewer requests.
+    noun: str = "request"
+    # Whether a quick run, or a slow client, may make fewer requests.
     shrinks: bool = True
 
     def requests_by(self, client: str, quick: bool) -> int:
@@ -93,6 +97,16 @@ WORKLOADS = (
         "download", "download", "large", 1, 1, clients=INTO_FILES, is_large=True, shrinks=False),
     Workload("upload", "upload", "sink", 1, 1, is_large=True, shrinks=False),
     Workload("slow-server-10000", "get", "slow", 10_000, 10_000, warm_up=0, shrinks=False),
+    # Each of 64 sockets sends a message of 1 KiB and awaits its echo, in turn.
+    Workload(
+        "websocket-echo-64", "websocket-echo", "websocket", 400_000, 64, clients=WITH_WEBSOCKETS, noun="message"),
+    Workload(
+        "websocket-echo-64-on-loop", "websocket-echo-on-loop", "websocket", 400_000, 64, clients=("curlew",),
+        compared_with="websocket-echo-64", noun="message"),
+    # Opens sockets, each with a reader that waits, and keeps them open.
+    Workload(
+        "websocket-idle-10000", "websocket-idle", "websocket", 10_000, 64, connections=10_000, warm_up=0,
+        clients=WITH_WEBSOCKETS, noun="socket", shrinks=False),
 )
 
 

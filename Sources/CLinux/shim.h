@@ -1,5 +1,5 @@
-// What Swift's Glibc module leaves out: epoll, eventfd, netlink, the name of a thread, the size of a block of memory, and
-// renaming that replaces nothing.
+// What Swift's Glibc module leaves out: epoll, eventfd, netlink, random bytes, the name of a thread, the size of a block of
+// memory, and renaming that replaces nothing.
 #ifndef CURLEW_CLINUX_SHIM_H
 #define CURLEW_CLINUX_SHIM_H
 
@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 
 enum {

@@ -29,8 +29,8 @@ extension BenchmarkClient {
     private func measure(_ assignment: Assignment) async throws -> Tally {
         let workers = Workers(
             count: assignment.concurrency,
-            executor: assignment.workload == .getOnLoop ? try ownLoop() : nil,
-            operation: operation(assignment.workload)
+            executor: assignment.workload.isOnLoop ? try ownLoop() : nil,
+            operation: try await operation(assignment)
         )
         let warmUp = await workers.run(assignment.warmUp)
         if let error = warmUp.firstError { complain("while warming up: \(error)") }
@@ -47,13 +47,33 @@ extension BenchmarkClient {
         return loop
     }
 
-    private func operation(_ workload: Workload) -> @Sendable () async throws -> Int {
-        switch workload {
-        case .get, .getOnLoop, .getStandard, .getLimited, .getMeasured, .getObserved, .getTraced: { try await get() }
-        case .json: { try await decodeJSON() }
-        case .stream: { try await stream() }
-        case .download: { try await download() }
-        case .upload: { try await upload() }
+    private func operation(_ assignment: Assignment) async throws -> @Sendable (Int) async throws -> Int {
+        switch assignment.workload {
+        case .get, .getOnLoop, .getStandard, .getLimited, .getMeasured, .getObserved, .getTraced:
+            return { _ in try await get() }
+        case .json: return { _ in try await decodeJSON() }
+        case .stream: return { _ in try await stream() }
+        case .download: return { _ in try await download() }
+        case .upload: return { _ in try await upload() }
+        case .webSocketEcho, .webSocketEchoOnLoop: return try await echo(assignment.concurrency)
+        case .webSocketIdle:
+            return { _ in
+                try await openIdleWebSocket()
+                return 0
+            }
+        }
+    }
+
+    /// Opens a WebSocket for each caller.
+    private func echo(_ count: Int) async throws -> @Sendable (Int) async throws -> Int {
+        var opened: [any EchoSocket] = []
+        for _ in 0..<count { opened.append(try await openWebSocket()) }
+        let sockets = opened
+        let message = [UInt8](repeating: 0, count: 1024)
+        return { caller in
+            let count = try await sockets[caller].echo(message)
+            guard count == message.count else { throw BenchmarkError.wrongEcho(count) }
+            return count
         }
     }
 

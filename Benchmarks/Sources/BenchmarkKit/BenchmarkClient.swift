@@ -22,6 +22,11 @@ public protocol BenchmarkClient: Sendable {
     /// - Returns: The size of the file.
     func upload() async throws -> Int
 
+    /// Opens a WebSocket for the echo of messages. It stays open until ``shutdown()``.
+    func openWebSocket() async throws -> any EchoSocket
+    /// Opens a WebSocket with a reader. It stays open until ``shutdown()``.
+    func openIdleWebSocket() async throws
+
     /// The executor for callers that run on the client's own loop; nil if the client has none.
     var loop: (any TaskExecutor)? { get }
 
@@ -33,12 +38,24 @@ extension BenchmarkClient {
     public var loop: (any TaskExecutor)? { nil }
 
     public func download() async throws -> Int { throw BenchmarkError.notSupported }
+
+    public func openWebSocket() async throws -> any EchoSocket { throw BenchmarkError.notSupported }
+
+    public func openIdleWebSocket() async throws { throw BenchmarkError.notSupported }
+}
+
+/// A WebSocket whose server sends each message back.
+public protocol EchoSocket: Sendable {
+    /// Sends a message and waits for its echo.
+    /// - Returns: The size of the echo.
+    func echo(_ message: [UInt8]) async throws -> Int
 }
 
 /// The reason why a request counts as an error although the client returned a response.
 public enum BenchmarkError: Error {
     case status(Int)
     case inconsistentDocument
+    case wrongEcho(Int)
     case missingOption(String)
     case notSupported
 }

@@ -6,26 +6,26 @@ struct Workers: Sendable {
     let count: Int
     /// The executor of the callers; nil for Swift's default.
     let executor: (any TaskExecutor)?
-    /// A single request.
-    let operation: @Sendable () async throws -> Int
+    /// A single request of the caller with this number.
+    let operation: @Sendable (Int) async throws -> Int
 
     /// Makes a total number of requests.
     func run(_ requests: Int) async -> Tally {
         let ticket = Ticket(requests)
         return await withTaskGroup(of: Tally.self) { group in
-            for _ in 0..<min(count, requests) {
-                group.addTask(executorPreference: executor) { await work(ticket) }
+            for caller in 0..<min(count, requests) {
+                group.addTask(executorPreference: executor) { await work(ticket, caller) }
             }
             return await group.reduce(into: Tally()) { $0.add($1) }
         }
     }
 
-    private func work(_ ticket: Ticket) async -> Tally {
+    private func work(_ ticket: Ticket, _ caller: Int) async -> Tally {
         var tally = Tally()
         while ticket.take() {
             tally.requests += 1
             do {
-                tally.bytes += try await operation()
+                tally.bytes += try await operation(caller)
             } catch {
                 tally.errors += 1
                 if tally.firstError == nil { tally.firstError = String(reflecting: error) }

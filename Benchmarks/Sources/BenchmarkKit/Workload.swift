@@ -23,7 +23,15 @@ public enum Workload: String, Sendable, CaseIterable {
     case download
     /// Sends a file.
     case upload
+    /// Sends a message over a WebSocket and waits for its echo. Each caller has its own WebSocket.
+    case webSocketEcho = "websocket-echo"
+    /// The workload `websocket-echo`, from callers that run on the client's own loop.
+    case webSocketEchoOnLoop = "websocket-echo-on-loop"
+    /// Opens a WebSocket that stays open and waits for messages.
+    case webSocketIdle = "websocket-idle"
 
     /// True if one request takes so long that the start-up time does not matter.
     var isLarge: Bool { self == .stream || self == .download || self == .upload }
+    /// True if the callers run on the client's own loop.
+    var isOnLoop: Bool { self == .getOnLoop || self == .webSocketEchoOnLoop }
 }

@@ -1,6 +1,7 @@
 internal import BenchmarkKit
 internal import Curlew
 internal import CurlewService
+internal import CurlewWebSockets
 internal import HTTPTypes
 internal import Synchronization
 
@@ -75,6 +76,32 @@ struct CurlewClient: BenchmarkClient {
         return try LocalFile(filePath).size()
     }
 
+    func openWebSocket() async throws -> any EchoSocket {
+        try await opened { _ in try await Task.sleep(for: .seconds(3600)) }
+    }
+
+    func openIdleWebSocket() async throws {
+        _ = try await opened { socket in for try await _ in socket.messages {} }
+    }
+
+    /// Opens a WebSocket that lives as long as a closure, and returns it early.
+    private func opened(_ body: @escaping @Sendable (CurlewWebSocket) async throws -> Void) async throws -> Echo {
+        try await withCheckedThrowingContinuation { continuation in
+            Task {
+                var isOpen = false
+                do {
+                    try await session.webSocket(.raw(urls.next())) { socket in
+                        isOpen = true
+                        continuation.resume(returning: Echo(socket: socket))
+                        try await body(socket)
+                    }
+                } catch {
+                    if !isOpen { continuation.resume(throwing: error) }
+                }
+            }
+        }
+    }
+
     var loop: (any TaskExecutor)? { session.session?.eventLoop }
 
     func shutdown() async throws { await session.shutdown() }
@@ -82,6 +109,17 @@ struct CurlewClient: BenchmarkClient {
     private func accepted(_ response: CurlewResponse) throws -> CurlewResponse {
         guard response.status == .ok else { throw BenchmarkError.status(response.status.code) }
         return response
+    }
+}
+
+/// A WebSocket whose messages come back.
+private struct Echo: EchoSocket {
+    let socket: CurlewWebSocket
+
+    func echo(_ message: [UInt8]) async throws -> Int {
+        try await socket.send(.binary(message))
+        var messages = socket.messages.makeAsyncIterator()
+        return try await messages.next()?.bytes.count ?? 0
     }
 }
 

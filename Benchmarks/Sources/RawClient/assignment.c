@@ -13,6 +13,8 @@ static const struct {
     {"json", workload_json},
     {"stream", workload_stream},
     {"upload", workload_upload},
+    {"websocket-echo", workload_websocket_echo},
+    {"websocket-idle", workload_websocket_idle},
 };
 
 static bool read_number(const char *text, long *number) {

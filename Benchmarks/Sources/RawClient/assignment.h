@@ -4,7 +4,14 @@
 
 #include <stdbool.h>
 
-enum workload { workload_get, workload_json, workload_stream, workload_upload };
+enum workload {
+    workload_get,
+    workload_json,
+    workload_stream,
+    workload_upload,
+    workload_websocket_echo,
+    workload_websocket_idle,
+};
 
 struct assignment {
     enum workload workload;

@@ -2,16 +2,13 @@
 
 #include "assignment.h"
 #include "loop.h"
+#include "report.h"
 #include "transfer.h"
 #include "usage.h"
+#include "websockets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-struct tally {
-    long requests;
-    long errors;
-};
 
 static void start(struct loop *loop, struct transfer *transfer, const struct assignment *assignment) {
     static long turn;
@@ -62,17 +59,6 @@ static long long bytes(const struct transfer *transfers, long count) {
     return sum;
 }
 
-static void report(
-    const struct assignment *assignment, struct tally tally, struct usage start, struct usage end, long long bytes
-) {
-    printf(
-        "{\"client\":\"raw\",\"workload\":\"%s\",\"requests\":%ld,\"errors\":%ld,\"wall_seconds\":%.9f,"
-        "\"cpu_seconds\":%.6f,\"peak_rss_bytes\":%ld,\"bytes\":%lld}\n",
-        assignment->workload_name, tally.requests, tally.errors, end.wall_seconds - start.wall_seconds,
-        end.processor_seconds - start.processor_seconds, usage_peak_resident_bytes(), bytes
-    );
-}
-
 static int measure(const struct assignment *assignment, struct loop *loop, struct transfer *transfers) {
     run(loop, assignment, transfers, assignment->warm_up);
     long long before = bytes(transfers, assignment->concurrency);
@@ -83,27 +69,57 @@ static int measure(const struct assignment *assignment, struct loop *loop, struc
     return tally.errors == 0 ? 0 : 3;
 }
 
+static int measure_requests(const struct assignment *assignment) {
+    struct loop loop;
+    struct transfer *transfers = calloc((size_t)assignment->concurrency, sizeof *transfers);
+    if (!transfers || !loop_open(&loop, assignment->connections)) return 1;
+    for (long index = 0; index < assignment->concurrency; index++)
+        if (!transfer_open(&transfers[index], assignment)) return 1;
+    int status = measure(assignment, &loop, transfers);
+    for (long index = 0; index < assignment->concurrency; index++) transfer_close(&transfers[index]);
+    loop_close(&loop);
+    free(transfers);
+    return status;
+}
+
+// Opens WebSockets. Returns how many are open.
+static long open_all(struct websockets *sockets, const struct assignment *assignment, long count) {
+    for (long index = 0; index < count; index++)
+        if (!websockets_add(sockets, assignment->urls[0])) return index;
+    return count;
+}
+
+// Measures messages over WebSockets that are open, or the opening of WebSockets that stay open.
+static int measure_websockets(const struct assignment *assignment) {
+    struct websockets sockets;
+    bool is_idle = assignment->workload == workload_websocket_idle;
+    struct tally tally = {.requests = assignment->requests};
+    if (!websockets_open(&sockets, is_idle ? assignment->requests : assignment->concurrency)) return 1;
+    if (!is_idle && open_all(&sockets, assignment, assignment->concurrency) < assignment->concurrency) return 1;
+    if (!is_idle && websockets_echo(&sockets, assignment->warm_up) < assignment->warm_up) return 1;
+    struct usage begun = usage_now();
+    long done = is_idle ? open_all(&sockets, assignment, tally.requests) : websockets_echo(&sockets, tally.requests);
+    struct usage ended = usage_now();
+    tally.errors = tally.requests - done;
+    report(assignment, tally, begun, ended, is_idle ? 0 : (long long)done * message_size);
+    websockets_close(&sockets);
+    return tally.errors == 0 ? 0 : 3;
+}
+
 int main(int count, char **arguments) {
     struct assignment assignment;
-    struct loop loop;
     if (!assignment_read(&assignment, count, arguments)) {
         fputs(
             "usage: bench-raw WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM]"
-            " [--file PATH] [--hosts N]\nworkloads: get, json, stream, upload\n",
+            " [--file PATH] [--hosts N]\nworkloads: get, json, stream, upload, websocket-echo, websocket-idle\n",
             stderr
         );
         return 2;
     }
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    struct transfer *transfers = calloc((size_t)assignment.concurrency, sizeof *transfers);
-    if (!transfers || !loop_open(&loop, assignment.connections)) return 1;
-    for (long index = 0; index < assignment.concurrency; index++)
-        if (!transfer_open(&transfers[index], &assignment)) return 1;
-    int status = measure(&assignment, &loop, transfers);
-    for (long index = 0; index < assignment.concurrency; index++) transfer_close(&transfers[index]);
-    loop_close(&loop);
+    bool is_websocket = assignment.workload >= workload_websocket_echo;
+    int status = is_websocket ? measure_websockets(&assignment) : measure_requests(&assignment);
     assignment_free(&assignment);
-    free(transfers);
     curl_global_cleanup();
     return status;
 }

@@ -16,6 +16,7 @@ struct connection *connection_open(int socket) {
     if (!connection) return NULL;
     connection->socket = socket;
     connection->state = reading_head;
+    connection->echo = (struct echo){0};
     request_reset(&connection->request);
     return connection;
 }
@@ -45,6 +46,10 @@ static enum outcome read_head(struct connection *connection) {
     case progress_failed: return outcome_closed;
     case progress_head: break;
     }
+    if (request->asks_for_websocket) {
+        connection->state = echoing;
+        return echo_accept(connection->socket, request->head) ? outcome_open : outcome_closed;
+    }
     if (request->body_left == 0) return end_request(connection);
     if (request->expects_continue && !say(connection, leave)) return outcome_closed;
     connection->state = reading_body;
@@ -65,6 +70,7 @@ enum outcome connection_read(struct connection *connection) {
     switch (connection->state) {
     case reading_head: return read_head(connection);
     case reading_body: return read_body(connection);
+    case echoing: return echo_read(&connection->echo, connection->socket) ? outcome_open : outcome_closed;
     case waiting: break;
     }
     // A client that is waiting has nothing to say: this is its end.
@@ -79,5 +85,6 @@ enum outcome connection_answer(struct connection *connection) {
 
 void connection_close(struct connection *connection) {
     close(connection->socket);
+    echo_free(&connection->echo);
     free(connection);
 }

@@ -1,6 +1,6 @@
 // A server for what nginx does not do: it answers a request without a body after so many milliseconds, and one with a
-// body, which it drops, as soon as the body has come. It writes its port on standard output and ends when standard
-// input, a pipe, is closed, so that it never outlives whoever started it.
+// body, which it drops, as soon as the body has come. It sends the messages of WebSockets back. It writes its port on
+// standard output and ends when standard input, a pipe, is closed, so that it never outlives whoever started it.
 #define _GNU_SOURCE
 
 #include "connection.h"

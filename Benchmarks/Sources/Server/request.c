@@ -20,6 +20,7 @@ enum progress request_parse(struct request *request) {
     if (body < 0 || value(request, "\r\ntransfer-encoding:")) return progress_failed;
     request->has_body = body > 0;
     request->expects_continue = value(request, "\r\nexpect:") != NULL;
+    request->asks_for_websocket = value(request, "\r\nsec-websocket-key:") != NULL;
     long long excess = (long long)(request->head_size - taken);
     // No client of the benchmark pipelines, so that what follows the head is the body.
     if (excess > body) return progress_failed;

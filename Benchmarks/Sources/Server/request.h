@@ -12,6 +12,7 @@ struct request {
     long long body_left;
     bool has_body;
     bool expects_continue;
+    bool asks_for_websocket;
 };
 
 enum progress { progress_more, progress_head, progress_failed };

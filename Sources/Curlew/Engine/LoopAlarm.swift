@@ -27,6 +27,9 @@ extension CurlewEventLoop {
     /// Runs a closure on the loop, soon and in the order of the calls.
     package func execute(_ block: @escaping @Sendable () -> Void) { core.execute(block) }
 
+    /// The time of the loop's last check: accurate enough for limits, and free. It is read on the loop.
+    package var now: Instant { core.now }
+
     /// The loop's only object of a type, for code that runs on the loop.
     package func local<Object: AnyObject>(_ type: Object.Type, _ make: () -> Object) -> Object {
         core.checkIsolated()

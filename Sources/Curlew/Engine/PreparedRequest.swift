@@ -90,6 +90,9 @@ final class PreparedRequest: Sendable {
     /// True if the request shares its connection with no other request.
     var needsOwnConnection: Bool { isHandshakeOnly || upgrade != nil }
 
+    /// True if TLS protects the connection to the server or to its proxy.
+    var usesTLS: Bool { uri.layout.isSecure || options.values.proxy?.scheme == .https }
+
     /// True if the request has a body, even an empty one.
     var hasBody: Bool { !body.isNone }
 }

@@ -36,22 +36,6 @@ public struct CurlewWebSocket: Sendable {
     /// ``messages`` skips the rest of that message.
     public var parts: CurlewWebSocket.Parts { CurlewWebSocket.Parts(socket: self) }
 
-    /// The next part; nil at the end.
-    func nextPart() async throws -> CurlewWebSocket.Part? {
-        while true {
-            if Task.isCancelled { throw CurlewError.taskCancelled }
-            if let (part, resumes) = connection.inbox.take() {
-                if resumes { connection.madeRoom() }
-                return part
-            }
-            guard try await connection.waitForPart() else {
-                // A cancellation also closes the WebSocket, and the close may be noticed first.
-                if Task.isCancelled { throw CurlewError.taskCancelled }
-                return nil
-            }
-        }
-    }
-
     // MARK: Sending
 
     /// Sends a message. The method returns when the message is in the send buffer

@@ -24,12 +24,39 @@ struct FrameSender: ~Copyable {
     private var hasClosed = false
     private var hasReportedClose = false
 
+    /// The messages that tasks hand over.
+    let outbox: MessageOutbox
+    /// An empty array whose capacity the outbox uses again.
+    private var spareMessages: [CurlewWebSocket.Message] = []
+    /// True if tasks may hand messages over. A compressed message may fail, so its sender waits for it.
+    private let usesOutbox: Bool
+    private var isOutboxOpen = false
+    /// True from ``open()`` to the end of sending.
+    private var isSending = false
+    /// True while a sender has its turn. During a turn no message is handed over.
+    var isTurnTaken = false {
+        didSet { updateOutbox() }
+    }
+
+    /// The messages that were completely written.
+    private(set) var sentMessages = 0
+    /// The bytes of the messages that were written.
+    private(set) var sentBytes: Int64 = 0
+
     /// The maximum capacity that is kept for the next message.
     private static let keptCapacity = 64 << 10
 
     init(_ compression: DeflateAgreement?, _ options: CurlewWebSocket.Options) {
         writer = MessageWriter(
             role: .client, compression: compression, options: options.compression ?? CurlewWebSocket.Compression())
+        outbox = MessageOutbox(limit: options.sendBufferSize.bytes)
+        usesOutbox = compression == nil
+    }
+
+    /// Accepts messages from now on.
+    mutating func open() {
+        isSending = true
+        updateOutbox()
     }
 
     /// The number of unsent bytes.
@@ -46,6 +73,8 @@ struct FrameSender: ~Copyable {
     mutating func write(_ message: CurlewWebSocket.Message) throws(WebSocketViolation) {
         makeRoom()
         try writer.write(message, into: &output)
+        sentMessages += 1
+        sentBytes += Int64(message.size)
     }
 
     mutating func begin(_ kind: CurlewWebSocket.Message.Kind) { writer.begin(kind) }
@@ -54,9 +83,34 @@ struct FrameSender: ~Copyable {
         makeRoom()
         if isLast {
             try writer.finish(chunk: part.span.bytes, into: &output)
+            sentMessages += 1
         } else {
             try writer.write(chunk: part.span.bytes, into: &output)
         }
+        sentBytes += Int64(part.count)
+    }
+
+    /// Writes the messages that were handed over.
+    /// - Returns: False for no message.
+    @discardableResult
+    mutating func writeOutbox() -> Bool {
+        guard usesOutbox else { return false }
+        outbox.swapMessages(with: &spareMessages)
+        guard !spareMessages.isEmpty else { return false }
+        for message in spareMessages {
+            // Only compression fails.
+            try? write(message)
+        }
+        spareMessages.removeAll(keepingCapacity: true)
+        return true
+    }
+
+    /// Opens the outbox while a message would be sent at once, and closes it otherwise.
+    private mutating func updateOutbox() {
+        let isOpen = usesOutbox && isSending && !isTurnTaken && isEmpty
+        guard isOpen != isOutboxOpen else { return }
+        isOutboxOpen = isOpen
+        outbox.setOpen(isOpen)
     }
 
     /// Prepares for another frame: frees the space of sent bytes, and writes the pending pong.
@@ -106,7 +160,11 @@ struct FrameSender: ~Copyable {
         pongEnd = output.count
     }
 
+    /// Writes the close frame after the messages that were handed over.
     mutating func close(_ status: CurlewWebSocket.CloseStatus) {
+        isSending = false
+        updateOutbox()
+        writeOutbox()
         makeRoom()
         hasClosed = true
         writer.write(.close(status), into: &output)
@@ -116,6 +174,7 @@ struct FrameSender: ~Copyable {
 
     /// Writes as many bytes as the socket accepts.
     mutating func flush(to connection: any UpgradedConnection) -> Flushed {
+        defer { updateOutbox() }
         writePong()
         while start < output.count {
             let sent = output.withUnsafeBytes { connection.write(UnsafeRawBufferPointer(rebasing: $0[start...])) }
@@ -137,7 +196,10 @@ struct FrameSender: ~Copyable {
         return .closeFlushed
     }
 
+    /// Ends sending.
     mutating func removeAll() {
+        isSending = false
+        outbox.removeAll()
         output = []
         start = 0
         pendingPong = nil
@@ -146,6 +208,7 @@ struct FrameSender: ~Copyable {
 
     mutating func freeIdleMemory() {
         writer.freeIdleMemory()
-        if isEmpty { removeAll() }
+        spareMessages = []
+        if isEmpty { output = [] }
     }
 }

@@ -15,7 +15,7 @@ extension CurlewWebSocket {
 
             /// The next message; nil once the WebSocket is closed.
             public mutating func next() async throws -> CurlewWebSocket.Message? {
-                while let part = try await socket.nextPart() {
+                while let part = try await socket.connection.nextPart() {
                     if let collected = socket.connection.inbox.collect(part) {
                         return CurlewWebSocket.Message(part.kind, bytes: collected, dialect: socket.dialect)
                     }
@@ -46,7 +46,7 @@ extension CurlewWebSocket {
                     hasBegun = true
                     await socket.connection.deliverParts()
                 }
-                return try await socket.nextPart().map { socket.connection.inbox.extend($0) }
+                return try await socket.connection.nextPart().map { socket.connection.inbox.extend($0) }
             }
         }
     }

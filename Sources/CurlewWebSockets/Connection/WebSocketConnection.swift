@@ -1,10 +1,11 @@
 internal import Curlew
 
-/// The connection of a WebSocket, on its loop. Its tasks wait here for messages, room, pongs and the end.
+/// The connection of a WebSocket, on its loop. Its tasks wait here for room, pongs and the end.
 actor WebSocketConnection: LoopActor {
     nonisolated let loop: CurlewEventLoop
     nonisolated let inbox: MessageInbox
-    private let options: CurlewWebSocket.Options
+    private nonisolated let outbox: MessageOutbox
+    private nonisolated let options: CurlewWebSocket.Options
     private let endpoint: WebSocketEndpoint
     private let waiters: WebSocketWaiters
 
@@ -27,6 +28,7 @@ actor WebSocketConnection: LoopActor {
         self.options = options
         self.waiters = waiters
         endpoint = WebSocketEndpoint(connection, agreement, options, inbox, waiters)
+        outbox = endpoint.sender.outbox
     }
 
     /// Starts reading.
@@ -40,17 +42,26 @@ actor WebSocketConnection: LoopActor {
 
     // MARK: State
 
-    var figures: CurlewWebSocket.Figures { endpoint.figures }
+    var figures: CurlewWebSocket.Figures {
+        endpoint.sendOutbox()
+        return endpoint.figures
+    }
     /// The ending; nil while the WebSocket is open or closing.
     var ending: CurlewWebSocket.Ending? { endpoint.ending }
     /// True if the socket is not read because the inbox is full.
     var isReadingPaused: Bool { !endpoint.wantsInput }
     /// True if the send buffer is full.
-    var isFull: Bool { endpoint.isFull }
+    var isFull: Bool {
+        endpoint.sendOutbox()
+        return endpoint.isFull
+    }
     /// True if a fragment of an unfinished message was sent.
     var isMessageOpen: Bool { endpoint.sender.isMessageOpen }
     /// The number of unsent bytes.
-    var queuedBytes: Int { endpoint.sender.count }
+    var queuedBytes: Int {
+        endpoint.sendOutbox()
+        return endpoint.sender.count
+    }
     /// The capacity of the send buffer, in bytes.
     var sendBufferCapacity: Int { endpoint.sender.capacity }
 
@@ -59,32 +70,44 @@ actor WebSocketConnection: LoopActor {
     /// Delivers messages in parts from now on.
     func deliverParts() { endpoint.deliverParts() }
 
-    /// Resumes reading after the reader has made room.
-    nonisolated func madeRoom() {
-        loop.execute { [weak self] in self?.enter(()) { connection, _ in connection.endpoint.scheduleReading() } }
+    /// The next part; nil at the end.
+    nonisolated func nextPart() async throws -> CurlewWebSocket.Part? {
+        while true {
+            if Task.isCancelled { throw CurlewError.taskCancelled }
+            switch inbox.take() {
+            case .part(let part, let resumes):
+                if resumes { madeRoom() }
+                return part
+            case .end:
+                // A cancellation also closes the WebSocket, and the close may be noticed first.
+                if Task.isCancelled { throw CurlewError.taskCancelled }
+                return nil
+            case .failure(let error): throw error
+            case .nothing(let number): try await inbox.wait(number)
+            }
+        }
     }
 
-    /// Waits until the inbox has a part.
-    /// - Returns: False after the last part.
-    func waitForPart() async throws -> Bool {
-        endpoint.readOn()
-        while inbox.isEmpty {
-            guard ending == nil else {
-                guard let error = endpoint.outcome.error else { return false }
-                throw error
-            }
-            guard waiters.readers.isEmpty else {
-                throw CurlewError(.responseAlreadyTaken, "two readers wait for the messages of one WebSocket")
-            }
-            try await waiters.readers.wait(while: inbox.isEmpty && ending == nil)
-        }
-        return true
+    /// Resumes reading after the reader has made room.
+    private nonisolated func madeRoom() {
+        loop.execute { [weak self] in self?.enter(()) { connection, _ in connection.endpoint.scheduleReading() } }
     }
 
     // MARK: Sending
 
+    /// Sends a message. If the send buffer is empty, the message is handed over to the loop, and the task does not wait.
+    nonisolated func send(_ message: CurlewWebSocket.Message) async throws {
+        if Task.isCancelled { throw CurlewError.taskCancelled }
+        let size = message.size
+        guard size <= options.fragmentSize.bytes, case .taken(let isFirst) = outbox.offer(message, size: size) else {
+            return try await sendInTurn(message)
+        }
+        guard isFirst else { return }
+        loop.execute { [self] in enter(()) { connection, _ in connection.endpoint.sendOutbox() } }
+    }
+
     /// Sends a message: in one frame, or in several if it is larger than ``CurlewWebSocket/Options/fragmentSize``.
-    func send(_ message: CurlewWebSocket.Message) async throws {
+    private func sendInTurn(_ message: CurlewWebSocket.Message) async throws {
         try await takeTurn()
         defer { endTurn() }
         guard message.size > options.fragmentSize.bytes else { return try endpoint.send(message) }
@@ -97,6 +120,7 @@ actor WebSocketConnection: LoopActor {
         while isWriting { try await waiters.writers.wait(while: isWriting) }
         isWriting = true
         turn += 1
+        endpoint.setTurn(true)
         do {
             try await waitForRoom()
             if Task.isCancelled { throw CurlewError.taskCancelled }
@@ -109,6 +133,7 @@ actor WebSocketConnection: LoopActor {
     func endTurn() {
         isWriting = false
         isMessageCancelled = false
+        endpoint.setTurn(false)
         messageAlarm?.cancel()
         waiters.writers.resumeFirst()
     }
@@ -133,9 +158,9 @@ actor WebSocketConnection: LoopActor {
     /// leave the message incomplete.
     private func waitToContinue() async throws {
         try checkOpen()
-        while isFull {
+        while endpoint.isFull {
             try await withTaskCancellationHandler {
-                try await waiters.room.wait(while: isFull && endpoint.canSend, isShielded: true)
+                try await waiters.room.wait(while: endpoint.isFull && endpoint.canSend, isShielded: true)
             } onCancel: { [turn] in
                 loop.execute { [weak self] in self?.enter(turn) { $0.messageIsCancelled($1) } }
             }
@@ -156,8 +181,8 @@ actor WebSocketConnection: LoopActor {
 
     private func waitForRoom() async throws {
         try checkOpen()
-        while isFull {
-            try await waiters.room.wait(while: isFull && endpoint.canSend)
+        while endpoint.isFull {
+            try await waiters.room.wait(while: endpoint.isFull && endpoint.canSend)
             try checkOpen()
         }
     }
@@ -171,6 +196,7 @@ actor WebSocketConnection: LoopActor {
     func ping() async throws {
         try await waitForRoom()
         if Task.isCancelled { throw CurlewError.taskCancelled }
+        endpoint.sendOutbox()
         let number = endpoint.ping()
         while endpoint.answeredPing < number {
             guard endpoint.isOutputOpen else { throw endpoint.outcome.sendingError }

@@ -16,13 +16,15 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     private var closing = ClosingHandshake(role: .client)
     private var health: SocketHealth
 
+    /// The buffer of the loop, which all its WebSockets share.
+    private lazy var space = connection.loop.local(SharedBuffer.self) { SharedBuffer() }
     /// True if reading resumes in the next turn of the loop.
     private var isReadingScheduled = false
     private var readingAlarm: LoopAlarm?
     private var healthAlarm: LoopAlarm?
     /// The number of the newest ping that was answered.
     private(set) var answeredPing: UInt64 = 0
-    private(set) var figures = CurlewWebSocket.Figures()
+    private var counted = CurlewWebSocket.Figures()
 
     // The end.
     private(set) var outcome = WebSocketOutcome()
@@ -57,6 +59,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         healthAlarm = LoopAlarm(on: loop) { [weak self] in self?.lookAtHealth() }
         readingAlarm = LoopAlarm(on: loop) { [weak self] in self?.readScheduled() }
         try connection.attach(self)
+        sender.open()
         lookAtHealth()
         readOn()
     }
@@ -65,6 +68,12 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
 
     /// The ending; nil while the WebSocket is open or closing.
     var ending: CurlewWebSocket.Ending? { outcome.ending }
+    var figures: CurlewWebSocket.Figures {
+        var figures = counted
+        figures.sentMessages = sender.sentMessages
+        figures.sentBytes = sender.sentBytes
+        return figures
+    }
     /// True if frames may be sent.
     var canSend: Bool { closing.canSend }
     /// True if the socket may still accept bytes.
@@ -82,7 +91,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     func readOn() {
         guard !isReadingScheduled else { return }
         defer { updateWatch() }
-        let space = connection.loop.local(SharedBuffer.self) { SharedBuffer() }
+        let space = space
         var budget = Self.turnBudget
         while wantsInput {
             guard budget > 0 else {
@@ -97,7 +106,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         }
         // A single pong and a single system call answer all pings of a turn.
         if !sender.isEmpty { flush() }
-        deliver()
+        inbox.deliver()
     }
 
     /// Fills the buffer from the socket.
@@ -111,7 +120,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         }
         switch received {
         case .bytes(let count):
-            health.noteInput(at: .now)
+            health.noteInput(at: connection.loop.now)
             return count
         case .nothing: break
         case .end: perform(closing.handle(.connectionEnded))
@@ -140,7 +149,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         case .progress: break
         case .part(let part): append(part)
         case .ping(let payload):
-            figures.receivedPings += 1
+            counted.receivedPings += 1
             if closing.answersPings { sender.answer(payload) }
         case .pong(let payload): takePong(payload)
         case .close(let status):
@@ -150,15 +159,10 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     }
 
     private func append(_ part: CurlewWebSocket.Part) {
-        health.noteMessage(at: .now)
-        figures.receivedBytes += Int64(part.bytes.count)
-        if part.isLast { figures.receivedMessages += 1 }
+        health.noteMessage(at: connection.loop.now)
+        counted.receivedBytes += Int64(part.bytes.count)
+        if part.isLast { counted.receivedMessages += 1 }
         inbox.append(part)
-    }
-
-    private func deliver() {
-        guard !waiters.readers.isEmpty else { return }
-        if !inbox.isEmpty || ending != nil { waiters.readers.resumeAll() }
     }
 
     /// Delivers messages in parts from now on.
@@ -166,7 +170,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         // A part may be here already, and the next one may arrive much later.
         guard let part = receiver.deliverParts() else { return }
         append(part)
-        deliver()
+        inbox.deliver()
     }
 
     /// Resumes reading with the timers of the next turn. A job of the loop would run before the other sockets are read.
@@ -183,11 +187,22 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
 
     // MARK: Sending
 
+    /// Begins or ends the turn of a sender. The messages that were handed over before a turn precede its messages.
+    func setTurn(_ isTaken: Bool) {
+        sender.isTurnTaken = isTaken
+        if isTaken { sendOutbox() }
+    }
+
+    /// Sends the messages that were handed over.
+    func sendOutbox() {
+        guard sender.writeOutbox() else { return }
+        health.noteMessage(at: connection.loop.now)
+        flush()
+    }
+
     /// Sends a message in one frame.
     func send(_ message: CurlewWebSocket.Message) throws {
-        try write(message.size, isLast: true) { sender throws(WebSocketViolation) in
-            try sender.write(message)
-        }
+        try write { sender throws(WebSocketViolation) in try sender.write(message) }
     }
 
     /// Begins a message of several frames.
@@ -195,23 +210,17 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
 
     /// Sends a frame of the message that was begun.
     func send(part: ArraySlice<UInt8>, isLast: Bool) throws {
-        try write(part.count, isLast: isLast) { sender throws(WebSocketViolation) in
-            try sender.write(part: part, isLast: isLast)
-        }
+        try write { sender throws(WebSocketViolation) in try sender.write(part: part, isLast: isLast) }
     }
 
-    private func write(
-        _ size: Int, isLast: Bool, _ body: (inout FrameSender) throws(WebSocketViolation) -> Void
-    ) throws {
-        health.noteMessage(at: .now)
+    private func write(_ body: (inout FrameSender) throws(WebSocketViolation) -> Void) throws {
+        health.noteMessage(at: connection.loop.now)
         do throws(WebSocketViolation) {
             try body(&sender)
         } catch {
             close(error.closeCode, error.description)
             throw CurlewError(.webSocketFailed, "a message cannot be sent: \(error)")
         }
-        figures.sentBytes += Int64(size)
-        if isLast { figures.sentMessages += 1 }
         flush()
     }
 
@@ -242,7 +251,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
     @discardableResult
     func ping() -> UInt64 {
         let number = sender.ping()
-        figures.sentPings += 1
+        counted.sentPings += 1
         flush()
         return number
     }
@@ -347,7 +356,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         receiver.removeAll()
         sender.removeAll()
         defer { lingering = nil }
-        waiters.readers.resumeAll()
+        inbox.finish(throwing: outcome.error)
         waiters.closers.resumeAll()
         waiters.endSending(outcome.sendingError)
     }
@@ -384,9 +393,4 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
         guard ending == nil else { return }
         connection.watch(reading: wantsInput, writing: !sender.isEmpty)
     }
-}
-
-/// The buffer into which the sockets of a loop are read, one after the other.
-private final class SharedBuffer {
-    var buffer = ReceiveBuffer()
 }

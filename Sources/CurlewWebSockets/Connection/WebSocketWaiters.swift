@@ -2,8 +2,6 @@ internal import Curlew
 
 /// The tasks that wait for an event of a WebSocket.
 struct WebSocketWaiters: Sendable {
-    /// The tasks that wait for a part of a message.
-    let readers: LoopWaiters
     /// The tasks that wait for the turn of a writer.
     let writers: LoopWaiters
     /// The tasks that wait for room in the send buffer.
@@ -14,7 +12,6 @@ struct WebSocketWaiters: Sendable {
     let closers: LoopWaiters
 
     init(on loop: CurlewEventLoop) {
-        readers = LoopWaiters(on: loop)
         writers = LoopWaiters(on: loop)
         room = LoopWaiters(on: loop)
         pingers = LoopWaiters(on: loop)

@@ -6,7 +6,7 @@ package struct FrameWriter {
     /// - Parameters:
     ///   - role: The role of this endpoint.
     ///   - random: The source of the masks. It must be unpredictable, except in tests.
-    package init(role: WebSocketRole, random: any RandomNumberGenerator = SystemRandomNumberGenerator()) {
+    package init(role: WebSocketRole, random: any RandomNumberGenerator = BulkRandom()) {
         self.role = role
         masks = FrameMaskSource(random)
     }

@@ -26,7 +26,7 @@ package struct MessageWriter: ~Copyable {
     package init(
         role: WebSocketRole, compression: DeflateAgreement? = nil,
         options: CurlewWebSocket.Compression = CurlewWebSocket.Compression(),
-        random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+        random: any RandomNumberGenerator = BulkRandom()
     ) {
         frames = FrameWriter(role: role, random: random)
         deflater = compression.map { MessageDeflater($0, role: role, level: options.level) }

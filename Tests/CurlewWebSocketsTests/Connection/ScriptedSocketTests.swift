@@ -17,6 +17,8 @@ struct ScriptedSocketTests {
             connection.isHidden = true
         }
         try await scripted.socket.send(.text("x"))
+        // The message is handed over, and the loop finds that it cannot be written.
+        await scripted.onLoop { _ in }
         let late = await curlewError { try await scripted.socket.send(.text("x")) }
         #expect(late?.code == .connectionLost)
         await scripted.onLoop { connection in
@@ -197,5 +199,52 @@ struct ScriptedSocketTests {
         let error = await curlewError { try await task.value }
         #expect(error?.code == .cancelled)
         #expect(await scripted.onLoop { $0.writes } == 0)
+    }
+
+    @Test("messages of a task are sent in their order, before its close frame, whether or not they wait for their turn")
+    func order() async throws {
+        let scripted = try await ScriptedSocket(.init(fragmentSize: 100, pingInterval: nil))
+        for index in 0..<50 {
+            let size = index % 5 == 0 ? 150 : 10
+            try await scripted.socket.send(.binary([UInt8](repeating: UInt8(index), count: size)))
+        }
+        await scripted.socket.close(.normalClosure)
+        let frames = PlainFrame.all(in: await scripted.onLoop { $0.output }) ?? []
+        #expect(frames.last?.opcode == 8)
+        #expect(frames.dropLast().filter(\.isFinal).map { $0.payload.first } == (0..<50).map { UInt8($0) })
+    }
+
+    @Test("a message is refused once the WebSocket is closed, and the messages before it are sent")
+    func sendAfterClose() async throws {
+        let scripted = try await ScriptedSocket()
+        try await scripted.socket.send(.text("first"))
+        await scripted.socket.close(.normalClosure)
+        let error = await curlewError { try await scripted.socket.send(.text("late")) }
+        #expect(error?.code == .webSocketClosed)
+        #expect(await scripted.socket.figures.sentMessages == 1)
+        let frames = PlainFrame.all(in: await scripted.onLoop { $0.output }) ?? []
+        #expect(frames.map(\.opcode) == [1, 8])
+    }
+
+    @Test("senders wait once the send buffer is full, and no message is lost")
+    func fullBuffer() async throws {
+        let scripted = try await ScriptedSocket(.init(sendBufferSize: 1000, pingInterval: nil))
+        await scripted.onLoop { $0.room = 0 }
+        let senders = Task {
+            for index in 0..<100 {
+                try await scripted.socket.send(.binary([UInt8](repeating: UInt8(index), count: 100)))
+            }
+        }
+        try await eventually("the sender waits") { await scripted.socket.isFull }
+        // The buffer holds its size and one message more, with their headers.
+        #expect(await scripted.socket.queuedBytes <= 1000 + 2 * 106)
+        await scripted.onLoop { connection in
+            connection.room = .max
+            connection.wake()
+        }
+        try await senders.value
+        #expect(await scripted.socket.figures.sentMessages == 100)
+        let frames = PlainFrame.all(in: await scripted.onLoop { $0.output }) ?? []
+        #expect(frames.map { $0.payload.first } == (0..<100).map { UInt8($0) })
     }
 }

@@ -102,13 +102,5 @@ struct ScriptedSocket {
     }
 
     /// The next part; nil at the end.
-    func next() async throws -> CurlewWebSocket.Part? {
-        while true {
-            if let (part, resumes) = socket.inbox.take() {
-                if resumes { socket.madeRoom() }
-                return part
-            }
-            guard try await socket.waitForPart() else { return nil }
-        }
-    }
+    func next() async throws -> CurlewWebSocket.Part? { try await socket.nextPart() }
 }

@@ -39,16 +39,27 @@ final class EngineSocket: SocketHandler {
     private let core: LoopCore
     private weak var owner: (any EngineSocketOwner)?
     private var isEnded = false
+    /// True if TLS protects the connection to the server or to its proxy.
+    private let isEncrypted: Bool
+    /// True if the system is called directly, which is possible without TLS. libcurl searches all its connections for
+    /// the socket in each call. It must send the first bytes, because until then the connection counts as unused, and
+    /// libcurl closes an unused connection that has received bytes.
+    private var isDirect = false
+    /// True if the last read has emptied the socket, and no event has reported further bytes. A read without TLS then
+    /// needs no system call.
+    private var isDrained = false
 
-    init(_ easy: EasyHandle, _ connection: Connection, owner: any EngineSocketOwner) {
+    init(_ easy: EasyHandle, _ connection: Connection, isEncrypted: Bool, owner: any EngineSocketOwner) {
         self.easy = easy
         self.connection = connection
+        self.isEncrypted = isEncrypted
         self.owner = owner
         core = easy.multi.core
     }
 
     func read(into space: UnsafeMutableRawBufferPointer) -> Received {
         guard !isEnded else { return .end }
+        if isDirect { return receive(into: space) }
         var count = 0
         switch curl_easy_recv(easy.raw, space.baseAddress, space.count, &count) {
         case CURLE_OK: return count > 0 ? .bytes(count) : .end
@@ -60,11 +71,44 @@ final class EngineSocket: SocketHandler {
     func write(_ bytes: UnsafeRawBufferPointer) -> Sent {
         guard !isEnded else { return .failed(CURLE_SEND_ERROR) }
         guard !bytes.isEmpty else { return .bytes(0) }
+        if isDirect { return send(bytes) }
         var count = 0
         switch curl_easy_send(easy.raw, bytes.baseAddress, bytes.count, &count) {
-        case CURLE_OK: return count > 0 ? .bytes(count) : .nothing
+        case CURLE_OK:
+            isDirect = !isEncrypted
+            return count > 0 ? .bytes(count) : .nothing
         case CURLE_AGAIN: return .nothing
         case let code: return .failed(code)
+        }
+    }
+
+    private func receive(into space: UnsafeMutableRawBufferPointer) -> Received {
+        guard !isDrained else { return .nothing }
+        while true {
+            let count = recv(connection.descriptor, space.baseAddress, space.count, 0)
+            if count >= 0 {
+                isDrained = count > 0 && count < space.count
+                return count > 0 ? .bytes(count) : .end
+            }
+            switch errno {
+            case EAGAIN:
+                isDrained = true
+                return .nothing
+            case EINTR: continue
+            default: return .failed(CURLE_RECV_ERROR)
+            }
+        }
+    }
+
+    private func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
+        while true {
+            let count = Glibc.send(connection.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+            if count >= 0 { return count > 0 ? .bytes(count) : .nothing }
+            switch errno {
+            case EAGAIN: return .nothing
+            case EINTR: continue
+            default: return .failed(CURLE_SEND_ERROR)
+            }
         }
     }
 
@@ -88,7 +132,10 @@ final class EngineSocket: SocketHandler {
 
     func socketReady(_ descriptor: Int32, events: UInt32) {
         let canRead = events & (Readiness.input | Readiness.hangUp | Readiness.error) != 0
-        if canRead { connection.noteInput() }
+        if canRead {
+            isDrained = false
+            connection.noteInput()
+        }
         owner?.socketIsReady(canRead: canRead, canWrite: events & (Readiness.output | Readiness.error) != 0)
     }
 }

@@ -54,7 +54,7 @@ final class UpgradeExchange: EngineSocketOwner {
 
     /// Sends the request.
     func begin(_ easy: EasyHandle, _ connection: Connection) {
-        let socket = EngineSocket(easy, connection, owner: self)
+        let socket = EngineSocket(easy, connection, isEncrypted: transfer.prepared.usesTLS, owner: self)
         madeSocket = socket
         flush(socket)
     }

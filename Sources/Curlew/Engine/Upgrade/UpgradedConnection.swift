@@ -84,7 +84,7 @@ final class TransferConnection: UpgradedConnection, @unchecked Sendable {
         let prepared = transfer.prepared
         bufferSize = prepared.bodyBufferSize
         nonce = transfer.upgradeNonce
-        canEndOutput = !prepared.uri.layout.isSecure && prepared.options.values.proxy?.scheme != .https
+        canEndOutput = !prepared.usesTLS
     }
 
     deinit { cancel() }
