@@ -4,7 +4,7 @@
 /// of `--data`, `--data-raw`, `--data-binary` and `--data-urlencode`. ArgumentParser does neither.
 enum CommandWords {
     /// The short options with a value.
-    static let shortValued = Set("AbDdeFHmorTuwxX")
+    static let shortValued = Set("AbDdeEFHmorTuwxX")
 
     /// The long options with a value.
     static let longValued: Set<String> = [
