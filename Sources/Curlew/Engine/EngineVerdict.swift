@@ -33,6 +33,12 @@ struct EngineFailure {
     /// error text. It also has none for some connection errors, after which the state of the request is unknown.
     var isGoAway: Bool { code == CURLE_HTTP2 && text.isEmpty && isAfterGoAway }
 
+    /// True if no packet of a request was sent, because its QUIC connection was closing. libcurl has no error text after
+    /// a GOAWAY and after its own end of the connection.
+    static func isClosingQUIC(_ text: String) -> Bool {
+        text.isEmpty || text.contains("ERR_DRAINING") || text.contains("ERR_CLOSING")
+    }
+
     /// True if an HTTP/3 server requires HTTP/1.1 for the request (H3_VERSION_FALLBACK, RFC 9114 §8.1).
     var requiresHTTP11: Bool { text.contains("VERSION_FALLBACK") }
 
@@ -175,8 +181,7 @@ struct EngineVerdict {
             let hint = request.uri.scheme == "http" ? "; a port that speaks TLS answers so, and needs https" : ""
             return "the answer is not HTTP\(hint)"
         case nil where failure.code == CURLE_OPERATION_TIMEDOUT && attempt.stage == .connecting:
-            let kind = attempt.connection?.isQUIC == true ? "QUIC connection" : "connection"
-            return "no \(kind) to \(place) within \(request.timeouts.connect)"
+            return "no connection to \(place) within \(request.timeouts.connect)"
         case nil: return failure.code == CURLE_COULDNT_CONNECT ? failure.connectSentence(to: place) : failure.words
         }
     }
@@ -184,7 +189,7 @@ struct EngineVerdict {
     /// The message of a QUIC connection that could not be made.
     private func quicSentence(_ failure: EngineFailure) -> String {
         failure.code == CURLE_OPERATION_TIMEDOUT
-            ? "no QUIC connection to \(place) within \(request.timeouts.connect)"
+            ? "no QUIC connection to \(place) within \(request.timeouts.connect.text)"
             : "no QUIC connection to \(place): no UDP service, or a failed handshake"
     }
 

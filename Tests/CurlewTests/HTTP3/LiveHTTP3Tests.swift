@@ -220,7 +220,8 @@ struct LiveHTTP3Tests {
         let server = try HTTP3Server()
         let session = try server.session()
         let error = await curlewError { _ = try await session.fetch(server.url("/broken")) }
-        #expect(error?.code == .responseTruncated, "\(error as Any)")
+        // The reset of a stream may overtake the head of its response (RFC 9000 §3.3).
+        #expect(error?.code == .responseTruncated || error?.code == .connectionLost, "\(error as Any)")
         #expect(try await session.fetch(server.url("/next")) == Array("hello /next".utf8))
     }
 

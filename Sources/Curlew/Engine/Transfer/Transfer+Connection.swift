@@ -58,7 +58,11 @@ extension Transfer {
     /// failures.
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
         if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
-        if easy.long(CURLINFO_REQUEST_SIZE) == 0, attempt.outgoing.sentBytes == 0 { return .unsent }
+        if easy.long(CURLINFO_REQUEST_SIZE) == 0 {
+            if attempt.outgoing.sentBytes == 0 { return .unsent }
+            // libcurl reads the start of a body before it finds that the connection is closing.
+            if attempt.wire == .http3, EngineFailure.isClosingQUIC(easy.errorText) { return .unsent }
+        }
         let isOnNewConnection = !attempt.isReused
         // libcurl then overwrites the text that names the code.
         if attempt.wire == .http2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
