@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-aws test-http-state test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
+.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -83,6 +83,15 @@ test-websockets: setup ## Opens WebSockets to independent servers: websockets an
 	@test -x $(WEBSOCKET_SERVERS)/bin/pip || python3 -m venv $(WEBSOCKET_SERVERS)
 	@$(WEBSOCKET_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/websocket-servers.txt
 	CURLEW_WEBSOCKET_PYTHON=$(WEBSOCKET_SERVERS)/bin/python $(MAKE) --no-print-directory test FILTER='LiveServerTests|WsprotoTests'
+
+# HTTP/3 needs the libcurl of Debian 13's backports.
+HTTP3_SERVER = $(CURDIR)/.build/http3-server
+
+test-http3: setup ## Uses HTTP/3 with an independent server, aioquic, from PyPI, and the newest libcurl of Debian 13's backports
+	@.ci/setup python3-venv
+	@test -x $(HTTP3_SERVER)/bin/pip || python3 -m venv $(HTTP3_SERVER)
+	@$(HTTP3_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/http3-server.txt
+	CURLEW_HTTP3_PYTHON=$(HTTP3_SERVER)/bin/python $(MAKE) --no-print-directory test-newest FILTER='HTTP3'
 
 AWS_SERVER = $(CURDIR)/.build/aws-server
 

@@ -105,6 +105,8 @@ static inline CURLcode curlew_message_result(const CURLMsg *message) { return me
 static inline unsigned int curlew_version_number(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }
 
 static inline int curlew_version_features(void) { return curl_version_info(CURLVERSION_NOW)->features; }
+// The QUIC library, such as "ngtcp2/1.11.0 nghttp3/1.8.0"; NULL without HTTP/3.
+static inline const char *curlew_quic_version(void) { return curl_version_info(CURLVERSION_NOW)->quic_version; }
 static inline const char *curlew_authority_folder(void) { return curl_version_info(CURLVERSION_NOW)->capath; }
 
 // Small blocks are malloc's own; who frees what was allocated before this was called does no harm.

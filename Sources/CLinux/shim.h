@@ -68,6 +68,7 @@ static inline size_t curlew_block_size(void *block) { return malloc_usable_size(
 // as in a build of the whole module, the compiler takes them for that one's, and a file that does not import it has none.
 enum {
     curlew_socket_stream = 1,
+    curlew_socket_datagram = 2,
     curlew_socket_raw = 3,
 };
 

@@ -180,6 +180,7 @@ extension Order {
         if version == .http2 || version == .http2PriorKnowledge, !trailers.isEmpty {
             throw LineProblem.unsupported("trailers over HTTP/2")
         }
+        if version == .http3, !trailers.isEmpty { throw LineProblem.unsupported("trailers over HTTP/3") }
         switch version {
         case .negotiated: return nil
         case .http11: return .http11
@@ -187,6 +188,10 @@ extension Order {
         case .http2:
             guard uri.scheme == "https" else { throw LineProblem.unsupported("http_version 2 without TLS") }
             return .negotiated
+        case .http3:
+            guard HTTPVersionPolicy.isHTTP3Available else { throw LineProblem.unsupported("HTTP/3 with this libcurl") }
+            guard uri.scheme == "https" else { throw LineProblem.unsupported("http_version 3 without TLS") }
+            return .http3Only
         }
     }
 }

@@ -64,6 +64,7 @@ struct Order: Sendable {
         case http11 = "1.1"
         case http2 = "2"
         case http2PriorKnowledge = "2-prior-knowledge"
+        case http3 = "3"
     }
 }
 

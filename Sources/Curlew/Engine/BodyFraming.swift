@@ -22,7 +22,7 @@ struct BodyFraming {
 
     /// True if the connection can carry another exchange (RFC 9112 §9.3).
     func keepsConnection(version: HTTPProtocolVersion) -> Bool {
-        version == .http2 || (!isClosing && (version == .http11 || isKeepAlive))
+        version.hasStreams || (!isClosing && (version == .http11 || isKeepAlive))
     }
 
     /// Records a field; returns the description of an error.

@@ -94,6 +94,9 @@ final class Connection: LoopTimer, SocketHandler {
     /// True if the session's limits permit no further request. The connection is closed once it is idle.
     private(set) var isWorn = false
 
+    /// True if the socket carries datagrams of QUIC.
+    let isQUIC: Bool
+
     /// A connection of the pool.
     init(_ dialled: Dialled, _ name: ConnectionName, _ origin: OriginPool, _ shard: EngineShard) {
         descriptor = dialled.descriptor
@@ -109,6 +112,8 @@ final class Connection: LoopTimer, SocketHandler {
         shard.connectionCount += 1
         port = Self.localPort(of: dialled.descriptor)
         inode = dialled.isConnected ? 0 : Self.inode(of: dialled.descriptor)
+        isQUIC = origin.key.use == .quic
+        isMultiplexed = isQUIC
     }
 
     /// A socket of libcurl's own.
@@ -125,6 +130,7 @@ final class Connection: LoopTimer, SocketHandler {
         opened = lastInput
         port = 0
         inode = 0
+        isQUIC = false
     }
 
     /// False if the descriptor is another socket, or closed: libcurl before 8.0 closes a socket that it could not
@@ -306,9 +312,11 @@ final class Connection: LoopTimer, SocketHandler {
         } ?? true
     }
 
-    /// Ends the connection in both directions. No request may use it, and reads reach the end of its input.
+    /// Ends the connection in both directions. No request may use it, and reads reach the end of its input. A socket of
+    /// datagrams stays as it is: libcurl would read its end without end.
     func giveUp() {
         isGivenUp = true
+        guard !isQUIC else { return }
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
@@ -334,13 +342,14 @@ final class Connection: LoopTimer, SocketHandler {
 
     /// The number of bytes written to the socket; nil if it is unknown.
     var writtenBytes: Int64? {
+        guard !isQUIC else { return nil }
         let count = curlew_written_bytes(descriptor)
         return count < 0 ? nil : count
     }
 
     /// The number of written bytes that the peer's system has not acknowledged; nil if it is unknown.
     var unconfirmedBytes: Int? {
-        guard port > 0 else { return nil }
+        guard port > 0, !isQUIC else { return nil }
         let count = curlew_unconfirmed_bytes(descriptor)
         return count < 0 ? nil : Int(count)
     }

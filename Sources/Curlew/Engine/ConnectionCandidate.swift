@@ -6,20 +6,20 @@ struct ConnectionCandidate {
     var isOutOfStep = false
     /// True if the request's security policy has accepted the server.
     var isAccepted = true
-    var speaksHTTP2: Bool
+    var wire: WireProtocol
     /// The TLS handshake of the connection and its result; nil without TLS.
     var handshake: Handshake?
     var security: ConnectionSecurity?
 
-    init(isChosen: Bool, speaksHTTP2: Bool) {
+    init(isChosen: Bool, _ wire: WireProtocol) {
         self.isChosen = isChosen
-        self.speaksHTTP2 = speaksHTTP2
+        self.wire = wire
     }
 
     /// - Parameter localPort: The local port of libcurl's connection.
     init(_ connection: Connection, localPort: Int32, for request: PreparedRequest, _ easy: EasyHandle) {
         isChosen = max(0, localPort) == connection.port || connection.dialled?.isConnected == false
-        speaksHTTP2 = request.version == .http2PriorKnowledge
+        wire = request.version == .http2PriorKnowledge ? .http2 : .http1
         guard isChosen, request.uri.layout.isSecure else { return }
         isOutOfStep = connection.isUsed && !connection.isMultiplexed && easy.hasBufferedTLSInput
         // Without an accepted handshake no byte of the request is sent.
@@ -31,6 +31,8 @@ struct ConnectionCandidate {
         }
         handshake = known
         security = agreed
-        speaksHTTP2 = known.isHTTP2
+        wire = known.isHTTP3 ? .http3 : known.isHTTP2 ? .http2 : .http1
+        // QUIC without HTTP/3, or the reverse, is an error of libcurl.
+        isAccepted = connection.isQUIC == known.isHTTP3
     }
 }

@@ -280,7 +280,8 @@ extension OriginPool {
         return Dial.Plan(
             target: options.dialTarget(for: uri), family: route.addressFamily, localInterface: route.localInterface,
             deadline: deadline, hygiene: hygiene,
-            nameLifetime: lifetime >= Int(Int32.max) ? .max : Int64(lifetime) * 1_000_000_000)
+            nameLifetime: lifetime >= Int(Int32.max) ? .max : Int64(lifetime) * 1_000_000_000,
+            isDatagram: key.use == .quic)
     }
 }
 

@@ -131,7 +131,10 @@ final class EasyHandle {
     }
 
     /// Prepares the handle for an attempt of a transfer over a connection.
-    func prepare(_ request: PreparedRequest, _ plan: Attempt.Plan, _ connection: Connection) throws {
+    /// - Parameter handshakeLimit: The most milliseconds for the handshake of a QUIC connection.
+    func prepare(
+        _ request: PreparedRequest, _ plan: Attempt.Plan, _ connection: Connection, handshakeLimit: Int = .max
+    ) throws {
         errorBuffer.pointee = 0
         handshake = nil
         let proxy = request.options.values.proxy
@@ -145,7 +148,7 @@ final class EasyHandle {
             carriedConnectTimeout = request.options.values.engineConnectTimeout
         }
         try setName(connection, request)
-        try setConnectTimeout(connection, request)
+        try setConnectTimeout(connection, request, handshakeLimit: handshakeLimit)
         try set(CURLOPT_URL, request.url)
         let fields = plan.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
         try setFields(fields?.head)
@@ -195,10 +198,13 @@ final class EasyHandle {
     }
 
     /// Sets the rest of the connect timeout after the socket is connected: for the proxy and for TLS.
-    private func setConnectTimeout(_ connection: Connection, _ request: PreparedRequest) throws {
+    private func setConnectTimeout(
+        _ connection: Connection, _ request: PreparedRequest, handshakeLimit: Int
+    ) throws {
         var limit = request.options.values.engineConnectTimeout
         if !connection.isUsed, let dialled = connection.dialled {
             limit = max(1, limit - dialled.connected.millisecondsRoundedUp)
+            if connection.isQUIC { limit = min(limit, handshakeLimit) }
         }
         guard limit != carriedConnectTimeout else { return }
         try set(CURLOPT_CONNECTTIMEOUT_MS, limit)
@@ -219,7 +225,8 @@ final class EasyHandle {
         let isClear = !origin.uri.layout.isSecure
         let shared = Engine.restartsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
         let clear = connection.isMultiplexed ? shared : CURL_HTTP_VERSION_1_1
-        try set(CURLOPT_HTTP_VERSION, isClear ? clear : CURL_HTTP_VERSION_2TLS)
+        let secure = connection.isQUIC ? Engine.onlyHTTP3 : CURL_HTTP_VERSION_2TLS
+        try set(CURLOPT_HTTP_VERSION, isClear ? clear : secure)
         try forbidReuse(true)
     }
 
@@ -276,8 +283,10 @@ final class EasyHandle {
         switch request.version {
         // Without TLS there is no negotiation, and waiting to learn whether the connection multiplexes would be
         // useless.
-        case .negotiated where plan.isHTTP11: version = CURL_HTTP_VERSION_1_1
-        case .negotiated: version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+        case _ where connection.isQUIC: version = Engine.onlyHTTP3
+        case .negotiated where plan.isHTTP11, .http3 where plan.isHTTP11: version = CURL_HTTP_VERSION_1_1
+        case .negotiated, .http3, .http3Only:
+            version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         case .http11: version = CURL_HTTP_VERSION_1_1
         case .http2PriorKnowledge:
             version =

@@ -15,6 +15,9 @@ enum Engine {
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()
 
+    /// The same as text: `7.88.1`.
+    static let versionText = [16, 8, 0].map { String(versionNumber >> $0 & 0xFF) }.joined(separator: ".")
+
     /// True if libcurl was built with GSS-API, and so with Negotiate. The next property is true if it was built with
     /// NTLM.
     static let hasNegotiate = curlew_version_features() & CURL_VERSION_SPNEGO != 0
@@ -22,6 +25,18 @@ enum Engine {
 
     /// True if libcurl was built with IPv6, and so accepts such an address as a host.
     static let hasIPv6 = curlew_version_features() & CURL_VERSION_IPV6 != 0
+
+    /// True if HTTP/3 can be used. libcurl must be 8.21 or newer and built with ngtcp2.
+    ///
+    /// Other QUIC libraries are not used. curl has removed OpenSSL's, which Debian 13's libcurl 8.14.1 has, and
+    /// libcurl shows no TLS connection with it. Older versions are not tested.
+    static let hasHTTP3 =
+        versionNumber >= 0x081500 && curlew_version_features() & CURL_VERSION_HTTP3 != 0
+        && curlew_quic_version().map { String(cString: $0).contains("ngtcp2/") } ?? false
+
+    /// The value `CURL_HTTP_VERSION_3ONLY`, which the header of 7.88 does not have. Curlew makes the other connection
+    /// itself if QUIC fails.
+    static let onlyHTTP3 = 31
 
     /// The folder of the system's certificate authorities, if libcurl was built with one.
     static let authorityFolder = curlew_authority_folder().map { String(cString: $0) }

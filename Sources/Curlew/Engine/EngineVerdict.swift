@@ -33,6 +33,15 @@ struct EngineFailure {
     /// error text. It also has none for some connection errors, after which the state of the request is unknown.
     var isGoAway: Bool { code == CURLE_HTTP2 && text.isEmpty && isAfterGoAway }
 
+    /// True if no packet of a request was sent, because its QUIC connection was closing. libcurl has no error text after
+    /// a GOAWAY and after its own end of the connection.
+    static func isClosingQUIC(_ text: String) -> Bool {
+        text.isEmpty || text.contains("ERR_DRAINING") || text.contains("ERR_CLOSING")
+    }
+
+    /// True if an HTTP/3 server requires HTTP/1.1 for the request (H3_VERSION_FALLBACK, RFC 9114 §8.1).
+    var requiresHTTP11: Bool { text.contains("VERSION_FALLBACK") }
+
     /// libcurl's specific error text, or its general text for the code.
     var words: String { text.isEmpty ? String(cString: curl_easy_strerror(code)) : text }
 
@@ -103,6 +112,7 @@ struct EngineVerdict {
     }
 
     private func code(_ attempt: borrowing Attempt, _ failure: EngineFailure) -> ErrorCode {
+        if attempt.rejection == .noQUIC { return quicCode(failure) }
         if attempt.rejection != nil { return .connectionLost }
         let incoming = attempt.incoming
         let stage = attempt.stage
@@ -118,6 +128,8 @@ struct EngineVerdict {
         case CURLE_RECV_ERROR where incoming.head != nil && isTruncated(failure),
             CURLE_SEND_ERROR where incoming.head != nil && isTruncated(failure):
             return .responseTruncated
+        // The stream was reset.
+        case CURLE_HTTP3 where incoming.head != nil: return .responseTruncated
         // libcurl's content decoding is disabled, so the error concerns transfer codings.
         case CURLE_BAD_CONTENT_ENCODING: return .invalidResponse
         // The HTTP/2 connection ended before any part of a response arrived.
@@ -135,6 +147,10 @@ struct EngineVerdict {
             // libcurl's own errors of parsing a response have no distinct codes in Curlew.
             return known == .engineFailed && incoming.hasBegun ? .invalidResponse : known
         }
+    }
+
+    private func quicCode(_ failure: EngineFailure) -> ErrorCode {
+        failure.code == CURLE_OPERATION_TIMEDOUT ? .connectTimeout : .connectionFailed
     }
 
     private func isTruncated(_ failure: EngineFailure) -> Bool { failure.text.contains("unexpected eof") }
@@ -156,6 +172,7 @@ struct EngineVerdict {
                 : "an answer came before its request; a \(request.method) is not sent a second time"
         case .brokenStream: return "the stream broke, and the request cannot be sent again"
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
+        case .noQUIC: return quicSentence(failure)
         case .misdirected, .lostConnection, .fullConnection:
             return "no connection of the right kind was found"
         case nil where failure.code == CURLE_BAD_FUNCTION_ARGUMENT && attempt.incoming.hasBegun:
@@ -167,6 +184,13 @@ struct EngineVerdict {
             return "no connection to \(place) within \(request.timeouts.connect)"
         case nil: return failure.code == CURLE_COULDNT_CONNECT ? failure.connectSentence(to: place) : failure.words
         }
+    }
+
+    /// The message of a QUIC connection that could not be made.
+    private func quicSentence(_ failure: EngineFailure) -> String {
+        failure.code == CURLE_OPERATION_TIMEDOUT
+            ? "no QUIC connection to \(place) within \(request.timeouts.connect.text)"
+            : "no QUIC connection to \(place): no UDP service, or a failed handshake"
     }
 
     private var place: String { request.place }

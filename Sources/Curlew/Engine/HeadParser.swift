@@ -306,7 +306,8 @@ extension HTTPFields {
 
 /// The first line of a response (RFC 9112 §4).
 enum StatusLine {
-    /// Parses a line without its line end. A line of HTTP/2 represents the field `:status` and has no reason.
+    /// Parses a line without its line end. A line of HTTP/2 or HTTP/3 represents the field `:status`
+    /// and has no reason.
     static func read(_ line: UnsafeRawBufferPointer) -> (HTTPProtocolVersion, status: Int, reason: String)? {
         guard line.count >= 8, line[0] == UInt8(ascii: "H"), line[1] == UInt8(ascii: "T"), line[2] == UInt8(ascii: "T"),
             line[3] == UInt8(ascii: "P"), line[4] == .slash
@@ -319,6 +320,7 @@ enum StatusLine {
             version = line[7] == UInt8(ascii: "0") ? .http10 : .http11
             position = 8
         case (UInt8(ascii: "2"), .space): version = .http2
+        case (UInt8(ascii: "3"), .space): version = .http3
         default: return nil
         }
         guard line.count >= position + 4, line[position] == .space else { return nil }

@@ -95,7 +95,7 @@ struct IncomingResponse {
 
     /// True if only the end of the connection marks the end of the body (RFC 9112 §6.3).
     func endsWithConnection(method: HTTPRequest.Method) -> Bool {
-        version != .http2 && method != .head && ![204, 304].contains(status) && framing.contentLength == nil
+        !version.hasStreams && method != .head && ![204, 304].contains(status) && framing.contentLength == nil
             && !framing.isChunked
     }
 

@@ -20,7 +20,7 @@ extension MultiHandle {
 
     /// Gives the socket of a connection to libcurl.
     func handOver(_ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        if let dialled = connection.dialled, !dialled.isConnected {
+        if let dialled = connection.dialled, !dialled.isConnected || connection.isQUIC {
             return handOver(connection, towards: dialled.peer, place)
         }
         connection.isHandedOver = true
@@ -42,7 +42,7 @@ extension MultiHandle {
         _ connection: Connection, towards peer: SocketAddress, _ place: UnsafeMutablePointer<curl_sockaddr>
     ) -> Int32 {
         peer.withSystemForm { curlew_set_address(place, $0, $1) }
-        hygiene.setProbes(on: connection.descriptor, family: peer.family)
+        if !connection.isQUIC { hygiene.setProbes(on: connection.descriptor, family: peer.family) }
         connection.isHandedOver = true
         sockets.insert(connection, isConnected: false)
         return connection.descriptor

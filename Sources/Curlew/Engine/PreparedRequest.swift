@@ -81,7 +81,13 @@ final class PreparedRequest: Sendable {
             upgrade = nil
             engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0 : nil }
         }
-        version = trailers == nil && upgrade == nil ? choice.kind : .http11
+        let needsHTTP11 = trailers != nil || upgrade != nil
+        let obstacle = choice.prefersHTTP3 ? self.options.obstacleToHTTP3(for: request, uri) : nil
+        switch choice.kind {
+        case .http3Only where obstacle != nil: throw CurlewError(.unsupported, obstacle ?? "")
+        case .http3 where obstacle != nil && !needsHTTP11: version = .negotiated
+        default: version = needsHTTP11 ? .http11 : choice.kind
+        }
         if version == .http2PriorKnowledge, !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false {
             throw CurlewError(.unsupported, "HTTP/2 with prior knowledge does not go through an HTTP proxy")
         }

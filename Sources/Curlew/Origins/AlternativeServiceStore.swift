@@ -16,6 +16,8 @@ extension AlternativeServices {
         /// The limits of the store.
         public let limits: Limits
         private let clock: @Sendable () -> Int64
+        /// True if alternatives for HTTP/3 are stored.
+        private let takesHTTP3: Bool
         private let state = Guarded(State())
         private let filled = Atomic(false)
 
@@ -30,6 +32,7 @@ extension AlternativeServices {
                 let origin: String
                 let host: String
                 let port: Int
+                let isHTTP3: Bool
             }
 
             var count = 0
@@ -49,7 +52,14 @@ extension AlternativeServices {
         ///   - clock: The time in seconds since the beginning of 1970, UTC; nil is the system's.
         public init(limits: Limits = Limits(), clock: (@Sendable () -> Int64)? = nil) {
             self.limits = limits
+            takesHTTP3 = Engine.hasHTTP3
             self.clock = clock ?? { Int64(time(nil)) }
+        }
+
+        init(limits: Limits = Limits(), takesHTTP3: Bool, clock: @escaping @Sendable () -> Int64) {
+            self.limits = limits
+            self.takesHTTP3 = takesHTTP3
+            self.clock = clock
         }
 
         /// True if the store has alternatives. Every request reads it, without the lock.
@@ -74,8 +84,9 @@ extension AlternativeServices {
                     return failure.end <= now || failure.end - now > Failure.longestPause
                 }
             }
-            guard let chosen, chosen.port != uri.port || chosen.host != Self.host(of: uri) else { return nil }
-            return chosen
+            guard let chosen else { return nil }
+            let isOrigin = chosen.port == uri.port && chosen.host == Self.host(of: uri) && chosen.kind != .http3
+            return isOrigin ? nil : chosen
         }
 
         /// Stores the Alt-Svc fields of a verified response.
@@ -97,16 +108,22 @@ extension AlternativeServices {
             guard case .services(let found) = content else { return change { $0.origins[origin] = nil } }
             let longest = limits.age.wholeSeconds
             let services = found.compactMap { field -> Service? in
-                guard let isHTTP2 = Self.isHTTP2(field.protocol), field.age > age else { return nil }
+                guard let kind = AlternativeProtocol(rawValue: field.protocol), field.age > age else { return nil }
+                let host = field.host ?? Self.host(of: uri)
+                guard takes(kind, host, for: Self.host(of: uri)) else { return nil }
                 return Service(
-                    protocol: field.protocol, host: field.host ?? Self.host(of: uri), port: field.port,
-                    persists: field.persists, expirySeconds: now + min(field.age - age, longest), isHTTP2: isHTTP2,
-                    isFromHTTP2: version == .http2)
+                    kind: kind, host: host, port: field.port, persists: field.persists,
+                    expirySeconds: now + min(field.age - age, longest), source: AlternativeProtocol(version))
             }
             change { state in
                 state.origins[origin] = services.isEmpty ? nil : Array(services.prefix(max(1, limits.perOrigin)))
                 shrink(&state, now: now)
             }
+        }
+
+        /// True if an alternative may be stored. HTTP/3 is used at the origin's own host only.
+        private func takes(_ kind: AlternativeProtocol, _ host: String, for originHost: String) -> Bool {
+            kind != .http3 || (takesHTTP3 && host == originHost)
         }
 
         /// Records a failure of an alternative.
@@ -185,16 +202,8 @@ extension AlternativeServices {
         }
 
         private static func place(_ service: Service, _ origin: String) -> Failure.Place {
-            Failure.Place(origin: origin, host: service.host, port: service.port)
-        }
-
-        /// Nil for an unsupported protocol.
-        private static func isHTTP2(_ name: String) -> Bool? {
-            switch name {
-            case "h2": true
-            case "http/1.1": false
-            default: nil
-            }
+            Failure.Place(
+                origin: origin, host: service.host, port: service.port, isHTTP3: service.kind == .http3)
         }
     }
 }
@@ -212,17 +221,17 @@ extension AlternativeServices.Store {
         for (origin, services) in state.withLock({ $0.origins }).sorted(by: { $0.key < $1.key }) {
             guard let (host, port) = AlternativeServiceField.place(Array(origin.utf8)), let host else { continue }
             for service in services where service.expirySeconds > now {
-                let place = "\(service.isHTTP2 ? "h2" : "h1") \(service.host) \(service.port)"
+                let place = "\(service.kind.fileWord) \(service.host) \(service.port)"
                 let end = OriginFile.text(of: service.expirySeconds)
-                text += "\(service.isFromHTTP2 ? "h2" : "h1") \(host) \(port) \(place) \"\(end)\" "
+                text += "\(service.source.fileWord) \(host) \(port) \(place) \"\(end)\" "
                 text += "\(service.persists ? 1 : 0) 0\n"
             }
         }
         try await OriginFile.save(text, to: path, of: "alternative services")
     }
 
-    /// Adds the alternatives in a file in the format of `curl --alt-svc`. Skipped are expired ones, those for HTTP/3,
-    /// and those of an origin that already has alternatives. Invalid lines are skipped and reported.
+    /// Adds the alternatives in a file in the format of `curl --alt-svc`. Skipped are expired ones, those of an origin
+    /// that already has alternatives, and those for HTTP/3 that cannot be used. Invalid lines are skipped and reported.
     /// - Returns: The numbers of the invalid lines, from 1; the first hundred.
     /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed`` for a file that is unreadable or larger than
     ///   ``Limits/fileSize``; the store is then unchanged.
@@ -233,8 +242,11 @@ extension AlternativeServices.Store {
         let now = clock()
         change { state in
             var found: [String: [Service]] = [:]
-            for (origin, service) in read {
-                guard var service, service.expirySeconds > now, state.origins[origin] == nil else { continue }
+            for (origin, var service) in read {
+                guard service.expirySeconds > now, state.origins[origin] == nil,
+                    let originHost = AlternativeServiceField.place(Array(origin.utf8))?.host,
+                    takes(service.kind, service.host, for: originHost)
+                else { continue }
                 service.expirySeconds = min(service.expirySeconds, now + limits.age.wholeSeconds)
                 guard found[origin, default: []].count < max(1, limits.perOrigin) else { continue }
                 // curl writes an alternative once for each HTTP version over which it was received.
@@ -247,18 +259,16 @@ extension AlternativeServices.Store {
         return skipped
     }
 
-    /// An origin and its alternative; the alternative is nil for an unsupported protocol.
-    private static func line(_ words: [String]) -> (origin: String, service: Service?)? {
-        guard words.count == 9, ["h1", "h2", "h3"].contains(words[0]), ["h1", "h2", "h3"].contains(words[3]),
+    /// An origin and its alternative.
+    private static func line(_ words: [String]) -> (origin: String, service: Service)? {
+        guard words.count == 9, let source = AlternativeProtocol(fileWord: words[0]),
+            let kind = AlternativeProtocol(fileWord: words[3]),
             let origin = AlternativeServiceField.place(Array("\(words[1]):\(words[2])".utf8)), let host = origin.host,
             let place = AlternativeServiceField.place(Array("\(words[4]):\(words[5])".utf8)), let target = place.host,
             let end = OriginFile.seconds(of: words[6]), words[7] == "0" || words[7] == "1"
         else { return nil }
-        guard words[3] != "h3" else { return ("\(host):\(origin.port)", nil) }
-        let isHTTP2 = words[3] == "h2"
         let service = Service(
-            protocol: isHTTP2 ? "h2" : "http/1.1", host: target, port: place.port, persists: words[7] == "1",
-            expirySeconds: end, isHTTP2: isHTTP2, isFromHTTP2: words[0] == "h2")
+            kind: kind, host: target, port: place.port, persists: words[7] == "1", expirySeconds: end, source: source)
         return ("\(host):\(origin.port)", service)
     }
 }
@@ -266,8 +276,9 @@ extension AlternativeServices.Store {
 extension AlternativeServices.Store {
     /// An alternative service of an origin.
     public struct Service: Sendable, Hashable {
-        /// The protocol of the service, by its ALPN name: `h2` or `http/1.1`.
-        public let `protocol`: String
+        /// The protocol of the service, by its ALPN name: `h3`, `h2` or `http/1.1`.
+        public var `protocol`: String { kind.rawValue }
+        let kind: AlternativeProtocol
         /// The host to connect to; an IPv6 address is in brackets.
         public let host: String
         /// The port to connect to.
@@ -276,12 +287,11 @@ extension AlternativeServices.Store {
         public let persists: Bool
         /// The time of expiry, in seconds since the beginning of 1970, UTC.
         public fileprivate(set) var expirySeconds: Int64
-        let isHTTP2: Bool
-        /// True if the alternative was received over HTTP/2.
-        let isFromHTTP2: Bool
+        /// The protocol over which the alternative was received.
+        let source: AlternativeProtocol
 
         fileprivate func isSame(as other: Service) -> Bool {
-            isHTTP2 == other.isHTTP2 && host == other.host && port == other.port
+            kind == other.kind && host == other.host && port == other.port
         }
     }
 

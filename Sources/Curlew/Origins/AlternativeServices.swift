@@ -9,7 +9,9 @@ internal import HTTPTypes
 /// - An alternative is excluded if it cannot be connected to, fails the handshake or answers 421: for five minutes,
 ///   then for twice as long, and so on. The request is then sent to the origin at once, because no server has processed
 ///   it.
-/// - Alternatives for HTTP/2 and HTTP/1.1 are used. Others, such as HTTP/3, are ignored.
+/// - Alternatives for HTTP/2 and HTTP/1.1 are used, and those for HTTP/3 at the origin's own host, if libcurl has a
+///   usable HTTP/3 (``HTTPVersionPolicy/isHTTP3Available``). Others are ignored. A connection for HTTP/3 must be ready
+///   within two seconds.
 /// - Some requests are passed on unchanged: with their own route, through a proxy, over a Unix socket, with a body that
 ///   can be read only once, or with a policy that does not verify certificates. The same holds for such settings of the
 ///   session. ``AddressPolicy`` applies to the alternative's address too.
@@ -53,12 +55,13 @@ public struct AlternativeServices: CurlewMiddleware {
     }
 
     private func alternative(for request: CurlewRequest) -> (AlternativeServices.Store.Service, ConnectionRoute)? {
-        guard store.isFilled, request.body.isReplayable, request.options.versionPolicy != .http2PriorKnowledge,
+        guard store.isFilled, request.body.isReplayable, request.mayUseAlternative,
             request.isToBeVerified, let route = request.openRoute
         else { return nil }
-        let takesHTTP2 = request.options.versionPolicy != .http11 && request.trailers.isEmpty
+        let takesStreams = request.options.versionPolicy != .http11 && request.trailers.isEmpty
         let chosen = store.service(for: request.uri) { service in
-            (takesHTTP2 || !service.isHTTP2) && allows(service.port, for: request.uri.port)
+            (takesStreams || service.kind == .http11) && allows(service.port, for: request.uri.port)
+                && (service.kind != .http3 || request.mayUseHTTP3)
         }
         guard let chosen else { return nil }
         return (chosen, route)
@@ -79,7 +82,13 @@ public struct AlternativeServices: CurlewMiddleware {
         var route = route
         route.redirections = [ConnectionRoute.Redirection(toHost: service.host, toPort: service.port)]
         attempt.options.substituteRoute(route)
-        if !service.isHTTP2 { attempt.options.versionPolicy = .http11 }
+        switch service.kind {
+        case .http11: attempt.options.versionPolicy = .http11
+        case .http2: break
+        case .http3:
+            attempt.options.versionPolicy = .http3Only
+            attempt.options.connectTimeout = min(attempt.options.connectTimeout ?? Self.patience, Self.patience)
+        }
         attempt.fields[Self.used] = service.port == 443 ? service.host : "\(service.host):\(service.port)"
         do {
             let response = try await next(attempt)
@@ -99,8 +108,25 @@ public struct AlternativeServices: CurlewMiddleware {
         return try await next(again)
     }
 
+    /// The longest time for a connection by HTTP/3.
+    private static let patience = Duration.seconds(2)
     static let field = HTTPField.Name("Alt-Svc")!
     private static let used = HTTPField.Name("Alt-Used")!
+}
+
+extension CurlewRequest {
+    /// True if the request leaves the choice of the protocol to the server.
+    fileprivate var mayUseAlternative: Bool {
+        let policy = options.versionPolicy ?? .negotiated
+        return policy == .negotiated || policy == .http11
+    }
+
+    /// True if HTTP/3 can carry the request.
+    fileprivate var mayUseHTTP3: Bool {
+        let security = options.security ?? (connectionDefaults as? ConnectionDefaults)?.security
+        return HTTPVersionPolicy.isHTTP3Available && trailers.isEmpty && options.upgradeProtocol == nil
+            && options.engineCredential == nil && security?.allowsHTTP3(to: uri.host) ?? true
+    }
 }
 
 extension CurlewError {

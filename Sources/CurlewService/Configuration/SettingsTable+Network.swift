@@ -8,7 +8,7 @@ extension SettingsTable {
             "http-version", \.settings.session.versionPolicy,
             Form.choice([
                 "negotiated": HTTPVersionPolicy.negotiated, "http1.1": .http11,
-                "http2-prior-knowledge": .http2PriorKnowledge,
+                "http2-prior-knowledge": .http2PriorKnowledge, "http3": .http3, "http3-only": .http3Only,
             ]), "The versions of HTTP that are used"),
         SettingsEntry(
             "user-agent", \.settings.session.userAgent, Form.text.or("none"), standard: "program and Curlew's version",

@@ -38,7 +38,7 @@ final class AttemptStage {
         if attempt.isRepeatedByEngine { attempt.reject(.resend) }
         attempt.take(isReused: isReused)
         guard attempt.connectionIsReady().isGranted else { return false }
-        var candidate = ConnectionCandidate(isChosen: true, speaksHTTP2: false)
+        var candidate = ConnectionCandidate(isChosen: true, .http1)
         change(&candidate)
         return attempt.mayUse(candidate)
     }

@@ -186,7 +186,8 @@ struct ConnectionPoolTests {
         for (scheme, kept) in [("http", 0), ("https", 1)] {
             for number in 0..<10_000 {
                 let origin = directory.origin(
-                    for: try Self.prepared("\(scheme)://h\(number).test/"), isHTTP11: false)
+                    for: try Self.prepared("\(scheme)://h\(number).test/"), scheme == "https" ? .negotiated : .exclusive
+                )
                 directory.forgetIfUnused(origin)
             }
             #expect(directory.all.isEmpty)

@@ -196,12 +196,12 @@ enum FalseSuccess {
             beginning: "Over HTTP/2, a connection that ends",
             proof: .attempt {
                 let stage = try AttemptStage(.post, body: .string("more than was sent"))
-                stage.connect { $0.speaksHTTP2 = true }
+                stage.connect { $0.wire = .http2 }
                 stage.receive("HTTP/2 200", "Content-Length: 2", "")
                 stage.attempt.countReceived(2)
                 #expect(stage.end(CURLE_HTTP2_STREAM) == .success)
                 let short = try AttemptStage(.post, body: .string("more than was sent"))
-                short.connect { $0.speaksHTTP2 = true }
+                short.connect { $0.wire = .http2 }
                 short.receive("HTTP/2 200", "Content-Length: 2", "")
                 short.attempt.countReceived(1)
                 #expect(short.end(CURLE_HTTP2_STREAM) { $0.text = "reset" } == .failure(.http2Failed))

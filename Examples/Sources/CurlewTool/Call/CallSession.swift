@@ -10,7 +10,9 @@ enum CallSession {
     static func make(
         _ words: ConnectionWords, cache: HTTPCache? = nil, link: Link
     ) async throws -> HTTPSession {
-        guard !words.usesHTTP3 else { throw CurlewError(.unsupported, "Curlew has no HTTP/3") }
+        guard HTTPVersionPolicy.isHTTP3Available || !(words.usesHTTP3 || words.usesHTTP3Alone) else {
+            throw CurlewError(.unsupported, "HTTP/3 needs libcurl 8.21 or newer with ngtcp2")
+        }
         var configuration = SessionConfiguration()
         configuration.userAgent = nil
         configuration.versionPolicy = words.versionPolicy
@@ -90,6 +92,8 @@ enum CallSession {
 extension ConnectionWords {
     fileprivate var versionPolicy: HTTPVersionPolicy {
         if usesHTTP1 { return .http11 }
+        if usesHTTP3 { return .http3 }
+        if usesHTTP3Alone { return .http3Only }
         return assumesHTTP2 ? .http2PriorKnowledge : .negotiated
     }
 }

@@ -33,8 +33,13 @@ struct ConnectionWords: ParsableArguments, Sendable {
     @Flag(name: .customLong("http2-prior-knowledge"), help: "Use HTTP/2 without asking.")
     var assumesHTTP2 = false
 
-    @Flag(name: .customLong("http3"), help: "Not available: Curlew has no HTTP/3. The status is 4.")
+    @Flag(
+        name: .customLong("http3"),
+        help: "Use HTTP/3, or an older version if that is impossible. The status is 4 if libcurl has no HTTP/3.")
     var usesHTTP3 = false
+
+    @Flag(name: .customLong("http3-only"), help: "Use HTTP/3.")
+    var usesHTTP3Alone = false
 
     @Option(
         name: [.customShort("x"), .customLong("proxy")], parsing: .unconditional,
@@ -86,7 +91,7 @@ struct ConnectionWords: ParsableArguments, Sendable {
     var isInsecure = false
 
     func validate() throws {
-        guard [usesHTTP1, usesHTTP2, assumesHTTP2, usesHTTP3].count(where: { $0 }) <= 1 else {
+        guard [usesHTTP1, usesHTTP2, assumesHTTP2, usesHTTP3, usesHTTP3Alone].count(where: { $0 }) <= 1 else {
             throw ValidationError("The versions of HTTP exclude each other.")
         }
         guard (0...1000).contains(retries) else { throw ValidationError("--retry is 0 to 1000.") }

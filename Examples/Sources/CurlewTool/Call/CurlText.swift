@@ -28,6 +28,8 @@ struct CurlText {
         request.options.showsQueries = true
         if connection.usesHTTP1 { request.options.versionPolicy = .http11 }
         if connection.assumesHTTP2 { request.options.versionPolicy = .http2PriorKnowledge }
+        if connection.usesHTTP3 { request.options.versionPolicy = .http3 }
+        if connection.usesHTTP3Alone { request.options.versionPolicy = .http3Only }
         let command = request.curlCommand(maskingSecrets: masksSecrets)
         return (["\(command)"] + contentWords + extraWords).joined(separator: " ")
             .replacing("%2A%2A%2A", with: "***")

@@ -107,7 +107,7 @@ struct ResponseAnswer {
     }
 
     private static func number(_ version: HTTPProtocolVersion) -> String {
-        version == .http2 ? "2" : "\(version.major).\(version.minor)"
+        version.major >= 2 ? "\(version.major)" : "\(version.major).\(version.minor)"
     }
 }
 

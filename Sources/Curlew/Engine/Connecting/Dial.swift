@@ -26,6 +26,8 @@ final class Dial {
         var hygiene: ConnectionHygiene
         /// The lifetime of addresses in the name cache, in nanoseconds.
         var nameLifetime: Int64 = 0
+        /// True for a socket of datagrams. Its connection to the first address is ready at once.
+        var isDatagram = false
     }
 
     /// The parts of an engine that its dials share.
@@ -207,7 +209,7 @@ final class Dial {
         guard case .connecting = state else { return }
         do throws(DialAttempt.Fault) {
             let attempt = try DialAttempt(address, of: self, on: core, makeSocket: surroundings.makeSocket)
-            try attempt.prepare(plan.hygiene, from: localEnd)
+            try attempt.prepare(plan.isDatagram ? nil : plan.hygiene, from: localEnd)
             let progress = try attempt.connect()
             attempts.append(attempt)
             updateRace { $0.noteStart(of: address, at: now) }

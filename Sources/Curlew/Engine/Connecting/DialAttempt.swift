@@ -46,16 +46,23 @@ final class DialAttempt: SocketHandler {
         Glibc.socket(family, Int32(curlew_socket_stream) | O_NONBLOCK | O_CLOEXEC, 0)
     }
 
+    static func makeDatagramSocket(_ family: Int32) -> Int32 {
+        Glibc.socket(family, Int32(curlew_socket_datagram) | O_NONBLOCK | O_CLOEXEC, 0)
+    }
+
     private static func isLack(_ systemError: Int32) -> Bool {
         systemError == EMFILE || systemError == ENFILE || systemError == ENOBUFS || systemError == ENOMEM
     }
 
     /// Sets the options of a socket over IP, and its local end.
-    func prepare(_ hygiene: ConnectionHygiene, from localEnd: LocalEnd?) throws(Fault) {
+    /// - Parameter hygiene: The probes of TCP; nil for a socket of datagrams.
+    func prepare(_ hygiene: ConnectionHygiene?, from localEnd: LocalEnd?) throws(Fault) {
         guard descriptor >= 0, case .ip(let host, _) = address else { return }
-        var isOn: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
-        hygiene.setProbes(on: descriptor, family: address.family)
+        if let hygiene {
+            var isOn: Int32 = 1
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+            hygiene.setProbes(on: descriptor, family: address.family)
+        }
         do {
             try localEnd?.bind(descriptor, towards: host)
         } catch {

@@ -23,6 +23,8 @@ final class ConnectionPool: LoopTimer {
     @exclusivity(unchecked) private var starved: [OriginPool] = []
     @exclusivity(unchecked) private var toBeClosed: [Connection] = []
     private let idleLifetime: Int64
+    /// The origins that are to be reached by TCP (`ConnectionPool+QUIC.swift`).
+    var quicFailures = QUICFailures()
 
     init(multi: MultiHandle, limits: ConnectionLimits) {
         self.multi = multi
@@ -31,7 +33,7 @@ final class ConnectionPool: LoopTimer {
         idleLifetime = max(0, limits.idleLifetime.nanosecondsClamped)
     }
 
-    private var now: Instant { core.now }
+    var now: Instant { core.now }
     private var perHost: Int { limits.perHost > 0 ? limits.perHost : .max }
 
     // MARK: Exchanges
@@ -39,7 +41,7 @@ final class ConnectionPool: LoopTimer {
     /// Gives an exchange a connection, now or later. Not called from within libcurl.
     /// - Parameter hasWaited: True if its connection had no room for it: it then precedes the others in the queue.
     func submit(_ transfer: Transfer, hasWaited: Bool = false) {
-        let origin = origins.origin(for: transfer.prepared, isHTTP11: transfer.needsHTTP11)
+        let origin = origins.origin(for: transfer.prepared, use(for: transfer))
         // Origins that wait for room come first.
         if starved.isEmpty, !transfer.needsNewConnection, let connection = takeUsable(origin) {
             return start(transfer, on: connection)
@@ -116,11 +118,12 @@ final class ConnectionPool: LoopTimer {
     // MARK: Observations, also from within libcurl
 
     /// Records the protocol of a connection before its first exchange is sent.
-    func learn(_ connection: Connection, isHTTP2: Bool) {
+    func learn(_ connection: Connection, _ wire: WireProtocol) {
         guard let origin = connection.origin, !connection.isUsed else { return }
-        connection.isMultiplexed = isHTTP2
-        origin.sharing = isHTTP2 ? .shared : .exclusive
-        guard isHTTP2 else { return settle(connection, origin) }
+        connection.isMultiplexed = wire.hasStreams
+        origin.sharing = wire.hasStreams ? .shared : .exclusive
+        if connection.isQUIC { quicFailures.noteSuccess(of: origin.key) }
+        guard wire.hasStreams else { return settle(connection, origin) }
         guard Engine.sharesAfterFirstHead, !origin.key.isSecure else { return share(connection, origin) }
         let timer = FirstHeadTimer(of: connection)
         connection.firstHead = timer

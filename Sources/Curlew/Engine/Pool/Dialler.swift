@@ -28,8 +28,10 @@ final class Dialler {
         }
         let deadline = core.now.advanced(by: Int64(pending.limit) * 1_000_000)
         let options = origin.options
+        var surroundings = Dial.Surroundings(core: core, names: names)
+        if origin.key.use == .quic { surroundings.makeSocket = DialAttempt.makeDatagramSocket }
         let dial = Dial(
-            origin.plan(hygiene: multi.hygiene, deadline: deadline), Dial.Surroundings(core: core, names: names),
+            origin.plan(hygiene: multi.hygiene, deadline: deadline), surroundings,
             gate: { options.permits($0) },
             completion: { [weak self, weak origin, weak pending] outcome in
                 guard let self, let origin, let pending else { return }

@@ -19,13 +19,11 @@ struct OriginDirectory {
     var rememberedCount: Int { memory.count }
 
     /// The origin pool of a request.
-    mutating func origin(for request: PreparedRequest, isHTTP11: Bool) -> OriginPool {
-        if let last, last.options === request.options, last.uri.begins(like: request.uri),
-            last.key.use == PoolKey.use(of: request, isHTTP11: isHTTP11)
-        {
+    mutating func origin(for request: PreparedRequest, _ use: PoolKey.Use) -> OriginPool {
+        if let last, last.options === request.options, last.uri.begins(like: request.uri), last.key.use == use {
             return last
         }
-        let key = PoolKey(request, isHTTP11: isHTTP11)
+        let key = PoolKey(request, use)
         let origin = origins[key] ?? makeOrigin(key, request)
         last = origin
         return origin
@@ -36,7 +34,7 @@ struct OriginDirectory {
         let usual: OriginPool.Sharing =
             switch key.use {
             case .exclusive, .upgraded: .exclusive
-            case .shared: .shared
+            case .shared, .quic: .shared
             case .negotiated: known?.sharing ?? .unknown
             }
         let made = OriginPool(

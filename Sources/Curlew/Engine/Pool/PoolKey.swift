@@ -10,9 +10,11 @@ struct PoolKey: Hashable {
         case shared
         /// A single exchange that asks for an upgrade.
         case upgraded
+        /// HTTP/3 over QUIC.
+        case quic
 
         /// True if the first exchange of a connection shows whether others can share it.
-        var isNegotiable: Bool { self == .negotiated || self == .shared }
+        var isNegotiable: Bool { self == .negotiated || self == .shared || self == .quic }
     }
 
     let isSecure: Bool
@@ -22,24 +24,28 @@ struct PoolKey: Hashable {
     let use: Use
     let options: ConnectionOptions
 
-    /// - Parameter isHTTP11: True if the server has required HTTP/1.1.
-    init(_ request: PreparedRequest, isHTTP11: Bool) {
+    init(_ request: PreparedRequest, _ use: Use) {
         isSecure = request.uri.layout.isSecure
         options = request.options
         // An HTTP proxy accepts requests for every host on each of its connections.
         let isAnyHosts = !isSecure && options.sharesProxyConnections && request.upgrade == nil
         host = isAnyHosts ? [] : request.uri.host.utf8.map(\.lowercasedASCII)
         port = isAnyHosts ? 0 : request.uri.port
-        use = Self.use(of: request, isHTTP11: isHTTP11)
+        self.use = use
     }
 
     /// The use of a connection for a request. Without TLS there is no negotiation.
-    static func use(of request: PreparedRequest, isHTTP11: Bool) -> Use {
+    /// - Parameters:
+    ///   - isHTTP11: True if the server has required HTTP/1.1.
+    ///   - isOverTCP: True if a request that prefers HTTP/3 is sent over TCP.
+    static func use(of request: PreparedRequest, isHTTP11: Bool, isOverTCP: Bool) -> Use {
         if request.upgrade != nil { return .upgraded }
         return switch request.version {
         case .http2PriorKnowledge: .shared
-        case .negotiated where request.uri.layout.isSecure && !isHTTP11: .negotiated
-        case .negotiated, .http11: .exclusive
+        case .http3Only: .quic
+        case .http3 where !isOverTCP: .quic
+        case .negotiated where request.uri.layout.isSecure && !isHTTP11, .http3 where !isHTTP11: .negotiated
+        case .negotiated, .http3, .http11: .exclusive
         }
     }
 

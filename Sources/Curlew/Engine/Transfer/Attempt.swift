@@ -22,7 +22,7 @@ struct Attempt: ~Copyable {
     // State of the connection, once there is one.
     private(set) var connection: Connection?
     private(set) var isReused = false
-    private(set) var speaksHTTP2 = false
+    private(set) var wire = WireProtocol.http1
     /// True if the attempt is a stream of its connection.
     private var hasStream = false
     /// The handshake of the connection; nil without TLS.
@@ -73,7 +73,9 @@ struct Attempt: ~Copyable {
         var plan = plan
         // A full connection has used up no attempt.
         if hasLostKeptConnection { plan.losses += 1 } else if rejection != .fullConnection { plan.number += 1 }
-        if rejection != .fullConnection { plan.isFresh = true }
+        // Over TCP any connection serves.
+        if rejection != .fullConnection { plan.isFresh = rejection != .noQUIC || request.needsOwnConnection }
+        if rejection == .noQUIC || (rejection == .http11Required && wire == .http3) { plan.isOverTCP = true }
         if rejection == .expectation { plan.isUnexpecting = true }
         if rejection == .http11Required { plan.isHTTP11 = true }
         return Attempt(
@@ -125,7 +127,7 @@ struct Attempt: ~Copyable {
         if incoming.provisionalChallenge != nil || awaitsProxy { return .again(connection) }
         let isFull = connection.isMultiplexed && !connection.isClosed && connection.users > 1
         if !isFull, !connection.isClosed { EngineGuards.noteNeedlessSocket() }
-        reject(isFull ? .fullConnection : .lostConnection)
+        reject(isFull ? .fullConnection : isBeginningQUIC ? .noQUIC : .lostConnection)
         return .refused
     }
 
@@ -163,7 +165,7 @@ struct Attempt: ~Copyable {
         }
         handshake = candidate.handshake
         security = candidate.security
-        speaksHTTP2 = candidate.speaksHTTP2
+        wire = candidate.wire
         guard !request.isHandshakeOnly else {
             var context = CurlewError.Context()
             context.handshake = security
@@ -176,7 +178,7 @@ struct Attempt: ~Copyable {
 
     /// - Returns: True if the attempt has just become a stream of its connection.
     mutating func beginStream() -> Bool {
-        guard speaksHTTP2, !hasStream else { return false }
+        guard wire.hasStreams, !hasStream else { return false }
         hasStream = true
         return true
     }
@@ -192,10 +194,18 @@ struct Attempt: ~Copyable {
         return false
     }
 
+    /// True if an HTTP/3 server has rejected the request without processing it.
+    private(set) var isRefused = false
+
+    mutating func noteRefusal() { isRefused = true }
+
+    /// Makes a request that prefers HTTP/3 use TCP.
+    mutating func useTCP() { plan.isOverTCP = true }
+
     // MARK: First response
 
     /// True if the response may belong to another request: that is possible on a kept connection only.
-    var isOpenToUnaskedAnswers: Bool { isReused && !speaksHTTP2 && challengeCount == 0 }
+    var isOpenToUnaskedAnswers: Bool { isReused && !wire.hasStreams && challengeCount == 0 }
 
     /// Sets whether the first byte of a response is checked: the peer must have received the request before.
     mutating func watchForUnaskedAnswer(_ isNeeded: Bool) { mayBeUnasked = isNeeded }
@@ -224,7 +234,7 @@ struct Attempt: ~Copyable {
     }
 
     private mutating func takeHead(_ response: HTTPResponse) -> LineAction {
-        guard (incoming.version == .http2) == speaksHTTP2 else {
+        guard wire.sends(incoming.version) else {
             fail(CurlewError(.invalidResponse, "the answer claims \(incoming.version), which was not agreed on"))
             return .stop
         }
@@ -263,7 +273,7 @@ struct Attempt: ~Copyable {
     /// The effects of a response that came before the body was sent: unless the rest of the body is still sent, the
     /// connection cannot be reused.
     private var effectsOfPublishing: HeadEffects {
-        request.hasBody && !outgoing.isSent && incoming.version != .http2 ? .closesConnection : []
+        request.hasBody && !outgoing.isSent && !incoming.version.hasStreams ? .closesConnection : []
     }
 
     /// Returns a challenge that libcurl has not answered: it is the response. Bytes of the body may have arrived
@@ -315,7 +325,7 @@ struct Attempt: ~Copyable {
     /// - Parameter isOpen: True if the connection is known to be open.
     mutating func readingStopped(isOpen: Bool) {
         guard pauses.isDisjoint(with: .receiving), request.hasBody, !outgoing.isSent, failure == nil,
-            incoming.head != nil, incoming.provisionalChallenge == nil, incoming.version != .http2,
+            incoming.head != nil, incoming.provisionalChallenge == nil, !incoming.version.hasStreams,
             let isWhole = incoming.isWholeAtEnd(method: request.method, isOpen: isOpen)
         else { return }
         if !isWhole || incoming.refusesRest { end = isWhole ? .answered : .brokenOff }
@@ -374,7 +384,9 @@ struct Attempt: ~Copyable {
             .heldBack:
             // The server has received no request that it could have processed.
             return mayResendBody
-        case .http11Required: return mayResendBody && !plan.isHTTP11 && request.version == .negotiated
+        case .http11Required:
+            return mayResendBody && !plan.isHTTP11 && (request.version == .negotiated || request.version == .http3)
+        case .noQUIC: return mayUseTCP
         case .resend, .unaskedAnswer, .brokenStream:
             return request.isIdempotent && incoming.head == nil && !incoming.hasBegun && mayResendBody
         }
@@ -383,7 +395,9 @@ struct Attempt: ~Copyable {
     /// The reason to reject an attempt that libcurl has ended; nil if the failure counts.
     private func ownRejection(of failure: EngineFailure) -> AttemptRejection? {
         guard plan.number < Self.repairLimit else { return nil }
-        if speaksHTTP2, failure.isGoAway, !incoming.hasBegun { return .refusedStream }
+        if wire == .http2, failure.isGoAway, !incoming.hasBegun { return .refusedStream }
+        if wire == .http3, failure.requiresHTTP11, !incoming.hasBegun { return .http11Required }
+        if isQUICUnusable(failure) { return .noQUIC }
         return failure.isBrokenStream && !incoming.hasBegun && outgoing.sentBytes == 0 ? .brokenStream : nil
     }
 

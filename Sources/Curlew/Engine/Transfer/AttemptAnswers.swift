@@ -13,6 +13,8 @@ extension Attempt {
         var isUnexpecting = false
         /// True for HTTP/1.1, if the server requires it.
         var isHTTP11 = false
+        /// True for a connection over TCP, although the request prefers HTTP/3.
+        var isOverTCP = false
     }
 
     /// The result of libcurl's request to open a socket.

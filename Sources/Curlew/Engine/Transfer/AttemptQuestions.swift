@@ -28,6 +28,19 @@ extension Attempt {
     /// True if the request is completely sent, and the final head has not begun.
     var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
 
+    // MARK: QUIC
+
+    /// True if the next attempt may use TCP in place of QUIC.
+    var mayUseTCP: Bool { request.version == .http3 && !plan.isOverTCP && mayResendBody }
+
+    /// True if the attempt makes a QUIC connection.
+    var isBeginningQUIC: Bool { stage == .connecting && connection?.isQUIC == true && !isReused }
+
+    /// True if no QUIC connection could be made for a reason that TCP may not have. A refused certificate is none.
+    func isQUICUnusable(_ failure: EngineFailure) -> Bool {
+        isBeginningQUIC && failure.handshake?.refusal == nil
+    }
+
     // MARK: HTTP/2 responses before the end of the request
 
     /// The time without a byte in either direction after which the request's body is checked, if the response is
@@ -36,7 +49,7 @@ extension Attempt {
 
     /// True if an HTTP/2 response arrived, or may have arrived, before the request was sent.
     var isAnsweredEarly: Bool {
-        request.hasBody && incoming.version == .http2 && incoming.head != nil && incoming.provisionalChallenge == nil
+        request.hasBody && incoming.version.hasStreams && incoming.head != nil && incoming.provisionalChallenge == nil
     }
 
     /// True if the response appears to be complete, although the request was not sent. A server may continue to read

@@ -17,6 +17,8 @@ enum AttemptRejection: CaseIterable {
     case expectation
     /// The server is not responsible for the URI on this connection (421, RFC 9110 §15.5.20).
     case misdirected
+    /// No QUIC connection to the server can be made.
+    case noQUIC
     /// libcurl no longer has the connection, or has chosen another one.
     case lostConnection
     /// The shared connection permits no more streams.

@@ -58,11 +58,17 @@ extension Transfer {
     /// failures.
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
         if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
-        if easy.long(CURLINFO_REQUEST_SIZE) == 0, attempt.outgoing.sentBytes == 0 { return .unsent }
+        if easy.long(CURLINFO_REQUEST_SIZE) == 0 {
+            if attempt.outgoing.sentBytes == 0 { return .unsent }
+            // libcurl reads the start of a body before it finds that the connection is closing.
+            if attempt.wire == .http3, EngineFailure.isClosingQUIC(easy.errorText) { return .unsent }
+        }
         let isOnNewConnection = !attempt.isReused
         // libcurl then overwrites the text that names the code.
-        if attempt.speaksHTTP2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
-        guard attempt.speaksHTTP2, easy.errorText.isEmpty, let evidence else { return .resend }
+        if attempt.wire == .http2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
+        // The socket of QUIC does not show whether the connection has ended.
+        if attempt.wire == .http3 { return isOnNewConnection || attempt.isRefused ? .refusedStream : .resend }
+        guard attempt.wire == .http2, easy.errorText.isEmpty, let evidence else { return .resend }
         // libcurl does not open another connection after the loss of a new one.
         if isOnNewConnection { return .refusedStream }
         return evidence.isOpen && !evidence.mayHideError(ofSharing: self) ? .refusedStream : .resend
@@ -73,7 +79,7 @@ extension Transfer {
     /// another transfer with the error. Of several transfers the first one reported may be one that libcurl treats as
     /// complete; this case is not detected.
     var isCutShort: Bool {
-        guard attempt.speaksHTTP2, Engine.hidesConnectionErrors, let evidence,
+        guard attempt.wire == .http2, Engine.hidesConnectionErrors, let evidence,
             attempt.incoming.isEndHidden(method: prepared.method)
         else { return false }
         // Bytes of an upload may have been sent since.
@@ -89,16 +95,17 @@ extension Transfer {
         guard leave.isGranted, let easy, let connection = attempt.connection else { return false }
         let candidate = ConnectionCandidate(connection, localPort: localPort, for: prepared, easy)
         guard attempt.mayUse(candidate) else { return false }
-        multi?.connections.learn(connection, isHTTP2: candidate.speaksHTTP2)
+        multi?.connections.learn(connection, candidate.wire)
         if attempt.beginStream() {
             multi?.connections.noteStream(on: connection)
         }
         connection.noteUse()
-        if candidate.speaksHTTP2 {
+        switch candidate.wire {
+        case .http1: if connection.isWorn { try? easy.forbidReuse(true) }
+        case .http2:
             connection.watchesOutput = Engine.hidesConnectionErrors
             if attempt.isReused { watchForHeldBack() }
-        } else if connection.isWorn {
-            try? easy.forbidReuse(true)
+        case .http3: break
         }
         attempt.watchForUnaskedAnswer(attempt.isOpenToUnaskedAnswers && connection.unconfirmedBytes == 0)
         noteActivity()
@@ -108,6 +115,63 @@ extension Transfer {
         }
         rearm()
         return true
+    }
+
+    // MARK: HTTP/3 and TCP
+
+    /// The longest handshake of a QUIC connection, if TCP may replace it, in milliseconds. After a lost first packet,
+    /// QUIC sends another one within a second (RFC 9002 §6.2.2).
+    private static let quicPatience = 2000
+    /// The time after which a QUIC connection without an answer counts as failed, if the exchange ends by itself.
+    private static let quicSilence = Duration.milliseconds(500)
+
+    /// True if a request that prefers HTTP/3 is sent over TCP.
+    var usesTCP: Bool { attempt.plan.isOverTCP }
+
+    func useTCP() { attempt.useTCP() }
+
+    /// The most milliseconds for the handshake of a QUIC connection: enough time is left for TCP.
+    var handshakeLimit: Int {
+        guard attempt.mayUseTCP else { return .max }
+        let connect = prepared.options.values.engineConnectTimeout / 2
+        let total = core.now.duration(to: clock.totalDeadline).millisecondsRoundedUp / 2
+        return max(1, min(Self.quicPatience, connect, total))
+    }
+
+    /// Continues a waiting exchange over TCP, because no QUIC connection can be made.
+    /// - Parameter error: The error of an exchange that cannot use TCP; nil lets it wait for another connection.
+    func quicFailed(_ error: CurlewError?) {
+        guard attempt.mayUseTCP, let multi else {
+            if let error { fail(error) }
+            return
+        }
+        multi.connections.withdraw(self)
+        waitsAgain()
+        useTCP()
+        multi.connections.submit(self)
+    }
+
+    /// The origin to which no QUIC connection could be made, and the error.
+    typealias QUICProblem = (origin: OriginPool, error: CurlewError, multi: MultiHandle)
+
+    func quicProblem(_ failure: EngineFailure?) -> QUICProblem? {
+        guard attempt.rejection == .noQUIC, let origin = attempt.connection?.origin, let multi,
+            let error = EngineVerdict(prepared).error(in: attempt, after: failure)
+        else { return nil }
+        return (origin, error, multi)
+    }
+
+    func noteProblem(_ problem: QUICProblem?) {
+        if let problem { problem.multi.connections.noteFailure(ofQUIC: problem.origin, problem.error) }
+    }
+
+    /// Records that an exchange has ended while its QUIC connection had no answer.
+    func noteSilentHandshake(_ code: ErrorCode, of connection: Connection) {
+        guard connection.isQUIC, !attempt.isReused, attempt.stage == .connecting, let origin = connection.origin,
+            connection.lastInput == connection.opened, connection.opened.duration(to: core.now) >= Self.quicSilence,
+            code == .totalTimeout || code == .cancelled
+        else { return }
+        multi?.connections.noteFailure(ofQUIC: origin, nil)
     }
 
     // MARK: Connections that permit no stream

@@ -12,7 +12,7 @@ extension Transfer {
         noteActivity()
         clock.endAwaitingHead()
         attempt.watchForHeldBack(nil)
-        if attempt.speaksHTTP2 {
+        if attempt.wire.hasStreams {
             try? easy?.showRawBody(false)
             if let connection { multi?.connections.noteHead(on: connection) }
         }
@@ -79,15 +79,18 @@ extension Transfer {
     /// Observes the raw bytes of a chunked body, before libcurl decodes the chunks.
     func observeRawBody(_ bytes: UnsafeRawBufferPointer) { attempt.follow(raw: bytes) }
 
-    /// Observes libcurl's messages. libcurl reports a GOAWAY when it reads it.
+    /// Observes libcurl's messages. libcurl reports a GOAWAY of HTTP/2 when it reads it, and a stream that an HTTP/3
+    /// server has rejected (H3_REQUEST_REJECTED, RFC 9114 §8.1).
     func observeWords(_ words: UnsafeRawBufferPointer) {
-        if String(decoding: words, as: UTF8.self).contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
+        let text = String(decoding: words, as: UTF8.self)
+        if text.contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
+        if attempt.wire == .http3, text.contains("refused by server") { attempt.noteRefusal() }
     }
 
-    /// Makes libcurl report its input until a response has begun, if only a refusal by the server would permit a
+    /// Makes libcurl report its messages until a response has begun, if only a refusal by the server would permit a
     /// repetition of the request. It is off while the request is sent, because libcurl then reports much.
     func listenForGoAway() {
-        guard attempt.speaksHTTP2, !prepared.isIdempotent, attempt.mayResendBody else { return }
+        guard attempt.wire.hasStreams, !prepared.isIdempotent, attempt.mayResendBody else { return }
         try? easy?.showRawBody(true)
     }
 

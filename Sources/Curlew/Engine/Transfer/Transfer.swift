@@ -182,8 +182,15 @@ class Transfer: LoopTimer, @unchecked Sendable {
         do { try multi.begin(self) } catch { settle(.failure(CurlewError(ofEngine: error))) }
     }
 
-    /// Fails the exchange, because the connection that was made for it has failed.
-    func connectionFailed(_ failure: DialFailure) { settle(.failure(failure.error(for: prepared))) }
+    /// Fails the exchange, because the connection that was made for it has failed; or continues it over TCP.
+    func connectionFailed(_ failure: DialFailure) {
+        if case .connect = failure, let origin = waitsAt, origin.key.use == .quic, attempt.mayUseTCP {
+            multi?.connections.noteFailure(ofQUIC: origin, nil)
+            if waitsAt === origin { quicFailed(nil) }
+            return
+        }
+        settle(.failure(failure.error(for: prepared)))
+    }
 
     /// Records that libcurl has rejected the exchange.
     func engineRefuses() { easy = nil }
@@ -195,7 +202,8 @@ class Transfer: LoopTimer, @unchecked Sendable {
         }
         self.easy = easy
         do {
-            try easy.prepare(prepared, attempt.plan, connection)
+            let limit = connection.isQUIC ? handshakeLimit : .max
+            try easy.prepare(prepared, attempt.plan, connection, handshakeLimit: limit)
         } catch {
             self.easy = nil
             throw error
@@ -215,12 +223,18 @@ class Transfer: LoopTimer, @unchecked Sendable {
         if let connection = attempt.connection {
             if attempt.rejection == .lostConnection { multi?.connections.leave(connection) }
         }
-        if attempt.isToBeRepeated(after: failure) { return repeatAttempt() }
+        if attempt.isToBeRepeated(after: failure) {
+            let problem = quicProblem(failure)
+            repeatAttempt()
+            return noteProblem(problem)
+        }
         if failure == nil {
             publishChallenge()
             if isCutShort { return settle(.failure(.cutShort)) }
         }
+        let problem = quicProblem(failure)
         settle(attempt.outcome(after: failure))
+        noteProblem(problem)
     }
 
     func repeatAttempt() {
@@ -249,6 +263,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         leaveEngine()
         if case .failure(let error) = result {
             noteSilence(error.code)
+            if let connection = attempt.connection { noteSilentHandshake(error.code, of: connection) }
             multi?.noteDropped(on: attempt.connection)
         }
         core.timers.remove(self)

@@ -27,8 +27,9 @@ final class Handshake {
     private var security: ConnectionSecurity?
     /// True if the peer has ended its side of the connection (`close_notify`, RFC 8446 §6.1).
     private(set) var isClosedByPeer = false
-    /// True if ALPN agreed on HTTP/2.
+    /// True if ALPN agreed on HTTP/2. The next property is true if it agreed on HTTP/3.
     private(set) var isHTTP2 = false
+    private(set) var isHTTP3 = false
 
     /// - Parameter host: The host as in the request's URI.
     init(policy: CompiledPolicy, host: String) {
@@ -196,6 +197,7 @@ final class Handshake {
         SSL_get0_alpn_selected(connection, &start, &count)
         let name = UnsafeBufferPointer(start: start, count: Int(count))
         isHTTP2 = name.elementsEqual("h2".utf8)
+        isHTTP3 = name.elementsEqual("h3".utf8)
         security = ConnectionSecurity(
             tlsVersion: SecurityPolicy.TLSVersion(version), cipher: cipher,
             applicationProtocol: name.isEmpty ? nil : String(decoding: name, as: UTF8.self), peer: peer,

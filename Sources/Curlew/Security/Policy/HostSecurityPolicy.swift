@@ -54,11 +54,16 @@ extension SecurityPolicy {
     /// True if the policy accepts only servers whose certificate was verified for the host. False with an evaluator, as
     /// its decisions are unknown.
     func verifies(_ host: String) -> Bool {
-        var policy = self
-        if !hosts.isEmpty, let name = HostName(host: host) {
-            policy = hosts.first { (try? HostPattern($0.pattern))?.matches(name) ?? false }?.policy ?? self
-        }
+        let policy = policy(for: host)
         return !policy.allowsInvalidCertificates && policy.validatesDomainName && policy.evaluator == nil
+    }
+
+    /// True if the policy of a host permits TLS 1.3, which HTTP/3 needs.
+    func allowsHTTP3(to host: String) -> Bool { policy(for: host).maximumTLSVersion == .tls13 }
+
+    private func policy(for host: String) -> SecurityPolicy {
+        guard !hosts.isEmpty, let name = HostName(host: host) else { return self }
+        return hosts.first { (try? HostPattern($0.pattern))?.matches(name) ?? false }?.policy ?? self
     }
 
     /// True if ``verifies(_:)`` is true for every host.

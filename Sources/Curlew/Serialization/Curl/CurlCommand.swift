@@ -42,6 +42,8 @@ private struct CurlCommand {
         case .negotiated: append(request.uri.layout.isSecure ? "--http2" : "--http1.1")
         case .http11: append("--http1.1")
         case .http2PriorKnowledge: append("--http2-prior-knowledge")
+        case .http3: append("--http3")
+        case .http3Only: append("--http3-only")
         case nil: break
         }
         append("--connect-timeout", request.options.connectTimeout)

@@ -1,0 +1,97 @@
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// The process of `http3_server.py`, an HTTP/3 server with aioquic. It ends with the object.
+final class HTTP3Server {
+    /// The Python with aioquic; nil without one. `make test-http3` installs it and sets the variable.
+    static let python = ProcessInfo.processInfo.environment["CURLEW_HTTP3_PYTHON"]
+    /// True if there is a server, and libcurl has a usable HTTP/3.
+    static let isAvailable = python != nil && Engine.hasHTTP3
+
+    /// The numbers of events on all connections of a server.
+    struct Counts: Decodable {
+        let connections: Int
+        let requests: Int
+        let resets: Int
+        let resumed: Int
+        let early: Int
+    }
+
+    let port: Int
+    let certificate: HeldCertificate
+    private let process = Process()
+    private let input = Pipe()
+    private let file: URL
+
+    /// - Parameter port: The port; 0 is any.
+    init(_ certificate: HeldCertificate? = nil, port: Int = 0) throws {
+        self.certificate = try certificate ?? HeldCertificate.localhost()
+        file = URL(filePath: "/tmp/curlew-http3-\(UInt32.random(in: 0 ... .max)).pem")
+        try Data((self.certificate.privateKeyPEM + self.certificate.certificatePEM).utf8).write(to: file)
+        let output = Pipe()
+        process.executableURL = URL(filePath: try #require(Self.python))
+        process.arguments = [
+            URL(filePath: #filePath).deletingLastPathComponent().appending(path: "http3_server.py").path(),
+            file.path(), "\(port)",
+        ]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        var line = Data()
+        while line.last != 0x0A {
+            let more = output.fileHandleForReading.availableData
+            guard !more.isEmpty else { throw CocoaError(.fileReadUnknown) }
+            line += more
+        }
+        self.port = try JSONDecoder().decode([String: Int].self, from: line)["port"] ?? 0
+    }
+
+    deinit { stop() }
+
+    /// Ends the server, without a frame to its clients.
+    func kill() {
+        process.terminate()
+        stop()
+    }
+
+    private func stop() {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(at: file)
+    }
+
+    func url(_ path: String = "/") -> String { "https://127.0.0.1:\(port)\(path)" }
+
+    /// A session that trusts the server.
+    func session(
+        _ policy: HTTPVersionPolicy = .http3Only, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
+    ) throws -> HTTPSession {
+        try makeSession {
+            $0.security = .anchors(pem: certificate.certificatePEM)
+            $0.versionPolicy = policy
+            adjust(&$0)
+        }
+    }
+
+    func counts(_ session: HTTPSession) async throws -> Counts {
+        try JSONDecoder().decode(Counts.self, from: Data(try await session.fetch(url("/counts"))))
+    }
+}
+
+/// A UDP socket that never answers.
+final class SilentDatagrams {
+    private let descriptor: Int32
+
+    /// - Parameter port: The port on 127.0.0.1.
+    init(port: Int) throws {
+        descriptor = DialAttempt.makeDatagramSocket(AF_INET)
+        let address = SocketAddress.ip(HostAddress(IPAddress(ipv4: 0x7F00_0001)), port: UInt16(port))
+        let status = address.withSystemForm { bind(descriptor, $0, $1) }
+        try #require(status == 0, "the port \(port) is in use for UDP")
+    }
+
+    deinit { close(descriptor) }
+}
