@@ -115,7 +115,8 @@ struct LiveHTTP3Tests {
         let server = try HTTP3Server()
         let session = try server.session()
         _ = try await session.fetch(server.url())
-        let hanging = Task { try await session.fetch(server.url("/hang")) }
+        let url = server.url("/hang")
+        let hanging = Task { try await session.fetch(url) }
         try await eventually("the request has arrived") { try await server.counts(session).requests >= 3 }
         hanging.cancel()
         let error = await curlewError { _ = try await hanging.value }

@@ -204,9 +204,6 @@ struct Attempt: ~Copyable {
 
     // MARK: First response
 
-    /// True if the response may belong to another request: that is possible on a kept connection only.
-    var isOpenToUnaskedAnswers: Bool { isReused && !wire.hasStreams && challengeCount == 0 }
-
     /// Sets whether the first byte of a response is checked: the peer must have received the request before.
     mutating func watchForUnaskedAnswer(_ isNeeded: Bool) { mayBeUnasked = isNeeded }
 
@@ -329,12 +326,6 @@ struct Attempt: ~Copyable {
             let isWhole = incoming.isWholeAtEnd(method: request.method, isOpen: isOpen)
         else { return }
         if !isWhole || incoming.refusesRest { end = isWhole ? .answered : .brokenOff }
-    }
-
-    /// True if the exchange is over: the rest of the body would be useless. libcurl itself waits for it.
-    var isOverBeforeBody: Bool {
-        end != nil && pauses.contains(.body) && pauses.isDisjoint(with: .receiving) && !outgoing.isSent
-            && failure == nil
     }
 
     /// The outcome of an exchange that ended before the body was sent.

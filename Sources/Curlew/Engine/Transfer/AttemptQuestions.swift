@@ -28,6 +28,15 @@ extension Attempt {
     /// True if the request is completely sent, and the final head has not begun.
     var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
 
+    /// True if the response may belong to another request: that is possible on a kept connection only.
+    var isOpenToUnaskedAnswers: Bool { isReused && !wire.hasStreams && challengeCount == 0 }
+
+    /// True if the exchange is over: the rest of the body would be useless. libcurl itself waits for it.
+    var isOverBeforeBody: Bool {
+        end != nil && pauses.contains(.body) && pauses.isDisjoint(with: .receiving) && !outgoing.isSent
+            && failure == nil
+    }
+
     // MARK: QUIC
 
     /// True if the next attempt may use TCP in place of QUIC.
