@@ -30,7 +30,7 @@ struct Attempt: ~Copyable {
     /// The negotiated security; nil without TLS.
     private(set) var security: ConnectionSecurity?
     private var readyCount = 0
-    private var challengeCount: Int
+    private(set) var challengeCount: Int
     private var mayBeUnasked = false
     private(set) var heldBack: HeldBackWatch?
 
@@ -42,15 +42,12 @@ struct Attempt: ~Copyable {
     private(set) var failure: CurlewError?
     private(set) var rejection: AttemptRejection?
     /// The end of the response, if it came before the body was sent.
-    private var end: End?
+    private(set) var end: End?
 
-    private enum End {
+    enum End {
         case answered
         case brokenOff
     }
-
-    /// True if the complete response has arrived before the body was sent.
-    var isAnswered: Bool { end == .answered }
 
     init(_ request: PreparedRequest, plan: Plan, cache: ResponseHeadCache) {
         self.init(request, plan: plan, cache: cache, challengeCount: 0, pauses: [])

@@ -37,6 +37,9 @@ extension Attempt {
             && failure == nil
     }
 
+    /// True if the complete response has arrived before the body was sent.
+    var isAnswered: Bool { end == .answered }
+
     // MARK: QUIC
 
     /// True if the next attempt may use TCP in place of QUIC.
