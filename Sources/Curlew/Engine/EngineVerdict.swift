@@ -33,8 +33,8 @@ struct EngineFailure {
     /// error text. It also has none for some connection errors, after which the state of the request is unknown.
     var isGoAway: Bool { code == CURLE_HTTP2 && text.isEmpty && isAfterGoAway }
 
-    /// True if no packet of a request was sent, because its QUIC connection was closing. libcurl has no error text after
-    /// a GOAWAY and after its own end of the connection.
+    /// True if no packet of a request was sent, because its QUIC connection was closing. libcurl has no error text
+    /// after a GOAWAY and after its own end of the connection.
     static func isClosingQUIC(_ text: String) -> Bool {
         text.isEmpty || text.contains("ERR_DRAINING") || text.contains("ERR_CLOSING")
     }

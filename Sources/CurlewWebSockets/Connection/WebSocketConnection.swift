@@ -95,7 +95,8 @@ actor WebSocketConnection: LoopActor {
 
     // MARK: Sending
 
-    /// Sends a message. If the send buffer is empty, the message is handed over to the loop, and the task does not wait.
+    /// Sends a message. If the send buffer is empty, the message is handed over to the loop, and the task does not
+    /// wait.
     nonisolated func send(_ message: CurlewWebSocket.Message) async throws {
         if Task.isCancelled { throw CurlewError.taskCancelled }
         let size = message.size

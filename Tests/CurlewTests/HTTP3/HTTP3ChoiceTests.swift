@@ -72,6 +72,8 @@ struct HTTP3ChoiceTests {
         #expect(obstacle({ $0.security.maximumTLSVersion = .tls12 }, secure)?.contains("TLS 1.3") == true)
         let trailers = obstacle {
             secure(&$0)
+            $0.method = .post
+            $0.body = .bytes([1])
             $0.trailers = [.eTag: "\"1\""]
         }
         #expect(trailers?.contains("trailers") == true)

@@ -1,10 +1,13 @@
 import CurlewTesting
 import Foundation
+import Glibc
 import Testing
 
 @testable import Curlew
 
 /// The process of `http3_server.py`, an HTTP/3 server with aioquic. It ends with the object.
+///
+/// Foundation's `Process` keeps descriptors of its thread's run loop, which a check for leaks would find.
 final class HTTP3Server {
     /// The Python with aioquic; nil without one. `make test-http3` installs it and sets the variable.
     static let python = ProcessInfo.processInfo.environment["CURLEW_HTTP3_PYTHON"]
@@ -22,8 +25,9 @@ final class HTTP3Server {
 
     let port: Int
     let certificate: HeldCertificate
-    private let process = Process()
-    private let input = Pipe()
+    private var process: pid_t?
+    /// The standard input of the process.
+    private let input: FileHandle
     private let file: URL
 
     /// - Parameter port: The port; 0 is any.
@@ -31,15 +35,11 @@ final class HTTP3Server {
         self.certificate = try certificate ?? HeldCertificate.localhost()
         file = URL(filePath: "/tmp/curlew-http3-\(UInt32.random(in: 0 ... .max)).pem")
         try Data((self.certificate.privateKeyPEM + self.certificate.certificatePEM).utf8).write(to: file)
-        let output = Pipe()
-        process.executableURL = URL(filePath: try #require(Self.python))
-        process.arguments = [
-            URL(filePath: #filePath).deletingLastPathComponent().appending(path: "http3_server.py").path(),
-            file.path(), "\(port)",
-        ]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "http3_server.py").path()
+        let (input, output) = (Pipe(), Pipe())
+        self.input = input.fileHandleForWriting
+        process = try Self.start([try #require(Self.python), script, file.path(), "\(port)"], input, output)
+        try output.fileHandleForWriting.close()
         var line = Data()
         while line.last != 0x0A {
             let more = output.fileHandleForReading.availableData
@@ -51,15 +51,36 @@ final class HTTP3Server {
 
     deinit { stop() }
 
+    private static func start(_ words: [String], _ input: Pipe, _ output: Pipe) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input.fileHandleForReading.fileDescriptor, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.fileHandleForWriting.fileDescriptor, 1)
+        // The child must not hold the parent's ends open.
+        posix_spawn_file_actions_addclose(&actions, input.fileHandleForWriting.fileDescriptor)
+        posix_spawn_file_actions_addclose(&actions, output.fileHandleForReading.fileDescriptor)
+        let arguments = NetworkNamespace.cStrings(words)
+        defer { arguments.forEach { free($0) } }
+        var identifier: pid_t = 0
+        let status = posix_spawn(&identifier, words[0], &actions, nil, arguments, environ)
+        try #require(status == 0, "the server cannot be started: errno \(status)")
+        return identifier
+    }
+
     /// Ends the server, without a frame to its clients.
     func kill() {
-        process.terminate()
+        if let process { Glibc.kill(process, SIGTERM) }
         stop()
     }
 
     private func stop() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
+        try? input.close()
+        if let process {
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        }
+        process = nil
         try? FileManager.default.removeItem(at: file)
     }
 

@@ -68,8 +68,10 @@ class Connection(QuicConnectionProtocol):
         self.http.send_headers(stream_id, [(b":status", str(status).encode()), *fields], end_stream=ends)
 
     def answer(self, stream_id, body, status=200, fields=()):
-        self.head(stream_id, status, [(b"content-length", str(len(body)).encode()), *fields])
-        self.http.send_data(stream_id, body, end_stream=True)
+        is_head = self.streams[stream_id]["method"] == "HEAD"
+        self.head(stream_id, status, [(b"content-length", str(len(body)).encode()), *fields], ends=is_head)
+        if not is_head:
+            self.http.send_data(stream_id, body, end_stream=True)
         self.transmit()
 
     def began(self, stream_id, stream):

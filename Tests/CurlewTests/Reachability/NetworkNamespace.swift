@@ -90,8 +90,8 @@ final class NetworkNamespace: Sendable {
         return end
     }
 
-    /// C strings with a terminating nil, which the caller frees.
-    private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+    /// The words of a command for C, with a null pointer at the end. The caller frees them.
+    static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         var strings: [UnsafeMutablePointer<CChar>?] = []
         for text in texts { strings.append(strdup(text)) }
         return strings + [nil]
