@@ -95,8 +95,9 @@ struct FrameSender: ~Copyable {
     @discardableResult
     mutating func writeOutbox() -> Bool {
         guard usesOutbox else { return false }
-        outbox.swapMessages(with: &spareMessages)
+        outbox.takeMessages(with: &spareMessages)
         guard !spareMessages.isEmpty else { return false }
+        isOutboxOpen = false
         for message in spareMessages {
             // Only compression fails.
             try? write(message)

@@ -37,11 +37,14 @@ final class MessageOutbox: Sendable {
     /// Opens or closes the outbox. The messages in it stay there.
     func setOpen(_ isOpen: Bool) { state.withLock { $0.isOpen = isOpen } }
 
-    /// Exchanges the messages with an empty array, whose capacity is used again.
-    func swapMessages(with other: inout [CurlewWebSocket.Message]) {
+    /// Exchanges the messages with an empty array, whose capacity is used again. If there are messages, the outbox is
+    /// closed until they are written to the socket: the send buffer and the outbox together stay within the limit.
+    func takeMessages(with other: inout [CurlewWebSocket.Message]) {
         state.withLock { state in
+            guard !state.messages.isEmpty else { return }
             swap(&state.messages, &other)
             state.size = 0
+            state.isOpen = false
         }
     }
 
