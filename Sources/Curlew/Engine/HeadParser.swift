@@ -306,8 +306,7 @@ extension HTTPFields {
 
 /// The first line of a response (RFC 9112 §4).
 enum StatusLine {
-    /// Parses a line without its line end. A line of HTTP/2 or HTTP/3 represents the field `:status`
-    /// and has no reason.
+    /// Parses a line without its line end. A line of HTTP/2 or HTTP/3 represents the field `:status` and has no reason.
     static func read(_ line: UnsafeRawBufferPointer) -> (HTTPProtocolVersion, status: Int, reason: String)? {
         guard line.count >= 8, line[0] == UInt8(ascii: "H"), line[1] == UInt8(ascii: "T"), line[2] == UInt8(ascii: "T"),
             line[3] == UInt8(ascii: "P"), line[4] == .slash

@@ -80,3 +80,8 @@ package struct ReceiveBuffer: ~Copyable {
         mask.apply(to: &bytes, in: range)
     }
 }
+
+/// The buffer into which the sockets of a loop are read, one after the other.
+final class SharedBuffer {
+    var buffer = ReceiveBuffer()
+}

@@ -27,8 +27,9 @@ final class Handshake {
     private var security: ConnectionSecurity?
     /// True if the peer has ended its side of the connection (`close_notify`, RFC 8446 §6.1).
     private(set) var isClosedByPeer = false
-    /// True if ALPN agreed on HTTP/2. The next property is true if it agreed on HTTP/3.
+    /// True if ALPN agreed on HTTP/2.
     private(set) var isHTTP2 = false
+    /// True if ALPN agreed on HTTP/3.
     private(set) var isHTTP3 = false
 
     /// - Parameter host: The host as in the request's URI.

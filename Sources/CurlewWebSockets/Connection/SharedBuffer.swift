@@ -1,4 +1,0 @@
-/// The buffer into which the sockets of a loop are read, one after the other.
-final class SharedBuffer {
-    var buffer = ReceiveBuffer()
-}
