@@ -97,9 +97,11 @@ final class Poller: @unchecked Sendable {
         let watch = watches[index]
         if watch.wanted & events != 0 || (watch.wanted != 0 && events & (Readiness.error | Readiness.hangUp) != 0) {
             watch.handler?.socketReady(descriptor, events: events)
-        } else {
+        } else if watch.wanted == 0 {
             deregister(descriptor)
         }
+        // Otherwise the event is no longer wanted: a caller's thread, or a handler earlier in this batch, has changed
+        // the watch since the wait. The next wait reports the events that are wanted now.
     }
 
     /// Sets the wanted events of a socket: a mask of ``Readiness``; 0 for none at present.
