@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
+.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -129,11 +129,8 @@ test-traits: setup ## Builds and tests without the traits, the headers of their 
 test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
 	CURLEW_TEST_LARGE=1 $(TEST_EXAMPLES) --filter LargeFileTests
 
-# The same build as `test`; one test checks that this libcurl was loaded.
-test-newer-libcurl: setup ## Runs the tests with the libcurl of Debian 13
-	.ci/newer-libcurl env $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
-
-# The programs use the loader and libraries of that release, unpacked beside the system. One test checks the version of libcurl.
+# The same build as `test`. The programs use the loader and libraries of that release, unpacked beside the system. One
+# test checks the version of libcurl.
 test-debian13: setup ## Runs the tests with the libraries of Debian 13
 	RUNNER='.ci/userland trixie' $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
 
@@ -149,7 +146,7 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 
 # All 576 combinations; `make test` runs enough of them to have each combination of three properties.
 test-early-answers: setup ## Tests every HTTP/2 response that comes before the end of its upload
-	CURLEW_TEST_EARLY_ANSWERS=all $(MAKE) --no-print-directory test FILTER=EarlyAnswerTests
+	CURLEW_TEST_EARLY_ANSWERS=all RUNNER='$(RUNNER)' $(MAKE) --no-print-directory test FILTER=EarlyAnswerTests
 
 test-crash: setup ## Kills processes that download, upload, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
@@ -159,15 +156,17 @@ test-crash: setup ## Kills processes that download, upload, use a cache or share
 simulate: setup ## Runs the simulation of the article "Load and failure", and draws its picture
 	$(SWIFT) run $(TRAITS) $(SWIFTFLAGS) simulate DocC/Curlew.docc/Resources/load-and-failure.svg
 
+# A command that starts the program, such as `.ci/userland trixie`.
+RUNNER ?=
 SECONDS ?= 60
 SOAK_SEED ?=
 # One of the modes in Tests/Soak/SoakMode.swift; by default all modes share the time.
 SOAK_MODE ?=
 
-soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, SOAK_MODE=… chooses, LD_LIBRARY_PATH=… uses another libcurl
+soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, SOAK_MODE=… chooses, RUNNER='.ci/userland trixie' uses Debian 13
 	$(SWIFT) build --product soak $(TRAITS) $(SWIFTFLAGS)
 	timeout $$(($(SECONDS) + 120)) \
-	    $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED) $(SOAK_MODE)
+	    $(RUNNER) $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED) $(SOAK_MODE)
 
 # LeakSanitizer is off: it needs ptrace, which containers often forbid, and would then fail the run. Other tests find leaks.
 # The quarantine of freed memory is small, because some tests measure the memory of the process.
@@ -209,4 +208,4 @@ bench: ## Runs the benchmarks
 endif
 
 clean: ## Removes all build folders
-	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-newer-libcurl .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build

@@ -48,6 +48,8 @@ final class EasyHandle {
     private var carriesFields = false
     private var carriesProxyFields = false
     private var carriesCredential = false
+    /// True if the handle has the target of its last request.
+    private var carriesTarget = false
     private var carriedUploadBufferSize = EasyHandle.uploadBuffer
 
     /// libcurl's default size of the upload buffer, the size for large bodies, and the smallest large body.
@@ -150,6 +152,10 @@ final class EasyHandle {
         try setName(connection, request)
         try setConnectTimeout(connection, request, handshakeLimit: handshakeLimit)
         try set(CURLOPT_URL, request.url)
+        if request.target != nil || carriesTarget {
+            try set(CURLOPT_REQUEST_TARGET, request.target)
+            carriesTarget = request.target != nil
+        }
         let fields = plan.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
         try setFields(fields?.head)
         try setProxyFields(request.proxyFields?.head)

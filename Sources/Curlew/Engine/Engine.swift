@@ -50,50 +50,25 @@ enum Engine {
     }
 }
 
-/// The defects and differences of the loaded libcurl, by its version, for the code that works around them. The article
-/// Architecture has the table.
+/// The ``LibcurlDefect``s of the loaded libcurl, for the code that works around them.
 extension Engine {
-    /// From 8.0 on libcurl resumes an HTTP/2 stream whose HEADERS could not be sent at once.
-    static let resumesStreams = versionNumber >= 0x080000
+    static let restartsHTTP2 = has(.restartsHTTP2)
+    static let stallsUnsentStreams = has(.stallsUnsentStreams)
+    static let joinsFreedLines = has(.joinsFreedLines)
+    static let overlooksEndOfStream = has(.overlooksEndOfStream)
+    static let hidesConnectionErrors = has(.hidesConnectionErrors)
+    static let asksInVain = has(.asksInVain)
+    static let allocatesReadBuffers = has(.allocatesReadBuffers)
+    static let remembersErrors = has(.remembersErrors)
+    static let decodesProxyCredentials = has(.decodesProxyCredentials)
+    static let keepsResetsBack = has(.keepsResetsBack)
+    static let sharesAfterFirstHead = has(.sharesAfterFirstHead)
+    static let capitalizesEscapes = has(.capitalizesEscapes)
+    static let refusesProxiedIPv6 = has(.refusesProxiedIPv6)
 
-    /// Before 8.1 a handle keeps a pointer to the newest field line of an ended exchange, and frees the line with the
-    /// next one. A folded first line is then joined to freed memory, before the header callback sees it
-    /// (<https://github.com/curl/curl/issues/11101>). So the lines up to the first field are also shown as body bytes
-    /// (`CURLOPT_HEADER`), which happens earlier.
-    static let joinsFreedLines = versionNumber < 0x080100
+    private static func has(_ defect: LibcurlDefect) -> Bool { defect.versions.contains(versionNumber) }
 
-    /// Before 8.2 libcurl does not notice that the end of a request ends an HTTP/2 stream whose response has already
-    /// ended. From 8.2 on it treats that as an error (`CURLE_SEND_ERROR`).
-    static let overlooksEndOfStream = versionNumber < 0x080200
-
-    /// Before 8.2 libcurl has no error text for a connection error caused by an HTTP/2 server's input. It ends the
-    /// connection, and would repeat requests without a response as if their streams had been refused.
-    static let hidesConnectionErrors = versionNumber < 0x080200
-
-    /// Before 8.5 libcurl asks for a writable socket even while HTTP/2's flow control permits no output.
-    static let asksInVain = versionNumber < 0x080500
-
-    /// From 8.13 on no other exchange can join a cleartext HTTP/2 connection before its first response has begun.
-    static let sharesAfterFirstHead = versionNumber >= 0x080d00
-
-    /// Before 8.7 each transfer allocates a read buffer and frees it at the end, unless it ended early. A handle with a
-    /// buffer rejects another size.
-    static let allocatesReadBuffers = versionNumber < 0x080700
-
-    /// Before 8.7 the raw bytes that libcurl shows are those of the socket. From 8.7 on they are the body after chunked
+    /// True if the raw bytes that libcurl shows are those of the socket. From 8.7 on they are the body after chunked
     /// coding, and the chunk marks are not visible.
     static let showsRawBody = versionNumber < 0x080700
-
-    /// Before 8.8 libcurl never clears the system error that it stored in a handle. It would report it as the reason of
-    /// a later failure, or interpret it as a timeout.
-    static let remembersErrors = versionNumber < 0x080800
-
-    /// Before 8.0, with prior knowledge (`CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE`), libcurl starts HTTP/2 again on a
-    /// cleartext connection that already uses it, and fails. So the first request of a connection has prior knowledge,
-    /// and further requests ask for `CURL_HTTP_VERSION_2_0`.
-    static let restartsHTTP2 = versionNumber < 0x080000
-
-    /// From 7.88.0 to 8.14 libcurl writes the RST_STREAM of a stream that ends early into a buffer. It sends the buffer
-    /// only with later output of the connection: <https://github.com/curl/curl/issues/17611>.
-    static let keepsResetsBack = versionNumber >= 0x075800 && versionNumber < 0x080F00
 }

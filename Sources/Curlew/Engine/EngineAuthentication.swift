@@ -79,7 +79,7 @@ extension Proxy {
         guard authentication != .negotiate || Engine.hasNegotiate else {
             throw CurlewError(.unsupported, "this libcurl was built without GSS-API")
         }
-        guard !sendsBasicItself, Engine.versionNumber < 0x080800 else { return }
+        guard !sendsBasicItself, Engine.decodesProxyCredentials else { return }
         let texts = [user, password].compactMap { $0.map { Array($0.utf8) } }
         let isChanged = texts.contains { text in
             text.indices.dropLast(2).contains {

@@ -25,7 +25,7 @@ struct EngineFailure {
     /// True if libcurl has broken the stream. Before 8.0 it cannot resume a preface or a stream that it could not send
     /// at once. It then has no error text, in contrast to errors of the peer.
     var isBrokenStream: Bool {
-        guard !Engine.resumesStreams, text.isEmpty else { return false }
+        guard Engine.stallsUnsentStreams, text.isEmpty else { return false }
         return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR
     }
 
@@ -221,7 +221,9 @@ private struct ProxyVerdict {
         }
         switch failure.code {
         case CURLE_COULDNT_RESOLVE_PROXY: return error(.proxyNotFound, "no address was found for \(place)")
-        case CURLE_COULDNT_CONNECT: return error(.proxyFailed, failure.connectSentence(to: place))
+        // From 8.20 on this is also the code of a refused tunnel.
+        case CURLE_COULDNT_CONNECT where failure.tunnelStatus == 0:
+            return error(.proxyFailed, failure.connectSentence(to: place))
         case CURLE_PROXY: return socksError(failure.proxyReply, error)
         case CURLE_OPERATION_TIMEDOUT: return error(.connectTimeout, timeoutSentence(failure))
         default: break

@@ -15,6 +15,8 @@ struct IncomingResponse {
     /// discarded when the next request is announced.
     private(set) var provisionalChallenge: HTTPResponse?
     private(set) var trailers = HTTPFields()
+    /// True if an interim response has arrived.
+    private(set) var hasInterim = false
     /// The bytes of the body, after chunked coding.
     private(set) var bodyBytes: Int64 = 0
 
@@ -35,7 +37,11 @@ struct IncomingResponse {
     /// Parses one line of a head or of trailers.
     mutating func take(_ line: UnsafeRawBufferPointer) -> HeadParser.Event {
         let event = parser.take(line)
-        if case .trailers(let fields) = event { trailers = fields }
+        switch event {
+        case .trailers(let fields): trailers = fields
+        case .interim: hasInterim = true
+        default: break
+        }
         return event
     }
 

@@ -11,8 +11,10 @@ final class PreparedRequest: Sendable {
     /// True if the request may be sent twice.
     let isIdempotent: Bool
     let uri: CurlewURI
-    /// The URI without fragment and user information: `CURLOPT_URL`.
+    /// The URI without fragment and user information, or another one if libcurl could not send it: `CURLOPT_URL`.
     let url: String
+    /// The target, if libcurl would not send it as written: `CURLOPT_REQUEST_TARGET`.
+    let target: String?
     let fields: FieldList?
     let fieldsWithoutExpectation: FieldList?
     /// The fields for a proxy only.
@@ -45,7 +47,6 @@ final class PreparedRequest: Sendable {
         method = request.method
         isIdempotent = request.isIdempotent
         uri = request.uri
-        url = request.uri.requestText
         body = try request.body.watchingFile()
         try options.checkDurations()
         timeouts = options.timeouts(defaults.timeouts)
@@ -63,8 +64,17 @@ final class PreparedRequest: Sendable {
 
         var check = RequestCheck()
         let known = self.options.values.proxy == nil ? defaults.fieldLists : nil
+        let goesToProxy = !uri.layout.isSecure && self.options.values.proxy?.isSOCKS == false
         try check.take(request, length: body.length, known: known)
-        if !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false { try check.addHost(of: uri) }
+        if goesToProxy { try check.addHost(of: uri) }
+        let isRefused = goesToProxy && Engine.refusesProxiedIPv6 && uri.hasIPv6Host
+        if isRefused || (Engine.capitalizesEscapes && uri.isChangedByCapitals) {
+            // A proxy gets the complete URI (RFC 9112 §3.2.2).
+            target = goesToProxy ? uri.requestText : request.target
+        } else {
+            target = nil
+        }
+        url = isRefused ? "http://ipv6.invalid\(request.target)" : uri.requestText
         contentLength = check.contentLength
         closesConnection = check.closesConnection
         expectContinue = check.expectsContinue ? (options.expectContinue ?? Self.usualExpectation) : nil
@@ -88,7 +98,7 @@ final class PreparedRequest: Sendable {
         case .http3 where obstacle != nil && !needsHTTP11: version = .negotiated
         default: version = needsHTTP11 ? .http11 : choice.kind
         }
-        if version == .http2PriorKnowledge, !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false {
+        if version == .http2PriorKnowledge, goesToProxy {
             throw CurlewError(.unsupported, "HTTP/2 with prior knowledge does not go through an HTTP proxy")
         }
     }

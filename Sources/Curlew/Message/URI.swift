@@ -142,6 +142,19 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// The URI without its fragment, which is never sent.
     var requestText: String { layout.queryEnd == text.utf8.count ? text : slice(0..<layout.queryEnd) }
 
+    /// True if the host is an IPv6 address.
+    var hasIPv6Host: Bool { text.utf8.dropFirst(layout.host.lowerBound).prefix(layout.host.count).contains(.colon) }
+
+    /// True if a percent-encoded byte has a small hexadecimal letter, such as `%2e`.
+    var isChangedByCapitals: Bool {
+        var text = text.utf8[...]
+        while let percent = text.firstIndex(of: .percent) {
+            if text[percent...].dropFirst().prefix(2).contains(where: { $0 >= UInt8(ascii: "a") }) { return true }
+            text = text[percent...].dropFirst()
+        }
+        return false
+    }
+
     /// The same URI with `https`. Port 80, or none, becomes 443; another port stays (RFC 6797 §8.3).
     func upgraded() -> CurlewURI {
         guard !layout.isSecure else { return self }

@@ -62,8 +62,14 @@ struct FoldedFieldTests {
         ] {
             let server = try await rawAnswer(answer)
             let session = try makeSession()
-            let error = await curlewError { _ = try await session.get(.raw(server.url())).body.collect(upTo: 10) }
-            #expect(error?.code == .responseHeadTooLarge)
+            let result = await Task { try await session.get(.raw(server.url())).body.collect(upTo: 10) }.result
+            if Engine.versionNumber < 0x081200 {
+                let error = #expect(throws: CurlewError.self) { try result.get() }
+                #expect(error?.code == .responseHeadTooLarge)
+            } else if case .success(let body) = result {
+                // libcurl from 8.18 on joins folded lines itself, and keeps one space of them.
+                #expect(body.isEmpty)
+            }
             try await session.expectUsable()
         }
     }

@@ -1,8 +1,9 @@
-import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("Checks of a response head", .noLongTurns, .timeLimit(.minutes(2)))
 struct HeadFaultTests {
@@ -34,6 +35,8 @@ struct HeadFaultTests {
             "Transfer-Encoding:\r\n chunked", "Content-Length:\r\n 2",
         ])
     func badField(_ field: String) async throws {
+        // libcurl from 8.18 on joins folded lines itself, so that both read the same length.
+        if field == "Content-Length:\r\n 2", Engine.versionNumber >= 0x081200 { return }
         try await expect(.invalidResponse, for: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The loaded libcurl")
 struct LibraryVersionTests {
-    /// The version of libcurl that `.ci/newer-libcurl` puts before the system's.
+    /// The version of libcurl that `.ci/userland` loads.
     private static let wanted = getenv("CURLEW_TEST_LIBCURL").map { String(cString: $0) }
 
     @Test("the tests run with the requested version of libcurl", .enabled(if: wanted != nil))

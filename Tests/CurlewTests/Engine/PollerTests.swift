@@ -27,7 +27,7 @@ struct PollerTests {
         while read(descriptor, &space, space.count) > 0 {}
     }
 
-    @Test("an event that is no longer wanted does not end the watch for the others")
+    @Test("an event that has become unwanted does not end the watch for the others")
     func staleEvent() throws {
         let poller = try Poller()
         let recorder = Recorder()

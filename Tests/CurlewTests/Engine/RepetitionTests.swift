@@ -197,6 +197,23 @@ struct RepetitionTests {
         #expect(bodies.withLock { $0 } == ["body"])
     }
 
+    @Test("a GET for which the server requires HTTP/1.1 is sent over HTTP/1.1")
+    func getOverHTTP11() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let tls = ServerTLS([certificate], applicationProtocols: ["h2", "http/1.1"])
+        let server = try await RawServer.start(tls: tls) { connection in
+            guard connection.tls?.applicationProtocol == "h2" else {
+                _ = try await connection.readHead()
+                return try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+            let stream = try await connection.acceptHTTP2Request()
+            try await connection.write(.resetStream(stream, .http11Required))
+            try await connection.closed
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+    }
+
     @Test("a refused POST with a single-use body ends in an error")
     func refusedStreamedBody() async throws {
         let server = try await RawServer.start { connection in

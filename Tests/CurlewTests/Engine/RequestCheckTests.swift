@@ -116,10 +116,19 @@ struct RequestCheckTests {
 
     @Test(
         "a path is sent as written, and a fragment is never sent",
-        arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d"])
-    func path(_ path: String) async throws {
-        let server = try await MockServer.start { _ in MockResponse() }
-        _ = try await makeSession().send(CurlewRequest(.get, server.url(path) + "#fragment"))
-        #expect(try #require(await server.takeRequest()).target == path)
+        arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d", "/%c3%A9?q=%2f%2F"], [HTTPVersionPolicy.http11, .negotiated])
+    func path(_ path: String, _ version: HTTPVersionPolicy) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await MockServer.start(.init(tls: ServerTLS([certificate]))) { _ in MockResponse() }
+        let session = try makeSession {
+            $0.security = .anchors(pem: certificate.certificatePEM)
+            $0.versionPolicy = version
+        }
+        // The requests share a handle of libcurl: the target of one must not be that of the next.
+        for target in [path, "/next", path] {
+            let response = try await session.send(CurlewRequest(.get, server.url(target) + "#fragment"))
+            _ = try await response.body.collect(upTo: 10)
+            #expect(try #require(await server.takeRequest()).target == target)
+        }
     }
 }

@@ -21,7 +21,7 @@ struct AlternativeServiceStoreTests {
     func reading() {
         #expect(
             noted(
-                "h3=\":443\"; ma=5, h2=\"Alt.example:8000\";ma=60;persist=1 , w%3Dx%3Ay#z=\"a:1\"",
+                "h9=\":443\"; ma=5, h2=\"Alt.example:8000\";ma=60;persist=1 , w%3Dx%3Ay#z=\"a:1\"",
                 "http%2f1.1=\"[2001:DB8::1]:80\"; ma=\"7\"; future=\"a,b;c\", h2=\":1\"") == [
                     "h2 alt.example 8000 60 persists", "http/1.1 [2001:db8::1] 80 7", "h2 h.example 1 86400",
                 ])
@@ -51,12 +51,10 @@ struct AlternativeServiceStoreTests {
         #expect(noted(String(repeating: "h2=\":1\",", count: 1000)).count == 8)
     }
 
-    @Test(
-        "a field replaces stored entries: HTTP/3 alone, clear or an age of zero leaves none"
-    )
+    @Test("a field replaces stored entries: an unknown protocol alone, clear or an age of zero leaves none")
     func replacing() {
         #expect(noted("h2=\":1\"").count == 1)
-        #expect(noted("h3=\":443\"") == [] && !store.isFilled)
+        #expect(noted("h9=\":443\"") == [] && !store.isFilled)
         #expect(noted("h2=\":1\"").count == 1)
         #expect(noted("clear") == [])
         #expect(noted("h2=\":1\"").count == 1)

@@ -196,6 +196,11 @@ struct Attempt: ~Copyable {
 
     mutating func noteRefusal() { isRefused = true }
 
+    /// True if a message of libcurl has reported that the server requires HTTP/1.1 for the request.
+    private(set) var needsHTTP11 = false
+
+    mutating func noteNeedOfHTTP11() { needsHTTP11 = true }
+
     /// Makes a request that prefers HTTP/3 use TCP.
     mutating func useTCP() { plan.isOverTCP = true }
 
@@ -322,7 +327,8 @@ struct Attempt: ~Copyable {
             incoming.head != nil, incoming.provisionalChallenge == nil, !incoming.version.hasStreams,
             let isWhole = incoming.isWholeAtEnd(method: request.method, isOpen: isOpen)
         else { return }
-        if !isWhole || incoming.refusesRest { end = isWhole ? .answered : .brokenOff }
+        // A final response to an expectation ends the exchange. libcurl from 8.7 on would send the body after the wait.
+        if !isWhole || incoming.refusesRest || awaitsPermission { end = isWhole ? .answered : .brokenOff }
     }
 
     /// The outcome of an exchange that ended before the body was sent.

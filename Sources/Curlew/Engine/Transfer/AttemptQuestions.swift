@@ -33,9 +33,12 @@ extension Attempt {
 
     /// True if the exchange is over: the rest of the body would be useless. libcurl itself waits for it.
     var isOverBeforeBody: Bool {
-        end != nil && pauses.contains(.body) && pauses.isDisjoint(with: .receiving) && !outgoing.isSent
-            && failure == nil
+        end != nil && (pauses.contains(.body) || awaitsPermission) && pauses.isDisjoint(with: .receiving)
+            && !outgoing.isSent && failure == nil
     }
+
+    /// True if libcurl waits for 100 (Continue), and has not read the body.
+    var awaitsPermission: Bool { request.expectContinue != nil && !outgoing.hasSource }
 
     /// True if the complete response has arrived before the body was sent.
     var isAnswered: Bool { end == .answered }

@@ -57,7 +57,7 @@ extension Transfer {
     /// of a response, or the server refused the stream. libcurl has no error text for either, but has one for other
     /// failures.
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
-        if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
+        if attempt.needsHTTP11 || easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
         if easy.long(CURLINFO_REQUEST_SIZE) == 0 {
             if attempt.outgoing.sentBytes == 0 { return .unsent }
             // libcurl reads the start of a body before it finds that the connection is closing.

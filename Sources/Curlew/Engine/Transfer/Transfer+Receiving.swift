@@ -79,18 +79,21 @@ extension Transfer {
     /// Observes the raw bytes of a chunked body, before libcurl decodes the chunks.
     func observeRawBody(_ bytes: UnsafeRawBufferPointer) { attempt.follow(raw: bytes) }
 
-    /// Observes libcurl's messages. libcurl reports a GOAWAY of HTTP/2 when it reads it, and a stream that an HTTP/3
-    /// server has rejected (H3_REQUEST_REJECTED, RFC 9114 §8.1).
+    /// Observes libcurl's messages. libcurl reports a GOAWAY of HTTP/2 when it reads it, a stream that ends with
+    /// HTTP_1_1_REQUIRED, and a stream that an HTTP/3 server has rejected (H3_REQUEST_REJECTED, RFC 9114 §8.1).
     func observeWords(_ words: UnsafeRawBufferPointer) {
         let text = String(decoding: words, as: UTF8.self)
         if text.contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
+        if attempt.wire == .http2, text.contains("HTTP_1_1_REQUIRED") { attempt.noteNeedOfHTTP11() }
         if attempt.wire == .http3, text.contains("refused by server") { attempt.noteRefusal() }
     }
 
     /// Makes libcurl report its messages until a response has begun, if only a refusal by the server would permit a
-    /// repetition of the request. It is off while the request is sent, because libcurl then reports much.
+    /// repetition of the request, or if the request was repeated before. It is off while the request is sent, because
+    /// libcurl then reports much.
     func listenForGoAway() {
-        guard attempt.wire.hasStreams, !prepared.isIdempotent, attempt.mayResendBody else { return }
+        guard attempt.wire.hasStreams, !prepared.isIdempotent || attempt.plan.number > 0, attempt.mayResendBody
+        else { return }
         try? easy?.showRawBody(true)
     }
 

@@ -33,9 +33,10 @@ extension Transfer {
         else { return false }
         if connection.lastInput > since { return true }
         // libcurl reads once right after it has sent the request, without an event of the socket. Only the first
-        // response of a connection without a proxy can be recognized by the number of all received bytes.
+        // response of a connection without a proxy can be recognized by the number of all received bytes, and only if
+        // they contain no interim response.
         return connection.uses == 1 && connection.lastInput == connection.opened && !prepared.options.hasProxy
-            && curlew_received_bytes(connection.descriptor) > 0
+            && !attempt.incoming.hasInterim && curlew_received_bytes(connection.descriptor) > 0
     }
 
     private var clockPosition: TransferClock.Position {

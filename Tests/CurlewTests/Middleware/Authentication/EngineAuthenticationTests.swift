@@ -1,8 +1,9 @@
-import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 /// Authentication that libcurl performs itself. A server simulates the steps of NTLM without checking them; Negotiate
 /// has no Kerberos here, so only its failure is tested.
@@ -42,7 +43,9 @@ struct EngineAuthenticationTests {
         return try HTTPSession(configuration: configuration, chain: .bare) { made }
     }
 
-    @Test("the steps of NTLM are invisible to the caller, and a body is sent with the last step")
+    @Test(
+        "the steps of NTLM are invisible to the caller, and a body is sent with the last step",
+        .enabled(if: Engine.hasNTLM))
     func ntlm() async throws {
         let server = try await server()
         let session = try session(server, .password(user: "user", password: "pass"))
@@ -53,7 +56,8 @@ struct EngineAuthenticationTests {
         #expect(again.status == .ok)
     }
 
-    @Test("a request that an inner link sends to another origin carries no NTLM credential")
+    @Test(
+        "a request that an inner link sends to another origin carries no NTLM credential", .enabled(if: Engine.hasNTLM))
     func hops() async throws {
         struct Elsewhere: CurlewMiddleware {
             let url: String
@@ -82,12 +86,20 @@ struct EngineAuthenticationTests {
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("a user rejected by NTLM gets the 401")
+    @Test("a user rejected by NTLM gets the 401", .enabled(if: Engine.hasNTLM))
     func refused() async throws {
         let server = try await server(accepting: false)
         let response = try await session(server, .password(user: "user", password: "pass")).get(.raw(server.url()))
         #expect(response.status == .unauthorized)
         #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
+    }
+
+    @Test("a libcurl without NTLM is a clear error", .enabled(if: !Engine.hasNTLM))
+    func missing() async throws {
+        let server = try await server()
+        let session = try session(server, .password(user: "user", password: "pass"))
+        let error = await curlewError { _ = try await session.get(.raw(server.url())) }
+        #expect(error?.code == .unsupported && error?.message.contains("NTLM") == true)
     }
 
     @Test("Negotiate without a ticket ends with the 401 or an error")

@@ -127,7 +127,9 @@ struct RedirectLocationTests {
         if other == "/b" {
             #expect(try await session.get(.raw(server.url("/a"))).uri.path == "/b")
         } else {
-            #expect(await curlewError { _ = try await session.get(.raw(server.url("/a"))) }?.code == .invalidRedirect)
+            // libcurl from 8.17 on refuses such a response itself.
+            let code: ErrorCode = Engine.versionNumber < 0x081100 ? .invalidRedirect : .invalidResponse
+            #expect(await curlewError { _ = try await session.get(.raw(server.url("/a"))) }?.code == code)
         }
     }
 

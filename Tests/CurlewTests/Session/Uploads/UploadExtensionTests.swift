@@ -162,6 +162,8 @@ struct UploadExtensionTests {
             "HTTP/1.1 104 X\r\nUpload-Offset: abc", "HTTP/1.1 103 Early Hints\r\nLink: </>",
             "HTTP/1.1 104 X\r\nUpload-Offset: 3000001\r\nUpload-Draft-Interop-Version: 6",
         ]
+        // libcurl from 8.17 on refuses a Location that differs from the first one of the exchange.
+        if Engine.versionNumber >= 0x081100 { faults.interim.removeAll { $0.contains("Location") } }
         faults.breaks = [100_000]
         let (files, _) = try await upload(.draft(6), faults, quick)
         #expect(files == [bytes])
