@@ -363,7 +363,7 @@ final class Connection: LoopTimer, SocketHandler {
 }
 
 /// The time for which exchanges wait for a connection that can be shared once its first response has begun
-/// (``Engine/sharesAfterFirstHead``).
+/// (``Engine/sharesAfterFirstHead``, ``OriginPool/hasRefusedStreams``).
 final class FirstHeadTimer: LoopTimer {
     /// The longest wait, in nanoseconds.
     static let patience: Int64 = 100_000_000

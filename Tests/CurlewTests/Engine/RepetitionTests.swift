@@ -90,7 +90,8 @@ struct RepetitionTests {
     }
 
     /// A server that allows one stream per connection. It refuses others, unless its SETTINGS arrive early enough.
-    private func oneStreamServer(tls: ServerTLS?) async throws -> RawServer {
+    /// - Parameter refused: The number of refused streams so far.
+    private func oneStreamServer(tls: ServerTLS?, refused: Guarded<Int>) async throws -> RawServer {
         try await RawServer.start(tls: tls) { connection in
             try await connection.openHTTP2(settings: [(.maxConcurrentStreams, 1)])
             var served: UInt32?
@@ -98,6 +99,7 @@ struct RepetitionTests {
                 let frame = try await connection.readFrame { $0.kind == .headers || $0.kind == .data }
                 if frame.kind == .headers {
                     guard served == nil else {
+                        refused.withLock { $0 += 1 }
                         try await connection.write(.resetStream(frame.stream, .refusedStream))
                         continue
                     }
@@ -120,12 +122,15 @@ struct RepetitionTests {
     func oneStream(_ method: HTTPRequest.Method, usesTLS: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
         let tls = ServerTLS([certificate], applicationProtocols: ["h2"])
-        let server = try await oneStreamServer(tls: usesTLS ? tls : nil)
+        let refused = Guarded(0)
+        let server = try await oneStreamServer(tls: usesTLS ? tls : nil, refused: refused)
         let session = try makeSession {
             $0.security = .anchors(pem: certificate.certificatePEM)
             if !usesTLS { $0.versionPolicy = .http2PriorKnowledge }
         }
-        for _ in 0..<5 {
+        var refusedAtFirst = 0
+        for round in 0..<5 {
+            if round == 1 { refusedAtFirst = refused.withLock { $0 } }
             let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for _ in 0..<20 {
                     group.addTask {
@@ -137,7 +142,10 @@ struct RepetitionTests {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(bodies == Array(repeating: Array("ok".utf8), count: 20))
+            await session.session?.closeIdleConnections()
         }
+        // From the first refusal on, new connections are not shared before the server's limit is known.
+        if refusedAtFirst > 0 { #expect(refused.withLock { $0 } == refusedAtFirst) }
         #expect(server.accepted <= 60)
     }
 

@@ -124,7 +124,10 @@ final class ConnectionPool: LoopTimer {
         origin.sharing = wire.hasStreams ? .shared : .exclusive
         if connection.isQUIC { quicFailures.noteSuccess(of: origin.key) }
         guard wire.hasStreams else { return settle(connection, origin) }
-        guard Engine.sharesAfterFirstHead, !origin.key.isSecure else { return share(connection, origin) }
+        let sharesAtOnce = origin.key.isSecure || !Engine.sharesAfterFirstHead
+        guard !sharesAtOnce || (origin.hasRefusedStreams && !connection.isQUIC) else {
+            return share(connection, origin)
+        }
         let timer = FirstHeadTimer(of: connection)
         connection.firstHead = timer
         core.timers.set(timer, to: now.advanced(by: FirstHeadTimer.patience))

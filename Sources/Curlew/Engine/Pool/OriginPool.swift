@@ -42,6 +42,9 @@ final class OriginPool {
     /// True if no shared connection is made until an exchange has ended: the server has refused a connection, and
     /// others serve.
     var holdsDials = false
+    /// True if the server has refused an HTTP/2 stream. Its limit may have been unknown, so further connections are
+    /// shared only from their first response on: by then libcurl knows the limit.
+    var hasRefusedStreams = false
     /// True if the origin waits until another one closes a connection, because the session has reached its limit.
     var isStarved = false
 

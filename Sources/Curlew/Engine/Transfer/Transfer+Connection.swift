@@ -38,7 +38,9 @@ extension Transfer {
         guard attempt.isRepeatedByEngine, let easy else { return }
         let duration = clock.lastActivity.duration(to: core.now)
         noteRepetition(total: duration)
-        attempt.reject(reasonForRepetition(by: easy))
+        let reason = reasonForRepetition(by: easy)
+        if reason == .refusedStream, attempt.wire == .http2 { attempt.connection?.origin?.hasRefusedStreams = true }
+        attempt.reject(reason)
     }
 
     private func noteRepetition(total: Duration) {
