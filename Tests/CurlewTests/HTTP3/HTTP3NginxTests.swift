@@ -38,7 +38,10 @@ struct HTTP3NginxTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<64 {
                     let url = server.url("/name/\(index)")
-                    group.addTask { #expect(try await session.fetch(url) == Array("/name/\(index)".utf8)) }
+                    group.addTask {
+                        let bytes = try await session.fetch(url)
+                        #expect(bytes == Array("/name/\(index)".utf8))
+                    }
                 }
                 try await group.waitForAll()
             }
