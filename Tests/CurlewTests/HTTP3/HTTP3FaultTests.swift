@@ -142,18 +142,32 @@ struct HTTP3FaultTests {
             #expect(error.code == .connectionLost || error.code == .connectionFailed, "\(error)")
         }
         #expect(try await number(server, session) == 2)
-        #expect(try await server.counts(session).closed == [1])
+        try await eventually("the client has closed the connection") {
+            try await server.counts(session).closed == [1]
+        }
     }
 
-    @Test("a body without a length that is reset, or whose connection ends, is an error")
+    @Test("a body that is reset, or whose connection ends, is an error")
     func resets() async throws {
         let server = try HTTP3Server()
         // H3_NO_ERROR, H3_INTERNAL_ERROR, H3_REQUEST_CANCELLED, and an unknown code.
-        for path in ["/reset/256", "/reset/258", "/reset/268", "/reset/4660", "/cut"] {
+        for path in ["/reset/256/100", "/reset/258/100", "/reset/258", "/reset/268", "/reset/4660", "/cut"] {
             let session = try session(server)
             let error = await curlewError { _ = try await session.fetch(server.url(path)) }
             #expect(error.map { Self.codes.contains($0.code) } == true, "\(path): \(error as Any)")
             #expect(try await session.fetch(server.url("/next")) == Array("hello /next".utf8))
         }
+    }
+
+    // libcurl 8.21 takes the reset for the end of the body, and gives no sign of it.
+    @Test("a body without a length that is reset without an error is an error")
+    func resetWithoutError() async throws {
+        let server = try HTTP3Server()
+        let session = try session(server)
+        await withKnownIssue("libcurl reports success") {
+            let error = await curlewError { _ = try await session.fetch(server.url("/reset/256")) }
+            #expect(error?.code == .responseTruncated)
+        }
+        #expect(try await session.fetch(server.url("/next")) == Array("hello /next".utf8))
     }
 }

@@ -27,7 +27,7 @@ struct HTTP3NginxTests {
         let head = try await session.send(CurlewRequest(.head, server.url("/files/large")))
         #expect(head.fields[.contentLength] == "3000000")
         #expect(try await head.body.collect(upTo: 10).isEmpty)
-        #expect(try await session.fetch(server.url("/connection")) == Array("1 6".utf8))
+        #expect(try await session.fetch(server.url("/connection")) == Array("6".utf8))
     }
 
     @Test("64 streams at once share a connection, and each gets its own response")
@@ -46,7 +46,7 @@ struct HTTP3NginxTests {
                 try await group.waitForAll()
             }
         }
-        #expect(try await session.fetch(server.url("/connection")) == Array("1 193".utf8))
+        #expect(try await session.fetch(server.url("/connection")) == Array("193".utf8))
     }
 
     @Test("a connection that has carried its last request is replaced, and no request is lost")
@@ -118,7 +118,8 @@ private final class NginxServer {
     }
 
     deinit {
-        kill(process, SIGTERM)
+        // A thread of Swift's pool, from which the process was started, blocks other signals.
+        kill(process, SIGKILL)
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
     }
@@ -140,7 +141,7 @@ private final class NginxServer {
                 default_type text/plain;
                 location /files/ { root \(folder); dav_methods PUT; }
                 location /name/ { return 200 "$request_uri"; }
-                location /connection { return 200 "$connection $connection_requests"; }
+                location /connection { return 200 "$connection_requests"; }
                 location /certificate { return 200 "$ssl_client_verify $ssl_early_data"; }
             }
         }

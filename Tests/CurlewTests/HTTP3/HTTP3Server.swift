@@ -114,7 +114,8 @@ final class HTTP3Server {
 
     /// Ends the server, without a frame to its clients.
     func kill() {
-        if let process { Glibc.kill(process, SIGTERM) }
+        // A thread of Swift's pool, from which the process was started, blocks other signals.
+        if let process { Glibc.kill(process, SIGKILL) }
         stop()
     }
 

@@ -73,7 +73,11 @@ class Relay:
             self.silence(address)
 
     def silence(self, address):
+        """Drops all packets of a connection that the server sends from now on."""
         self.silenced += 1
+        for client, back in list(self.backs.items()):
+            if back.getsockname()[1] == address[1]:
+                self.read_back(back, client)
         self.silent.add(address[1])
 
     def forward(self, data, port, send):

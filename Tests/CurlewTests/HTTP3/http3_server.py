@@ -159,9 +159,9 @@ class Connection(QuicConnectionProtocol):
                 self.head(stream_id, fields=[(b"content-length", b"100")])
                 self.http.send_data(stream_id, b"0123456789", end_stream=False)
                 self.reset(stream_id, ErrorCode.H3_INTERNAL_ERROR)
-            case ["reset", code]:
-                # A body without a length that is reset with this code.
-                self.head(stream_id)
+            case ["reset", code, *length]:
+                # A body that is reset with this code; the length is that of a longer body.
+                self.head(stream_id, fields=[(b"content-length", value.encode()) for value in length])
                 self.http.send_data(stream_id, b"wrong", end_stream=False)
                 self.transmit()
                 self._quic.reset_stream(stream_id, int(code))
