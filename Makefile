@@ -87,11 +87,12 @@ test-websockets: setup ## Opens WebSockets to independent servers: websockets an
 # HTTP/3 needs the libcurl of Debian 13's backports.
 HTTP3_SERVER = $(CURDIR)/.build/http3-server
 
-test-http3: setup ## Uses HTTP/3 with an independent server, aioquic, from PyPI, and the newest libcurl of Debian 13's backports
+test-http3: setup ## Uses HTTP/3 with aioquic, from PyPI, and Debian 13's nginx, and the newest libcurl of its backports
 	@.ci/setup python3-venv
 	@test -x $(HTTP3_SERVER)/bin/pip || python3 -m venv $(HTTP3_SERVER)
 	@$(HTTP3_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/http3-server.txt
-	CURLEW_HTTP3_PYTHON=$(HTTP3_SERVER)/bin/python $(MAKE) --no-print-directory test-newest FILTER='HTTP3'
+	nginx=$$(.ci/userland trixie-nginx) && CURLEW_NGINX=$$nginx CURLEW_HTTP3_PYTHON=$(HTTP3_SERVER)/bin/python \
+	    $(MAKE) --no-print-directory test-newest FILTER='HTTP3'
 
 AWS_SERVER = $(CURDIR)/.build/aws-server
 

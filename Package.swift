@@ -251,7 +251,9 @@ let package = Package(
                 "SeededNumbers",
                 "ThreadWork",
             ],
-            exclude: ["HTTP3/http3_server.py", "Support/Snippets/Recordings"],
+            exclude: [
+                "HTTP3/http3_server.py", "HTTP3/http3_faults.py", "HTTP3/http3_relay.py", "Support/Snippets/Recordings",
+            ],
             swiftSettings: settings
         ),
         // The tests of CurlewJSON need neither a server nor Curlew.

@@ -16,9 +16,10 @@ struct HTTP3AlternativeTests {
         }
     }
 
-    private func session(_ store: AlternativeServices.Store) throws -> HTTPSession {
+    /// - Parameter anchors: The trusted certificates; nil for the origin's own.
+    private func session(_ store: AlternativeServices.Store, _ anchors: String? = nil) throws -> HTTPSession {
         var configuration = SessionConfiguration()
-        configuration.security = .anchors(pem: try certificate.get().certificatePEM)
+        configuration.security = .anchors(pem: try anchors ?? certificate.get().certificatePEM)
         return try HTTPSession(
             configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
         ) { AlternativeServices(store) }
@@ -62,6 +63,68 @@ struct HTTP3AlternativeTests {
         let second = try await ContinuousClock().measure { _ = try await session.fetchAttempts(uri.description) }
         #expect(second < .seconds(1.5))
         withExtendedLifetime(silent) {}
+        await origin.shutdown()
+    }
+
+    @Test("a port without UDP costs no delay, and is excluded", .enabled(if: Engine.hasHTTP3))
+    func refused() async throws {
+        // The port is in use for TCP, so that no other server takes it for UDP.
+        let other = try await origin(nil)
+        let origin = try await origin("h3=\":\(other.port)\"")
+        let store = AlternativeServices.Store()
+        let session = try session(store)
+        let uri = try CurlewURI("https://localhost:\(origin.port)/")
+        #expect(try await session.fetchAttempts(uri.description).version == .http2)
+        #expect(store.service(for: uri) { _ in true }?.kind == .http3)
+        let duration = try await ContinuousClock().measure {
+            let outline = try await session.fetchAttempts(uri.description)
+            #expect(outline.version == .http2)
+        }
+        #expect(duration < .seconds(1.9))
+        #expect(store.service(for: uri) { _ in true } == nil)
+        #expect(other.connectionCounts.accepted == 0)
+        for server in [origin, other] { await server.shutdown() }
+    }
+
+    @Test(
+        "an alternative with an untrusted certificate, for another name, or without HTTP/3 gets no request",
+        .enabled(if: HTTP3Server.isAvailable), arguments: ["untrusted", "name", "protocol"])
+    func unsuitable(_ fault: String) async throws {
+        let alternative =
+            switch fault {
+            case "untrusted": try HTTP3Server(HeldCertificate.localhost())
+            case "name": try HTTP3Server(HeldCertificate(.server("other.test"), issuer: TestChain.root.get()))
+            default: try HTTP3Server(certificate.get(), options: .init(protocol: "hq-interop"))
+            }
+        let origin = try await origin("h3=\":\(alternative.port)\"")
+        let store = AlternativeServices.Store()
+        let anchors = try TestChain.root.get().certificatePEM + certificate.get().certificatePEM
+        let session = try session(store, anchors)
+        let uri = try CurlewURI("https://localhost:\(origin.port)/")
+        for _ in 0..<3 { #expect(try await session.fetchAttempts(uri.description).version == .http2) }
+        // The field of each response over TCP is stored again, but the failure is remembered.
+        #expect(store.service(for: uri) { _ in true } == nil)
+        #expect(origin.requestCount == 3)
+        if fault != "protocol" {
+            let observer = try alternative.session {
+                $0.security.allowsInvalidCertificates = true
+                $0.security.validatesDomainName = false
+            }
+            #expect(try await alternative.counts(observer).requests == 1)
+        }
+        await origin.shutdown()
+    }
+
+    @Test("HTTP/3 at another host is not tried", .enabled(if: HTTP3Server.isAvailable))
+    func otherHost() async throws {
+        let alternative = try HTTP3Server(certificate.get())
+        let origin = try await origin("h3=\"127.0.0.1:\(alternative.port)\"")
+        let store = AlternativeServices.Store()
+        let session = try session(store)
+        let url = "https://localhost:\(origin.port)/"
+        for _ in 0..<3 { #expect(try await session.fetchAttempts(url).version == .http2) }
+        #expect(store.services(for: try CurlewURI(url)).isEmpty)
+        #expect(try await alternative.counts(alternative.session()).connections == 1)
         await origin.shutdown()
     }
 

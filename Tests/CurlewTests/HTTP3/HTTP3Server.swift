@@ -14,6 +14,40 @@ final class HTTP3Server {
     /// True if there is a server, and libcurl has a usable HTTP/3.
     static let isAvailable = python != nil && Engine.hasHTTP3
 
+    /// The options of the server; `http3_server.py` documents them.
+    struct Options: Encodable {
+        enum ClientCertificate: String, Encodable { case asked, required }
+
+        var retry = false
+        var versions: [UInt32]?
+        var idle: Double?
+        var maxData: Int?
+        var maxStreamData: Int?
+        var fixedWindow: Bool?
+        var `protocol`: String?
+        var beginning: String?
+        var certificate: ClientCertificate?
+        var relay: Relay?
+    }
+
+    /// The faults of a UDP relay before the server; `http3_relay.py` documents them.
+    struct Relay: Encodable, CustomTestStringConvertible {
+        enum Foreign: String, Encodable { case copies, only }
+
+        var seed = 20_261_126
+        var drop: Double?
+        var duplicate: Double?
+        var reorder: Double?
+        var corrupt: Double?
+        var silences: Int?
+        var foreign: Foreign?
+        var rebind: Int?
+
+        var testDescription: String {
+            (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+    }
+
     /// The numbers of events on all connections of a server.
     struct Counts: Decodable {
         let connections: Int
@@ -21,8 +55,15 @@ final class HTTP3Server {
         let resets: Int
         let resumed: Int
         let early: Int
+        /// The numbers of the connections that the client has closed.
+        let closed: [Int]
+        /// The numbers of the connections that ended by their idle timeout.
+        let expired: [Int]
+        /// The number of requests for `/wait`.
+        let waiting: Int
     }
 
+    /// The port of the relay, if there is one.
     let port: Int
     let certificate: HeldCertificate
     private var process: pid_t?
@@ -31,14 +72,17 @@ final class HTTP3Server {
     private let file: URL
 
     /// - Parameter port: The port; 0 is any.
-    init(_ certificate: HeldCertificate? = nil, port: Int = 0) throws {
+    init(_ certificate: HeldCertificate? = nil, port: Int = 0, options: Options = Options()) throws {
         self.certificate = try certificate ?? HeldCertificate.localhost()
         file = URL(filePath: "/tmp/curlew-http3-\(UInt32.random(in: 0 ... .max)).pem")
         try Data((self.certificate.privateKeyPEM + self.certificate.certificatePEM).utf8).write(to: file)
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "http3_server.py").path()
+        let text = String(decoding: try JSONEncoder().encode(options), as: UTF8.self)
         let (input, output) = (Pipe(), Pipe())
         self.input = input.fileHandleForWriting
-        process = try Self.start([try #require(Self.python), script, file.path(), "\(port)"], input, output)
+        // Python must not write its cache of modules into the folder of the sources.
+        let words = [try #require(Self.python), "-B", script, file.path(), "\(port)", text]
+        process = try Self.start(words, input, output)
         try output.fileHandleForWriting.close()
         var line = Data()
         while line.last != 0x0A {
@@ -70,7 +114,8 @@ final class HTTP3Server {
 
     /// Ends the server, without a frame to its clients.
     func kill() {
-        if let process { Glibc.kill(process, SIGTERM) }
+        // A thread of Swift's pool, from which the process was started, blocks other signals.
+        if let process { Glibc.kill(process, SIGKILL) }
         stop()
     }
 
