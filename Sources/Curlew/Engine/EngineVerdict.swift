@@ -39,6 +39,13 @@ struct EngineFailure {
         text.isEmpty || text.contains("ERR_DRAINING") || text.contains("ERR_CLOSING")
     }
 
+    /// True if an HTTP/3 server has closed the connection. libcurl reports it even if the response has arrived before.
+    var isClosedQUIC: Bool { text.contains("ERR_DRAINING") }
+
+    /// True if an HTTP/3 message is malformed (H3_MESSAGE_ERROR, RFC 9114 §4.1.2). libcurl's text, which names the
+    /// server, is the same for a response that it has rejected itself.
+    var isMalformedMessage: Bool { text.hasPrefix("HTTP/3 stream") && text.contains("MESSAGE_ERROR") }
+
     /// True if an HTTP/3 server requires HTTP/1.1 for the request (H3_VERSION_FALLBACK, RFC 9114 §8.1).
     var requiresHTTP11: Bool { text.contains("VERSION_FALLBACK") }
 
@@ -86,8 +93,12 @@ struct EngineVerdict {
 
     /// True if the response was complete before the attempt failed. For example, a server responds, and then resets the
     /// stream or the connection while the request body is still being sent. From 8.2 on libcurl also fails if the end
-    /// of the request ends an HTTP/2 stream whose response has already ended.
+    /// of the request ends an HTTP/2 stream whose response has already ended. Over HTTP/3 it also fails if it reads the
+    /// end of the response together with the server's end of the connection.
     private func isWhole(_ attempt: borrowing Attempt, after failure: EngineFailure) -> Bool {
+        if attempt.wire == .http3, failure.isClosedQUIC, attempt.incoming.isBodyWhole(method: request.method) {
+            return true
+        }
         guard request.hasBody, !attempt.outgoing.isSent || failure.code == CURLE_SEND_ERROR else { return false }
         return attempt.isAnswered || attempt.incoming.isBodyWhole(method: request.method)
     }
@@ -128,6 +139,8 @@ struct EngineVerdict {
         case CURLE_RECV_ERROR where incoming.head != nil && isTruncated(failure),
             CURLE_SEND_ERROR where incoming.head != nil && isTruncated(failure):
             return .responseTruncated
+        case CURLE_HTTP3 where failure.isMalformedMessage, CURLE_PARTIAL_FILE where failure.isMalformedMessage:
+            return .invalidResponse
         // The stream was reset.
         case CURLE_HTTP3 where incoming.head != nil: return .responseTruncated
         // libcurl's content decoding is disabled, so the error concerns transfer codings.
@@ -180,6 +193,8 @@ struct EngineVerdict {
         case nil where failure.code == CURLE_UNSUPPORTED_PROTOCOL && attempt.stage == .exchanging:
             let hint = request.uri.scheme == "http" ? "; a port that speaks TLS answers so, and needs https" : ""
             return "the answer is not HTTP\(hint)"
+        case nil where failure.isMalformedMessage:
+            return "the response is malformed, or the server considers the request malformed (H3_MESSAGE_ERROR)"
         case nil where failure.code == CURLE_OPERATION_TIMEDOUT && attempt.stage == .connecting:
             return "no connection to \(place) within \(request.timeouts.connect)"
         case nil: return failure.code == CURLE_COULDNT_CONNECT ? failure.connectSentence(to: place) : failure.words
