@@ -104,16 +104,16 @@ struct HTTP3AttemptTests {
         #expect(headless.end(CURLE_SEND_ERROR) { $0.text = draining } == .failure(.connectionLost))
     }
 
-    @Test("a malformed message is an invalid response, even if its body has its length")
-    func malformed() throws {
-        let text = "HTTP/3 stream 0 reset by server (error 0x10e MESSAGE_ERROR)"
-        for (code, bytes) in [(CURLE_HTTP3, 0), (CURLE_PARTIAL_FILE, 3)] {
-            let stage = try AttemptStage()
-            stage.connect { $0.wire = .http3 }
-            if bytes > 0 { stage.receive("HTTP/3 200 ", "content-length: 3", "") }
-            stage.attempt.countReceived(bytes)
-            #expect(stage.end(code) { $0.text = text } == .failure(.invalidResponse))
+    @Test("the message for the end of a QUIC connection names its cause")
+    func messages() {
+        for (name, words) in [
+            ("ERR_DRAINING", "the server closed"), ("ERR_CLOSING", "malformed"), ("ERR_IDLE_CLOSE", "silent"),
+        ] {
+            var failure = EngineFailure(CURLE_SEND_ERROR)
+            failure.text = "ngtcp2_conn_writev_stream returned error: \(name)"
+            #expect(failure.endOfQUIC?.contains(words) == true)
         }
+        #expect(EngineFailure(CURLE_SEND_ERROR).endOfQUIC == nil)
     }
 
     @Test("a request is unsent if libcurl has no error text, or one of a closing connection")

@@ -45,7 +45,9 @@ struct HTTP3TransportTests {
         await tcp.shutdown()
     }
 
-    @Test("a request finds that the server has expired its kept connection, and is sent over another one", arguments: [HTTPRequest.Method.get, .post])
+    @Test(
+        "a request finds that the server has expired its kept connection, and is sent over another one",
+        arguments: [HTTPRequest.Method.get, .post])
     func expired(_ method: HTTPRequest.Method) async throws {
         let server = try HTTP3Server(options: .init(idle: 0.4))
         let session = try server.session()
