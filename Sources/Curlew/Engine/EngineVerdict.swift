@@ -42,9 +42,16 @@ struct EngineFailure {
     /// True if an HTTP/3 server has closed the connection. libcurl reports it even if the response has arrived before.
     var isClosedQUIC: Bool { text.contains("ERR_DRAINING") }
 
-    /// True if an HTTP/3 message is malformed (H3_MESSAGE_ERROR, RFC 9114 §4.1.2). libcurl's text, which names the
-    /// server, is the same for a response that it has rejected itself.
-    var isMalformedMessage: Bool { text.hasPrefix("HTTP/3 stream") && text.contains("MESSAGE_ERROR") }
+    /// The reason for the end of a QUIC connection, which libcurl's text names by a constant of ngtcp2; nil for other
+    /// failures. libcurl closes a connection for any malformed message, frame or field section of the server, and does
+    /// not show which request received it.
+    var endOfQUIC: String? {
+        if isClosedQUIC { return "the server closed the QUIC connection before the end of the response" }
+        if text.contains("ERR_CLOSING") {
+            return "the QUIC connection was closed after an error, such as malformed HTTP/3 of the server"
+        }
+        return text.contains("ERR_IDLE_CLOSE") ? "the QUIC connection ended because the server was silent" : nil
+    }
 
     /// True if an HTTP/3 server requires HTTP/1.1 for the request (H3_VERSION_FALLBACK, RFC 9114 §8.1).
     var requiresHTTP11: Bool { text.contains("VERSION_FALLBACK") }
@@ -139,8 +146,6 @@ struct EngineVerdict {
         case CURLE_RECV_ERROR where incoming.head != nil && isTruncated(failure),
             CURLE_SEND_ERROR where incoming.head != nil && isTruncated(failure):
             return .responseTruncated
-        case CURLE_HTTP3 where failure.isMalformedMessage, CURLE_PARTIAL_FILE where failure.isMalformedMessage:
-            return .invalidResponse
         // The stream was reset.
         case CURLE_HTTP3 where incoming.head != nil: return .responseTruncated
         // libcurl's content decoding is disabled, so the error concerns transfer codings.
@@ -193,11 +198,10 @@ struct EngineVerdict {
         case nil where failure.code == CURLE_UNSUPPORTED_PROTOCOL && attempt.stage == .exchanging:
             let hint = request.uri.scheme == "http" ? "; a port that speaks TLS answers so, and needs https" : ""
             return "the answer is not HTTP\(hint)"
-        case nil where failure.isMalformedMessage:
-            return "the response is malformed, or the server considers the request malformed (H3_MESSAGE_ERROR)"
         case nil where failure.code == CURLE_OPERATION_TIMEDOUT && attempt.stage == .connecting:
             return "no connection to \(place) within \(request.timeouts.connect)"
-        case nil: return failure.code == CURLE_COULDNT_CONNECT ? failure.connectSentence(to: place) : failure.words
+        case nil where failure.code == CURLE_COULDNT_CONNECT: return failure.connectSentence(to: place)
+        case nil: return failure.endOfQUIC ?? failure.words
         }
     }
 

@@ -81,6 +81,41 @@ struct HTTP3AttemptTests {
         }
     }
 
+    @Test("a response that is complete by its length survives the server's end of the connection")
+    func closedWhole() throws {
+        let draining = "ngtcp2_conn_writev_stream returned error: ERR_DRAINING"
+        for (text, length, bytes, expected) in [
+            (draining, "5", 5, AttemptStage.Ending.success), (draining, "0", 0, .success),
+            (draining, "5", 4, .failure(.connectionLost)), (draining, nil, 5, .failure(.connectionLost)),
+            ("ngtcp2_conn_writev_stream returned error: ERR_CLOSING", "5", 5, .failure(.connectionLost)),
+        ] {
+            for code in [CURLE_SEND_ERROR, CURLE_RECV_ERROR] {
+                let stage = try AttemptStage()
+                stage.connect { $0.wire = .http3 }
+                stage.receive("HTTP/3 200 ")
+                if let length { stage.receive("content-length: \(length)") }
+                stage.receive("")
+                stage.attempt.countReceived(bytes)
+                #expect(stage.end(code) { $0.text = text } == expected)
+            }
+        }
+        let headless = try AttemptStage()
+        headless.connect { $0.wire = .http3 }
+        #expect(headless.end(CURLE_SEND_ERROR) { $0.text = draining } == .failure(.connectionLost))
+    }
+
+    @Test("the message for the end of a QUIC connection names its cause")
+    func messages() {
+        for (name, words) in [
+            ("ERR_DRAINING", "the server closed"), ("ERR_CLOSING", "malformed"), ("ERR_IDLE_CLOSE", "silent"),
+        ] {
+            var failure = EngineFailure(CURLE_SEND_ERROR)
+            failure.text = "ngtcp2_conn_writev_stream returned error: \(name)"
+            #expect(failure.endOfQUIC?.contains(words) == true)
+        }
+        #expect(EngineFailure(CURLE_SEND_ERROR).endOfQUIC == nil)
+    }
+
     @Test("a request is unsent if libcurl has no error text, or one of a closing connection")
     func closing() {
         for text in ["", "ngtcp2_conn_writev_stream returned error: ERR_DRAINING", "ERR_CLOSING"] {

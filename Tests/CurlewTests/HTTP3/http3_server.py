@@ -171,6 +171,15 @@ class Connection(QuicConnectionProtocol):
                 self.http.send_data(stream_id, b"wrong", end_stream=False)
                 self.transmit()
                 self.end(ErrorCode.H3_NO_ERROR)
+            case ["last", *rest]:
+                # A response, with a length or without, whose connection ends at once.
+                if rest:
+                    self.head(stream_id)
+                    self.http.send_data(stream_id, b"last", end_stream=True)
+                    self.transmit()
+                else:
+                    self.answer(stream_id, b"last")
+                self.end(ErrorCode.H3_NO_ERROR)
             case ["close", name] if (name not in refused):
                 # The first request with this name ends its connection.
                 refused.add(name)
