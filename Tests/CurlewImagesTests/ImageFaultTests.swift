@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Broken and hostile images", .timeLimit(.minutes(2)))
+@Suite("Broken and hostile images", .timeLimit(.minutes(6)))
 struct ImageFaultTests {
     @Test("a file with any wrong byte decodes to an image within the limits, or is an error")
     func corrupt() throws {
