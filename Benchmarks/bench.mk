@@ -4,11 +4,13 @@
 #   make bench-instructions [TOLERANCE=percent] [RECORD=1]
 #   make bench-cache [ROUNDS=5]
 #   make bench-gateway [ROUNDS=3]
+#   make bench-http3 [ROUNDS=3] [ONLY=…] [CLIENTS=…] [QUICK=1] [HTTP3_OUTPUT=file]
 #   make bench-images [ROUNDS=3]
 #   make bench-serialization [ROUNDS=5] [SERIALIZATION_OUTPUT=file]
 
 BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 BENCH_OUTPUT ?= $(BENCHMARKS)/bench.json
+HTTP3_OUTPUT ?= $(BENCHMARKS)/bench-http3.json
 SERIALIZATION_OUTPUT ?= $(BENCHMARKS)/bench-serialization.json
 
 BENCH_PYTHON = $(abspath $(BENCHMARKS))/.build/python
@@ -23,7 +25,7 @@ chosen = $(if $(CLIENTS),$(filter $(1),$(subst $(comma), ,$(CLIENTS))),$(1))
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-cache bench-gateway bench-images bench-serialization bench-build-all bench-build-two bench-build-go bench-build-python bench-setup
+.PHONY: bench bench-instructions bench-cache bench-gateway bench-http3 bench-images bench-serialization bench-build-all bench-build-two bench-build-go bench-build-python bench-setup
 
 bench-setup:
 	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
@@ -70,6 +72,12 @@ bench-gateway: bench-setup ## Measures gateways by wrk: Curlew's, nginx's, async
 	@.ci/setup wrk
 	$(BENCH_BUILD) bench-gateway-server
 	$(BENCHMARKS)/bench-gateway $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-http3: bench-setup ## Measures HTTP/3 and HTTP/2 beside libcurl alone and its tool; ROUNDS=n
+	$(BENCH_BUILD) bench-raw
+	$(BENCH_BUILD) bench-curlew
+	$(BENCHMARKS)/bench --http3 --output $(HTTP3_OUTPUT) --rounds $(or $(ROUNDS),3) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(QUICK),--quick)
 
 bench-images: bench-setup ## Measures thumbnails beside vipsthumbnail and Pillow; ROUNDS=n
 	@.ci/setup libvips-tools python3-pil

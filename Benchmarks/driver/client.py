@@ -43,7 +43,7 @@ def check_built(stage: Stage, clients: set[str]) -> None:
 def command(stage: Stage, client: str, workload: Workload, requests: int) -> list[str]:
     """The command line of a run."""
     url = stage.urls[workload.target]
-    words = [str(stage.programs / f"bench-{client}"), workload.kind, url, str(requests), str(workload.concurrency)]
+    words = [*stage.program(client), workload.kind, url, str(requests), str(workload.concurrency)]
     if workload.connections is not None:
         words += ["--connections", str(workload.connections)]
     if workload.warm_up is not None:
@@ -56,6 +56,8 @@ def command(stage: Stage, client: str, workload: Workload, requests: int) -> lis
         words += ["--loops", str(workload.loops)]
     if workload.hosts is not None:
         words += ["--hosts", str(workload.hosts)]
+    if workload.http_version == 3:
+        words += ["--http-version", "3"]
     if workload.kind in stage.files:
         words += ["--file", str(stage.files[workload.kind])]
     return words
@@ -64,29 +66,42 @@ def command(stage: Stage, client: str, workload: Workload, requests: int) -> lis
 def run(stage: Stage, client: str, workload: Workload, requests: int) -> Run:
     """Runs a client once."""
     try:
-        return run_tool(stage, workload) if client == "curl" else run_program(stage, client, workload, requests)
+        return run_tool(stage, workload, requests) if client == "curl" else run_program(stage, client, workload, requests)
     finally:
         stage.downloaded.unlink(missing_ok=True)
 
 
-def run_tool(stage: Stage, workload: Workload) -> Run:
-    """Fetches one file with curl. It prints no figures, so that they are of the whole process, as the system counts them."""
+def tool_command(stage: Stage, workload: Workload, requests: int) -> list[str]:
+    """The command line of a run of curl, which prints the size of a large body."""
+    url = stage.urls[workload.target]
+    words = [*stage.program("curl"), "--silent", "--show-error", "--fail"]
+    words += ["--output", str(stage.downloaded) if workload.kind == "download" else "/dev/null"]
+    if url.startswith("https:"):
+        words += ["--cacert", str(stage.anchors), "--http3-only" if workload.http_version == 3 else "--http2"]
+    if workload.is_large:
+        return [*words, "--write-out", "%{size_download}", url]
+    # The fragment is not sent: all requests are the same.
+    return [*words, "--parallel", "--parallel-max", str(workload.concurrency), f"{url}#[1-{requests}]"]
+
+
+def run_tool(stage: Stage, workload: Workload, requests: int) -> Run:
+    """Runs curl once. It prints no figures, so that they are of the whole process, as the system counts them."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
-    words = ["curl", "--silent", "--show-error", "--fail", "--output", str(stage.downloaded), stage.urls[workload.target]]
     try:
         ended = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIME_LIMIT_SECONDS)
+            tool_command(stage, workload, requests), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=TIME_LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
         complain("curl", workload, f"has not ended after {TIME_LIMIT_SECONDS} s")
-        return Run(1, 1)
+        return Run(requests, requests)
     wall_seconds = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if ended.returncode != 0:
         complain("curl", workload, ended.stderr.strip()[:500])
-        return Run(1, 1)
+        return Run(requests, requests)
     cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Run(1, 0, wall_seconds, cpu_seconds, 0, stage.downloaded.stat().st_size)
+    return Run(requests, 0, wall_seconds, cpu_seconds, 0, int(ended.stdout or 0))
 
 
 def run_program(stage: Stage, client: str, workload: Workload, requests: int) -> Run:

@@ -10,7 +10,7 @@ from pathlib import Path
 from driver.processes import start, stop
 
 # One worker: a client that keeps one processor busy finds the other one free for the server.
-CONFIGURATION = """
+HEAD = """
 daemon off;
 {user}
 worker_processes 1;
@@ -40,6 +40,9 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
+"""
+
+SERVERS = """
     server {{
         listen 127.0.0.1:{plain} backlog=4096;
         listen 127.0.0.1:{plain_too} backlog=4096;
@@ -70,7 +73,6 @@ http {{
         if ($server_protocol != "HTTP/2.0") {{ return 426; }}
         location = /small {{ return 200 "{small}"; }}
     }}
-}}
 """
 
 PORTS = ("plain", "plain_too", "tls", "tls_resumed", "hosts", "http2")
@@ -79,10 +81,14 @@ SMALL_BODY = "0123456789abcdef" * 4
 
 
 class Nginx:
-    """A server that lives as long as the `with` block."""
+    """A server that lives as long as the `with` block. Its configuration has `servers`, with a port for each of `names`."""
 
-    def __init__(self, folder: Path):
+    def __init__(
+            self, folder: Path, program: list[str] | None = None, servers: str = SERVERS, names: tuple[str, ...] = PORTS):
         self.folder = folder
+        self.program = program or [find_nginx()]
+        self.servers = servers
+        self.names = names
         self.ports: dict[str, int] = {}
         self.process: subprocess.Popen | None = None
 
@@ -99,11 +105,12 @@ class Nginx:
         stop(self.process)
 
     def begin(self) -> None:
-        self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
+        self.ports = dict(zip(self.names, free_ports(len(self.names))))
         user = "user root;" if os.geteuid() == 0 else ""
         file = self.folder / "nginx.conf"
-        file.write_text(CONFIGURATION.format(folder=self.folder, user=user, small=SMALL_BODY, **self.ports))
-        command = [find_nginx(), "-e", str(self.folder / "error.log"), "-p", str(self.folder), "-c", str(file)]
+        template = HEAD + self.servers + "}}\n"
+        file.write_text(template.format(folder=self.folder, user=user, small=SMALL_BODY, **self.ports))
+        command = [*self.program, "-e", str(self.folder / "error.log"), "-p", str(self.folder), "-c", str(file)]
         self.process = start(command)
 
     def is_ready(self) -> bool:

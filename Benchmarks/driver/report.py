@@ -4,13 +4,17 @@ import json
 from pathlib import Path
 
 from driver.comparison import Results
-from driver.workloads import WORKLOADS
+from driver.workloads import Workload
+
+# The clients that the ratios are taken against.
+PEERS = ("raw", "ahc", "go")
+HTTP3_PEERS = ("raw", "curl")
 
 
-def rows(results: Results) -> list[dict]:
-    """A row for each workload, client and metric, with its ratio to libcurl alone, to async-http-client and to Go."""
+def rows(results: Results, workloads: list[Workload], peers: tuple[str, ...]) -> list[dict]:
+    """A row for each workload, client and metric, with its ratio to each peer."""
     found = []
-    for workload in WORKLOADS:
+    for workload in workloads:
         base = results.get(workload.compared_with or workload.name, {})
         for client, metrics in results.get(workload.name, {}).items():
             for metric, median in metrics.items():
@@ -19,10 +23,7 @@ def rows(results: Results) -> list[dict]:
                     "client": client,
                     "metric": metric,
                     "median": round(median, 3),
-                    "ratio_to_raw": ratio(median, base.get("raw", {}).get(metric)),
-                    "ratio_to_ahc": ratio(median, base.get("ahc", {}).get(metric)),
-                    "ratio_to_go": ratio(median, base.get("go", {}).get(metric)),
-                })
+                } | {f"ratio_to_{peer}": ratio(median, base.get(peer, {}).get(metric)) for peer in peers})
     return found
 
 
@@ -36,12 +37,12 @@ def write(rows: list[dict], path: Path) -> None:
     path.write_text(f"[\n{lines}\n]\n")
 
 
-def table(rows: list[dict]) -> str:
+def table(rows: list[dict], peers: tuple[str, ...]) -> str:
     """The rows for people to read."""
-    head = ("workload", "client", "metric", "median", "x raw", "x ahc", "x go")
+    head = ("workload", "client", "metric", "median", *(f"x {peer}" for peer in peers))
     lines = [head] + [
-        (row["workload"], row["client"], row["metric"], number(row["median"]), times(row["ratio_to_raw"]),
-         times(row["ratio_to_ahc"]), times(row["ratio_to_go"])) for row in rows]
+        (row["workload"], row["client"], row["metric"], number(row["median"]),
+         *(times(row[f"ratio_to_{peer}"]) for peer in peers)) for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join("  ".join(pad(cell, width, place) for place, (cell, width) in enumerate(zip(line, widths)))
                      for line in lines)

@@ -16,6 +16,7 @@ class Stage(contextlib.ExitStack):
     def __init__(self, programs: Path):
         super().__init__()
         self.programs = programs
+        self.urls: dict[str, str] = {}
 
     def __enter__(self) -> "Stage":
         super().__enter__()
@@ -27,13 +28,17 @@ class Stage(contextlib.ExitStack):
         return self
 
     def begin(self) -> None:
-        if not (self.programs / "bench-server").exists():
-            raise SystemExit(f"the clients are not built in {self.programs}; `make bench` does that")
         self.folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="curlew-bench-")))
         root = self.folder / "root"
         root.mkdir()
         documents.make(root)
         certificates.make(self.folder)
+        self.serve()
+
+    def serve(self) -> None:
+        """Starts the servers."""
+        if not (self.programs / "bench-server").exists():
+            raise SystemExit(f"the clients are not built in {self.programs}; `make bench` does that")
         ports = self.enter_context(Nginx(self.folder)).ports
         slow = self.enter_context(SlowServer(self.programs / "bench-server", SLOW_SERVER_MILLISECONDS)).port
         plain = f"http://127.0.0.1:{ports['plain']}"
@@ -51,6 +56,10 @@ class Stage(contextlib.ExitStack):
             "sink": f"http://127.0.0.1:{slow}/",
             "websocket": f"http://127.0.0.1:{slow}/",
         }
+
+    def program(self, client: str) -> list[str]:
+        """The beginning of a client's command line."""
+        return ["curl"] if client == "curl" else [str(self.programs / f"bench-{client}")]
 
     @property
     def anchors(self) -> Path:

@@ -10,7 +10,7 @@ SHARES = {"urlsession": 0.1, "python": 0.1}
 # swift-corelibs-foundation has no way to name the certificates to trust.
 WITHOUT_TLS_ANCHORS = ("raw", "curlew", "ahc")
 
-# The command line tool writes what it fetches into files, and does nothing else of what is measured here.
+# The command line tool writes what it fetches into files. Over plain HTTP it does nothing else of what is measured here.
 PROGRAMS = ("raw", "curlew", "ahc", "urlsession")
 INTO_FILES = ("curl", "curlew", "ahc")
 
@@ -45,6 +45,8 @@ class Workload:
     loops: int | None = None
     # To how many hosts requests go in turn: addresses of this machine.
     hosts: int | None = None
+    # The version of HTTP, where libcurl of Debian 13's backports is measured: 2 or 3.
+    http_version: int | None = None
     # Large bodies are counted in bytes, all else in requests, messages or sockets.
     is_large: bool = False
     noun: str = "request"
@@ -109,11 +111,23 @@ WORKLOADS = (
         clients=WITH_WEBSOCKETS, noun="socket", shrinks=False),
 )
 
+WITH_HTTP3 = ("raw", "curlew", "curl")
 
-def named(names: list[str]) -> list[Workload]:
+# The same work over HTTP/3 and over HTTP/2, on one connection.
+HTTP3_WORKLOADS = tuple(
+    workload for version in (3, 2) for workload in (
+        Workload(
+            f"http{version}-small-get-64", "get", f"small-http{version}", 40_000, 64, connections=1, clients=WITH_HTTP3,
+            http_version=version),
+        Workload(
+            f"http{version}-stream-down", "stream", f"large-http{version}", 1, 1, clients=WITH_HTTP3, is_large=True,
+            http_version=version, shrinks=False)))
+
+
+def named(names: list[str], workloads: tuple[Workload, ...]) -> list[Workload]:
     """The workloads of these names, in the order of the table; all of them for no name."""
-    check("workload", names, [workload.name for workload in WORKLOADS])
-    return [workload for workload in WORKLOADS if not names or workload.name in names]
+    check("workload", names, [workload.name for workload in workloads])
+    return [workload for workload in workloads if not names or workload.name in names]
 
 
 def clients_named(names: list[str]) -> list[str]:

@@ -25,10 +25,13 @@ public struct Assignment: Sendable {
     /// The number of event loops for the requests; nil for the client's default.
     public var loops: Int?
 
+    /// True if only HTTP/3 is acceptable. Otherwise TLS negotiates the version.
+    public var isHTTP3 = false
+
     /// The message for an invalid command line.
     public static let usage = """
         usage: client WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM] [--file PATH]
-            [--second-url URL] [--loops N] [--hosts N]
+            [--second-url URL] [--loops N] [--hosts N] [--http-version 3]
         workloads: \(Workload.allCases.map(\.rawValue).joined(separator: ", "))
         """
 
@@ -57,6 +60,7 @@ public struct Assignment: Sendable {
         case "--second-url": secondURL = value
         case "--loops": loops = try Self.number(value)
         case "--hosts": hosts = try Self.number(value)
+        case "--http-version" where value == "3": isHTTP3 = true
         default: throw UsageError()
         }
     }

@@ -21,6 +21,7 @@ struct CurlewClient: BenchmarkClient {
         configuration.connections.perHost = assignment.connections
         configuration.connections.idle = assignment.connections
         if let path = assignment.anchorsPath { configuration.security = .anchors(pem: try LocalFile(path).text()) }
+        if assignment.isHTTP3 { configuration.versionPolicy = .http3Only }
         let loops = try (0..<(assignment.loops ?? 0)).map { try CurlewEventLoop(name: "bench-\($0)") }
         session = try Self.session(assignment.workload, configuration, loops)
         urls = Rotation(assignment.urls)

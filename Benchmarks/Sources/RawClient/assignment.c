@@ -65,6 +65,7 @@ static bool read_option(struct assignment *assignment, const char *name, const c
     if (strcmp(name, "--connections") == 0) return read_number(value, &assignment->connections);
     if (strcmp(name, "--warm-up") == 0) return read_number(value, &assignment->warm_up);
     if (strcmp(name, "--anchors") == 0) return assignment->anchors_path = value, true;
+    if (strcmp(name, "--http-version") == 0) return assignment->is_http3 = strcmp(value, "3") == 0;
     if (strcmp(name, "--file") == 0) return assignment->file_path = value, true;
     return false;
 }

@@ -25,6 +25,8 @@ struct assignment {
     long warm_up;
     const char *anchors_path;
     const char *file_path;
+    // Whether only HTTP/3 will do.
+    bool is_http3;
 };
 
 // Reads the arguments. Returns false for a command line that cannot be used.

@@ -111,7 +111,7 @@ int main(int count, char **arguments) {
     if (!assignment_read(&assignment, count, arguments)) {
         fputs(
             "usage: bench-raw WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM]"
-            " [--file PATH] [--hosts N]\nworkloads: get, json, stream, upload, websocket-echo, websocket-idle\n",
+            " [--file PATH] [--hosts N] [--http-version 3]\nworkloads: get, json, stream, upload, websocket-echo, websocket-idle\n",
             stderr
         );
         return 2;

@@ -46,6 +46,7 @@ bool transfer_open(struct transfer *transfer, const struct assignment *assignmen
     curl_easy_setopt(transfer->easy, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(transfer->easy, CURLOPT_WRITEDATA, transfer);
     if (assignment->anchors_path) curl_easy_setopt(transfer->easy, CURLOPT_CAINFO, assignment->anchors_path);
+    if (assignment->is_http3) curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_3ONLY);
     if (assignment->connections < assignment->concurrency) curl_easy_setopt(transfer->easy, CURLOPT_PIPEWAIT, 1L);
     if (assignment->workload == workload_stream)
         curl_easy_setopt(transfer->easy, CURLOPT_BUFFERSIZE, buffer_size);
