@@ -63,12 +63,14 @@ struct FoldedFieldTests {
             let server = try await rawAnswer(answer)
             let session = try makeSession()
             let result = await Task { try await session.get(.raw(server.url())).body.collect(upTo: 10) }.result
-            if Engine.versionNumber < 0x081200 {
+            let isOfTrailers = answer.contains("chunked")
+            if Engine.versionNumber >= 0x081200, !isOfTrailers {
+                // libcurl from 8.18 on joins the folded lines of a head itself, and keeps one space of them.
+                #expect(try result.get().isEmpty)
+            } else {
                 let error = #expect(throws: CurlewError.self) { try result.get() }
-                #expect(error?.code == .responseHeadTooLarge)
-            } else if case .success(let body) = result {
-                // libcurl from 8.18 on joins folded lines itself, and keeps one space of them.
-                #expect(body.isEmpty)
+                let code = Engine.versionNumber < 0x081200 ? ErrorCode.responseHeadTooLarge : .invalidResponse
+                #expect(error?.code == code)
             }
             try await session.expectUsable()
         }

@@ -36,7 +36,10 @@ struct HeadFaultTests {
         ])
     func badField(_ field: String) async throws {
         // libcurl from 8.18 on joins folded lines itself, so that both read the same length.
-        if field == "Content-Length:\r\n 2", Engine.versionNumber >= 0x081200 { return }
+        if field == "Content-Length:\r\n 2", Engine.versionNumber >= 0x081200 {
+            let server = try await rawAnswer("HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
+            return #expect(try await makeSession().fetch(server.url()) == Array("ok".utf8))
+        }
         try await expect(.invalidResponse, for: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
     }
 

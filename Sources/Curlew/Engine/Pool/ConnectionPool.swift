@@ -124,10 +124,8 @@ final class ConnectionPool: LoopTimer {
         origin.sharing = wire.hasStreams ? .shared : .exclusive
         if connection.isQUIC { quicFailures.noteSuccess(of: origin.key) }
         guard wire.hasStreams else { return settle(connection, origin) }
-        let sharesAtOnce = origin.key.isSecure || !Engine.sharesAfterFirstHead
-        guard !sharesAtOnce || (origin.hasRefusedStreams && !connection.isQUIC) else {
-            return share(connection, origin)
-        }
+        let waits = origin.hasRefusedStreams || (Engine.sharesAfterFirstHead && !origin.key.isSecure)
+        guard waits else { return share(connection, origin) }
         let timer = FirstHeadTimer(of: connection)
         connection.firstHead = timer
         core.timers.set(timer, to: now.advanced(by: FirstHeadTimer.patience))

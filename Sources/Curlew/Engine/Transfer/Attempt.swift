@@ -191,15 +191,10 @@ struct Attempt: ~Copyable {
         return false
     }
 
-    /// True if an HTTP/3 server has rejected the request without processing it.
-    private(set) var isRefused = false
+    /// The server's refusal of the request, as a message of libcurl has reported it; nil for none.
+    private(set) var reportedRefusal: AttemptRejection?
 
-    mutating func noteRefusal() { isRefused = true }
-
-    /// True if a message of libcurl has reported that the server requires HTTP/1.1 for the request.
-    private(set) var needsHTTP11 = false
-
-    mutating func noteNeedOfHTTP11() { needsHTTP11 = true }
+    mutating func noteRefusal(_ reason: AttemptRejection) { reportedRefusal = reason }
 
     /// Makes a request that prefers HTTP/3 use TCP.
     mutating func useTCP() { plan.isOverTCP = true }
@@ -327,7 +322,7 @@ struct Attempt: ~Copyable {
             incoming.head != nil, incoming.provisionalChallenge == nil, !incoming.version.hasStreams,
             let isWhole = incoming.isWholeAtEnd(method: request.method, isOpen: isOpen)
         else { return }
-        // A final response to an expectation ends the exchange. libcurl from 8.7 on would send the body after the wait.
+        // A final response to an expectation ends the exchange. libcurl 8.21 would send the body after the wait.
         if !isWhole || incoming.refusesRest || awaitsPermission { end = isWhole ? .answered : .brokenOff }
     }
 

@@ -59,7 +59,8 @@ extension Transfer {
     /// of a response, or the server refused the stream. libcurl has no error text for either, but has one for other
     /// failures.
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
-        if attempt.needsHTTP11 || easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
+        let refusal = attempt.reportedRefusal
+        if refusal == .http11Required || easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
         if easy.long(CURLINFO_REQUEST_SIZE) == 0 {
             if attempt.outgoing.sentBytes == 0 { return .unsent }
             // libcurl reads the start of a body before it finds that the connection is closing.
@@ -69,7 +70,7 @@ extension Transfer {
         // libcurl then overwrites the text that names the code.
         if attempt.wire == .http2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
         // The socket of QUIC does not show whether the connection has ended.
-        if attempt.wire == .http3 { return isOnNewConnection || attempt.isRefused ? .refusedStream : .resend }
+        if attempt.wire == .http3 { return isOnNewConnection || refusal == .refusedStream ? .refusedStream : .resend }
         guard attempt.wire == .http2, easy.errorText.isEmpty, let evidence else { return .resend }
         // libcurl does not open another connection after the loss of a new one.
         if isOnNewConnection { return .refusedStream }

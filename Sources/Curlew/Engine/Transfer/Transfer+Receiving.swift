@@ -84,8 +84,8 @@ extension Transfer {
     func observeWords(_ words: UnsafeRawBufferPointer) {
         let text = String(decoding: words, as: UTF8.self)
         if text.contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
-        if attempt.wire == .http2, text.contains("HTTP_1_1_REQUIRED") { attempt.noteNeedOfHTTP11() }
-        if attempt.wire == .http3, text.contains("refused by server") { attempt.noteRefusal() }
+        if attempt.wire == .http2, text.contains("HTTP_1_1_REQUIRED") { attempt.noteRefusal(.http11Required) }
+        if attempt.wire == .http3, text.contains("refused by server") { attempt.noteRefusal(.refusedStream) }
     }
 
     /// Makes libcurl report its messages until a response has begun, if only a refusal by the server would permit a
