@@ -11,6 +11,8 @@ from driver.stage import Stage
 from driver.workloads import Workload
 
 SMALL_GET_64 = Workload("small-get-64", "get", "small", 0, 64)
+HTTP2_64 = Workload("http2-64", "get", "small-http2", 0, 64, connections=1)
+SMALL_GETS = {"HTTP/1.1": SMALL_GET_64, "HTTP/2": HTTP2_64}
 SMALL_GET_64_STANDARD = Workload("small-get-64-standard", "get-standard", "small", 0, 64)
 
 # The difference between two runs leaves out what starting and ending cost.

@@ -6,11 +6,11 @@ struct WaitingLine<Element> {
     /// The levels are 0, the lowest, to 4, the highest.
     private static var levelCount: Int { 5 }
     /// The number of turns of which one goes to the element that has waited longest.
-    private static var period: Int { 8 }
+    static var period: Int { 8 }
     /// The most slots that an empty line keeps.
     private static var keptCapacity: Int { 64 }
 
-    private struct Slot {
+    fileprivate struct Slot {
         var element: Element?
         /// The number of the element in the order of arrival.
         var arrival = 0
@@ -23,6 +23,7 @@ struct WaitingLine<Element> {
     private struct Level {
         var first = -1
         var last = -1
+        var count = 0
     }
 
     private var slots: [Slot] = []
@@ -63,6 +64,7 @@ struct WaitingLine<Element> {
     private mutating func makeSlot(_ element: Element, arrival: Int, level: Int) -> Int {
         if levels.isEmpty { levels = Array(repeating: Level(), count: Self.levelCount) }
         count += 1
+        levels[level].count += 1
         let slot = Slot(element: element, arrival: arrival, level: level)
         guard free >= 0 else {
             slots.append(slot)
@@ -84,6 +86,7 @@ struct WaitingLine<Element> {
         if slot.previous >= 0 { slots[slot.previous].next = slot.next } else { levels[slot.level].first = slot.next }
         if slot.next >= 0 { slots[slot.next].previous = slot.previous } else { levels[slot.level].last = slot.previous }
         count -= 1
+        levels[slot.level].count -= 1
         if isEmpty {
             slots.removeAll(keepingCapacity: slots.capacity <= Self.keptCapacity)
             free = -1
@@ -127,6 +130,26 @@ struct WaitingLine<Element> {
         return nil
     }
 
+    /// The place of the first element of the highest level.
+    var highestPlace: Int? { levels.last { $0.count > 0 }?.first }
+
+    /// The place of the first element of the lowest level.
+    var lowestPlace: Int? { levels.first { $0.count > 0 }?.first }
+
+    /// The place of the element that has waited longest.
+    var oldestPlace: Int? {
+        levels.lazy.filter { $0.count > 0 }.map(\.first).min { slots[$0].arrival < slots[$1].arrival }
+    }
+
+    /// The element at a place; nil if it was removed.
+    func element(at place: Int) -> Element? { slots[place].element }
+
+    /// The level of the element at a place.
+    func level(at place: Int) -> Int { slots[place].level }
+
+    /// The number of elements of a level and of the higher levels.
+    func count(from level: Int) -> Int { levels.dropFirst(level).reduce(0) { $0 + $1.count } }
+
     /// All elements, level by level.
     var all: [Element] {
         var all: [Element] = []
@@ -141,3 +164,7 @@ struct WaitingLine<Element> {
         return all
     }
 }
+
+extension WaitingLine: Sendable where Element: Sendable {}
+
+extension WaitingLine.Slot: Sendable where Element: Sendable {}

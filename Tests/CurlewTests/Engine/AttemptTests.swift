@@ -67,8 +67,11 @@ struct AttemptTests {
         stage.send(2, of: [1, 2, 3])
         stage.attempt.pause([.suspended, .body, .sendingRate])
         stage.attempt.reject(.strayInput)
+        #expect(stage.attempt.plan.isRepetition == false)
         let next = stage.attempt.successor
         #expect(next.plan == Attempt.Plan(number: 2, isFresh: true))
+        #expect(next.plan.isRepetition == true)
+        #expect(Attempt.Plan(losses: 1).isRepetition == true)
         #expect(next.pauses == .suspended)
         #expect(next.stage == .preparing)
         #expect(!next.isReused && !next.outgoing.hasSource && next.outgoing.sentBytes == 0)

@@ -15,6 +15,9 @@ extension Attempt {
         var isHTTP11 = false
         /// True for a connection over TCP, although the request prefers HTTP/3.
         var isOverTCP = false
+
+        /// True if an earlier attempt of the exchange was sent or lost its connection.
+        var isRepetition: Bool { number > 1 || losses > 0 }
     }
 
     /// The result of libcurl's request to open a socket.

@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import Glibc
 internal import HTTPTypes
 internal import Synchronization
 
@@ -82,17 +83,16 @@ extension Transfer {
     /// Observes libcurl's messages. libcurl reports a GOAWAY of HTTP/2 when it reads it, a stream that ends with
     /// HTTP_1_1_REQUIRED, and a stream that an HTTP/3 server has rejected (H3_REQUEST_REJECTED, RFC 9114 §8.1).
     func observeWords(_ words: UnsafeRawBufferPointer) {
-        let text = String(decoding: words, as: UTF8.self)
-        if text.contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
-        if attempt.wire == .http2, text.contains("HTTP_1_1_REQUIRED") { attempt.noteRefusal(.http11Required) }
-        if attempt.wire == .http3, text.contains("refused by server") { attempt.noteRefusal(.refusedStream) }
+        if words.contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
+        if attempt.wire == .http2, words.contains("HTTP_1_1_REQUIRED") { attempt.noteRefusal(.http11Required) }
+        if attempt.wire == .http3, words.contains("refused by server") { attempt.noteRefusal(.refusedStream) }
     }
 
     /// Makes libcurl report its messages until a response has begun, if only a refusal by the server would permit a
     /// repetition of the request, or if the request was repeated before. It is off while the request is sent, because
     /// libcurl then reports much.
     func listenForGoAway() {
-        guard attempt.wire.hasStreams, !prepared.isIdempotent || attempt.plan.number > 0, attempt.mayResendBody
+        guard attempt.wire.hasStreams, !prepared.isIdempotent || attempt.plan.isRepetition, attempt.mayResendBody
         else { return }
         try? easy?.showRawBody(true)
     }
@@ -159,5 +159,17 @@ extension Transfer {
     func wakeIfNeeded(_ isNeeded: Bool) {
         // The command is delayed, because this may be inside one of libcurl's callbacks.
         if isNeeded { core.send(.readOn, to: self) }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// True if the bytes contain a text of ASCII characters.
+    fileprivate func contains(_ text: StaticString) -> Bool {
+        let length = text.utf8CodeUnitCount
+        guard let baseAddress, count >= length else { return false }
+        let first = text.utf8Start.pointee
+        return (0...count - length).contains { start in
+            self[start] == first && memcmp(baseAddress + start, text.utf8Start, length) == 0
+        }
     }
 }

@@ -112,7 +112,7 @@ package struct RateMachine: Sendable {
         let candidates = servers.indices.filter { index in
             queue.dropsOldest || (servers[index].isStopping(now) && !servers[newcomer].isStopping(now))
         }
-        let heads = candidates.compactMap { servers[$0].queued.last() }
+        let heads = candidates.compactMap { servers[$0].queued.last }
         guard let least = heads.min(by: { ($0.level, $0.number) < ($1.level, $1.number) }),
             least.level <= priority.rawValue
         else { return nil }
@@ -162,10 +162,10 @@ package struct RateMachine: Sendable {
         refill(at: now)
         guard !waitingAt.isEmpty, bucket?.wait ?? 0 == 0 else { return nil }
         // Every eighth turn goes to the oldest request, as within a queue.
-        let isFair = (turns + 1) % WaitingQueue.fairness == 0
+        let isFair = (turns + 1) % WaitingLine<UInt64>.period == 0
         var best: (index: Int, head: WaitingQueue.Head)?
         for index in servers.indices where !servers[index].queued.isEmpty && servers[index].mayGo(now) {
-            let found = isFair ? servers[index].queued.oldest() : servers[index].queued.first()
+            let found = isFair ? servers[index].queued.oldest : servers[index].queued.first
             guard let found else { continue }
             guard let known = best?.head else {
                 best = (index, found)
