@@ -46,28 +46,21 @@ enum PostgresValue: Sendable {
 
 /// A row of a result.
 struct PostgresRow: Sendable {
-    fileprivate let values: [String?]
+    let values: [String?]
 
-    func text(_ index: Int) -> String? { values[index] }
-    func number(_ index: Int) -> Int64? { values[index].flatMap { Int64($0) } }
-    func bool(_ index: Int) -> Bool { values[index] == "t" }
+    // The values are nil for a column that the server has not sent, and for a value of another type.
+
+    func text(_ index: Int) -> String? { values.indices.contains(index) ? values[index] : nil }
+    func number(_ index: Int) -> Int64? { text(index).flatMap { Int64($0) } }
+    func bool(_ index: Int) -> Bool { text(index) == "t" }
 
     func bytes(_ index: Int) -> [UInt8]? {
-        guard let text = values[index]?.utf8, text.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "x")]) else {
+        guard let text = text(index)?.utf8, text.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "x")]) else {
             return nil
         }
-        func digit(_ byte: UInt8) -> UInt8 { byte < 0x3A ? byte - 0x30 : byte - 0x61 + 10 }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count / 2)
-        var high: UInt8?
-        for byte in text.dropFirst(2) {
-            if let first = high {
-                bytes.append(digit(first) << 4 | digit(byte))
-                high = nil
-            } else {
-                high = byte
-            }
-        }
+        let digits = text.dropFirst(2).compactMap(\.hexValue)
+        guard digits.count == text.count - 2, digits.count.isMultiple(of: 2) else { return nil }
+        let bytes = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
         return bytes
     }
 }
@@ -292,6 +285,10 @@ actor PostgresConnection {
                 switch PQresultStatus(result) {
                 case PGRES_TUPLES_OK: rows += Self.rows(of: result)
                 case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
+                // libpq returns such a result again and again. No statement here copies.
+                case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+                    isOpen = false
+                    throw PostgresFailure(message: "the server answered with a copy of a table")
                 default: failure = failure ?? Self.failure(of: result)
                 }
             }

@@ -11,7 +11,7 @@ enum XMLSource {
     static func utf8(_ bytes: [UInt8], charset: String? = nil) throws -> [UInt8] {
         let encoding = try encoding(of: bytes, charset: charset)
         let text = try encoding.decode(bytes[...], repairs: false)
-        return withoutDeclaration(Array(text.utf8))
+        return try withoutDeclaration(Array(text.utf8))
     }
 
     private static func encoding(of bytes: [UInt8], charset: String?) throws -> ResponseSerializers.Text.Encoding {
@@ -25,16 +25,31 @@ enum XMLSource {
         return encoding
     }
 
-    /// The end of the XML declaration; nil if there is none.
-    private static func declarationEnd(_ bytes: [UInt8]) -> Int? {
-        guard bytes.starts(with: "<?xml".utf8), bytes.count > 5, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[5]) else {
-            return nil
-        }
-        return bytes.prefix(1024).firstIndex(of: UInt8(ascii: ">")).map { $0 + 1 }
+    /// The end of the XML declaration; nil if there is none. It ends at the first `>`, like every processing instruction
+    /// whose content has none.
+    private static func declarationEnd(_ bytes: some Collection<UInt8>) -> Int? {
+        guard bytes.starts(with: "<?xml".utf8), let blank = bytes.dropFirst(5).first,
+            [0x20, 0x09, 0x0A, 0x0D].contains(blank)
+        else { return nil }
+        return bytes.enumerated().first { $0.element == UInt8(ascii: ">") }.map { $0.offset + 1 }
     }
 
-    private static func withoutDeclaration(_ bytes: [UInt8]) -> [UInt8] {
-        declarationEnd(bytes).map { Array(bytes[$0...]) } ?? bytes
+    /// Removes the declaration and byte order marks.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for a text that has a declaration
+    ///   nevertheless. libxml2 would obey its encoding.
+    private static func withoutDeclaration(_ bytes: [UInt8]) throws -> [UInt8] {
+        let content = withoutMarks(bytes[...])
+        let text = declarationEnd(content).map { content.dropFirst($0) } ?? content
+        guard declarationEnd(withoutMarks(text)) == nil else {
+            throw CurlewError(.decodingFailed, "the XML has two XML declarations")
+        }
+        return Array(text)
+    }
+
+    private static func withoutMarks(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var rest = bytes
+        while rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+        return rest
     }
 
     /// The value of `encoding` in the declaration.

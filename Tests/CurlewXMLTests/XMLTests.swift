@@ -198,4 +198,25 @@ struct XMLTests {
         let hidden = "<?xml version=\"1.0\" encoding=\"UTF-7\"?>+ADwAIQ-DOCTYPE a+AD4-<a/>"
         #expect(throws: CurlewError.self) { try XMLTree(parsing: Array(hidden.utf8)) }
     }
+
+    @Test(
+        "no second declaration sets another encoding for the parser",
+        arguments: [
+            "<?xml ?><?xml version=\"1.0\" encoding=\"UTF-7\"?>",
+            "<?xml ?>\u{FEFF}<?xml version=\"1.0\" encoding=\"UTF-7\"?>",
+            "<?xml version=\"1.0\"\(String(repeating: " ", count: 2000))encoding=\"UTF-7\"?>",
+            "\u{FEFF}\u{FEFF}<?xml version=\"1.0\" encoding=\"UTF-7\"?>",
+        ])
+    func declarations(_ start: String) throws {
+        let text = start + "+ADwAIQ-DOCTYPE a +AFsAPAAh-ENTITY e \"x\"+AD4AXQA+-<a>&e;</a>"
+        #expect(throws: CurlewError.self) { try XMLTree(parsing: Array(text.utf8)) }
+    }
+
+    @Test("a declaration with long blanks, and a byte order mark, are no part of the document")
+    func removed() throws {
+        let long = "<?xml version=\"1.0\"\(String(repeating: " ", count: 2000))encoding=\"UTF-8\"?><a>é</a>"
+        #expect(try XMLTree(parsing: Array(long.utf8)).root.text == "é")
+        let marked = "\u{FEFF}\u{FEFF}<?xml version=\"1.0\"?><a>é</a>"
+        #expect(try XMLTree(parsing: Array(marked.utf8)).root.text == "é")
+    }
 }

@@ -35,8 +35,16 @@ public struct CookieHandling: CurlewMiddleware {
             var request = request
             var field = CookieField(request.fields, limit: jar.limits.fieldSize)
             field.append(cookies)
+            let isGranted = request.hasGranted(.cookie)
             field.set(in: &request.fields)
-            if !cookies.isEmpty { request.grantSecret(.cookie) }
+            if isGranted {
+                request.grantSecret(.cookie)
+            } else {
+                // Cookies that another link has set for the base may not go to this origin together with the jar's.
+                var own = CookieField(HTTPFields(), limit: jar.limits.fieldSize)
+                own.append(cookies)
+                request.grantCookies(own.field)
+            }
             response = try await next(request)
         }
         if response.fields.contains(.setCookie) { jar.store(response.fields, from: response.uri) }
@@ -87,11 +95,15 @@ struct CookieField {
         }
     }
 
+    /// The field; nil without cookies.
+    var field: HTTPField? {
+        // The jar's cookies have been checked; the caller's are checked before the request is sent.
+        bytes.isEmpty ? nil : HTTPField(name: .cookie, lenientValue: bytes)
+    }
+
     /// Sets the field in a request.
     func set(in fields: inout HTTPFields) {
-        guard !bytes.isEmpty else { return }
-        // The jar's cookies have been checked; the caller's are checked before the request is sent.
-        let field = HTTPField(name: .cookie, lenientValue: bytes)
+        guard let field else { return }
         if given == 0 { fields.append(field) } else { fields[fields: .cookie] = [field] }
     }
 

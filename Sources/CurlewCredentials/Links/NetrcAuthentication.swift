@@ -38,6 +38,8 @@ public struct NetrcAuthentication: CurlewMiddleware {
             throw error.adding(request)
         }
         authorized.grantSecret(.authorization)
+        // Without TLS a proxy would read the login. A server on this machine is reached without one.
+        if request.uri.scheme != "https" { authorized.options.proxy = Proxy.Configuration.none }
         return try await next(authorized)
     }
 

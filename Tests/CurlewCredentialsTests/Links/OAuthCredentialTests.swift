@@ -249,6 +249,28 @@ struct OAuthEndpointTests {
         return (try OAuth.Endpoint(server.url("/token"), client: client), server)
     }
 
+    @Test("a secret that is sent without TLS to this machine does not go through a proxy")
+    func proxy() async throws {
+        let proxy = try await MockProxy.start()
+        let server = try await MockServer.start { request in
+            if request.target == "/token" {
+                return MockResponse(body: #"{"access_token": "t", "token_type": "Bearer"}"#)
+            }
+            return MockResponse(body: .string(request.fields[.authorization] ?? "none"))
+        }
+        var configuration = SessionConfiguration()
+        configuration.proxy = .proxy(try Proxy(proxy.url))
+        let endpoint = try OAuth.Endpoint(server.url("/token"), client: client, configuration: configuration)
+        #expect(try await endpoint.token(.clientCredentials()).accessToken == "t")
+        let api = try HTTPSession(configuration: configuration) {
+            NetrcAuthentication(try Netrc(Array("machine 127.0.0.1 login u password p".utf8)))
+        }
+        let text = try await api.get(.raw(server.url("/api"))).body.collect(upTo: 100)
+        #expect(String(decoding: text, as: UTF8.self) == "Basic dTpw")
+        await proxy.shutdown()
+        #expect(await proxy.takeRequest() == nil)
+    }
+
     @Test("a refusal has a code and an explanation, regardless of its status", arguments: [400, 401, 200, 500])
     func refusals(_ status: Int) async throws {
         let text = #"{"error":"invalid_client","error_description":"no\nsuch SECRET"}"#

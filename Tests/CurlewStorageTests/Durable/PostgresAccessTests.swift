@@ -17,6 +17,42 @@ struct PostgresAccessTests {
 
     init() throws { folder = try ScratchFolder() }
 
+    @Test("a server that answers a statement with a copy of a table, or with bytes that are none, is an error")
+    func hostileServer() async throws {
+        let server = try await RawServer.start { connection in
+            // The start-up message begins with its length.
+            let size = try await connection.readExactly(4)
+            _ = try await connection.readExactly(size.reduce(0) { $0 << 8 | Int($1) } - 4)
+            var answer: [UInt8] = [0x52, 0, 0, 0, 8, 0, 0, 0, 0]
+            for text in ["server_version\0" + "15.0\0", "default_transaction_read_only\0off\0", "in_hot_standby\0off\0"] {
+                answer += [0x53, 0, 0, 0, UInt8(text.utf8.count + 4)] + Array(text.utf8)
+            }
+            try await connection.write(answer + [0x5A, 0, 0, 0, 5, 0x49])
+            _ = try await connection.read()
+            // CopyInResponse without columns.
+            try await connection.write([0x47, 0, 0, 0, 7, 0, 0, 0])
+            _ = try await connection.drain()
+        }
+        var settings = PostgresSettings(
+            "host=127.0.0.1 port=\(server.port) user=u dbname=d sslmode=disable gssencmode=disable")
+        settings.protection = .none
+        settings.statementTimeout = .seconds(20)
+        let connection = try await PostgresConnection.connect(settings)
+        let failure = await #expect(throws: PostgresFailure.self) { try await connection.run("SELECT 1") }
+        #expect(failure?.message.contains("copy") == true)
+        await server.shutdown()
+    }
+
+    @Test("a value of another type, and an absent column, are nil")
+    func values() {
+        for text in ["\\xZZ", "\\x0", "\\x 1", "\\x\"a", "x00", ""] {
+            #expect(PostgresRow(values: [text]).bytes(0) == nil)
+        }
+        #expect(PostgresRow(values: ["\\x00fFa0"]).bytes(0) == [0, 255, 160])
+        let empty = PostgresRow(values: [])
+        #expect(empty.text(3) == nil && empty.number(0) == nil && empty.bytes(1) == nil && !empty.bool(0))
+    }
+
     @Test("a role without rights, a newer schema and an absent server are refused with a clear message")
     func refusals() async throws {
         let postgres = try PostgresServer.shared.get()

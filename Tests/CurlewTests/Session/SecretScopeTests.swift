@@ -150,6 +150,62 @@ struct SecretScopeTests {
         #expect(try fields(stub)[.authorization] == nil && fields(stub)[Self.apiKey] == "mine")
     }
 
+    @Test("an origin's own cookie does not let a link's cookie for the base pass")
+    func cookies() async throws {
+        let stub = stub()
+        let base = Link { request, next in
+            var request = request
+            request.fields[.cookie] = "session=SECRET"
+            return try await next(request)
+        }
+        let api = try HTTPSession(baseURL: "https://a.test/", transport: stub, chain: .bare) {
+            base
+            CookieHandling()
+        }
+        for url in ["https://evil.test/1", "https://a.test/1"] {
+            stub.enqueue(.response(.ok, fields: [.setCookie: "own=1"]))
+            _ = try await api.get(.raw(url))
+            _ = try await api.get(.raw(url))
+        }
+        #expect(try fields(stub, 0)[.cookie] == nil)
+        #expect(try fields(stub, 1)[.cookie] == "own=1")
+        #expect(try fields(stub, 2)[.cookie] == "session=SECRET")
+        #expect(try fields(stub, 3)[fields: .cookie].map(\.value) == ["session=SECRET; own=1"])
+        _ = try await api.get("https://evil.test/2", fields: [.accept: "a/b"])
+        #expect(try fields(stub, 4)[.cookie] == "own=1")
+    }
+
+    @Test("the caller's own cookie goes to another origin with the jar's, and its trailers go with it")
+    func ownCookies() async throws {
+        let stub = stub()
+        let jar = CookieJar()
+        let api = try HTTPSession(baseURL: "https://a.test/", transport: stub, chain: .bare) { CookieHandling(jar) }
+        stub.enqueue(.response(.ok, fields: [.setCookie: "own=1"]))
+        _ = try await api.get("https://b.test/")
+        _ = try await api.get("https://b.test/", fields: [.cookie: "mine=2"])
+        #expect(try fields(stub, 1)[fields: .cookie].map(\.value) == ["mine=2; own=1"])
+        _ = try await api.send(
+            CurlewRequest(.put, "https://b.test/", body: .string("x"), trailers: [Self.apiKey: "mine"]))
+        #expect(stub.received.last?.request.trailers[Self.apiKey] == "mine")
+    }
+
+    @Test("a link's secret trailer for the base is not sent to another origin")
+    func trailers() async throws {
+        let stub = stub()
+        let api = try HTTPSession(baseURL: "https://a.test/", transport: stub, chain: .bare) {
+            Link { request, next in
+                var request = request
+                request.trailers = [Self.apiKey: "SECRET", .accept: "a/b"]
+                return try await next(request)
+            }
+        }
+        for url in ["https://a.test/", "https://b.test/"] {
+            _ = try await api.send(CurlewRequest(.put, url, body: .string("x")))
+        }
+        #expect(stub.received.first?.request.trailers[Self.apiKey] == "SECRET")
+        #expect(stub.received.last?.request.trailers == [.accept: "a/b"])
+    }
+
     @Test("credentials of a serializer, and of an endpoint's links, do not count as the caller's")
     func serializers() async throws {
         let stub = stub()

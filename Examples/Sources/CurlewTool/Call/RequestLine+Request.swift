@@ -119,9 +119,7 @@ extension RequestLine {
             SecretText.isSecret(name) ? .text("***") : value
         }
         var line = self
-        if let mark = url.firstIndex(of: "?") {
-            line.url = "\(url[...mark])\(SecretText.maskedForm(String(url[url.index(after: mark)...])))"
-        }
+        line.url = SecretText.maskedQuery(of: url)
         line.query = query.map { Pair(name: $0.name, value: masked($0.name, $0.value)) }
         line.queryPieces = try await Self.maskingSecrets(of: queryPieces, separator: "&")
         switch content {

@@ -1,6 +1,6 @@
 import Curlew
 
-/// Texts whose secrets are masked, for `--curl`.
+/// Texts whose secrets are masked, for `--curl` and `--verbose`.
 enum SecretText {
     private static let words = [
         "apikey", "auth", "credential", "passphrase", "passwd", "password", "pwd", "secret", "session", "signature",
@@ -28,6 +28,12 @@ enum SecretText {
             let parts = pair.split(separator: "=", maxSplits: 1)
             return parts.count == 2 && isSecret(String(parts[0])) ? "\(parts[0])=***" : String(pair)
         }.joined(separator: "&")
+    }
+
+    /// The URL with `***` for the secrets of its query.
+    static func maskedQuery(of url: String) -> String {
+        guard let mark = url.firstIndex(of: "?") else { return url }
+        return "\(url[...mark])\(maskedForm(String(url[url.index(after: mark)...])))"
     }
 
     private static func masked(_ value: JSONValue) -> JSONValue {

@@ -276,6 +276,27 @@ struct CallCommandTests {
         await server.shutdown()
     }
 
+    @Test("--verbose masks secrets of the query, of cookies, of response fields and of references")
+    func verboseSecrets() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(
+                status: .found,
+                fields: [
+                    .location: "/next?token=SECRET1&page=2", .setCookie: "sid=SECRET2; Path=/",
+                    HTTPField.Name("X-Amz-Security-Token")!: "SECRET3",
+                ])
+        }
+        let words = ["-v", server.url("/a?api_key=SECRET4&page=1")]
+        let masked = await (try ToolProcess(words)).end()
+        #expect(!masked.complaints.contains("SECRET"), "\(masked.complaints)")
+        for kept in ["> GET /a?api_key=***&page=1", "/next?token=***&page=2", "sid=***; Path=/"] {
+            #expect(masked.complaints.contains(kept), "\(masked.complaints)")
+        }
+        let shown = await (try ToolProcess(words + ["--show-secrets"])).end()
+        for number in 1...4 { #expect(shown.complaints.contains("SECRET\(number)")) }
+        await server.shutdown()
+    }
+
     @Test("--version has Curlew's version, and names the libraries")
     func version() async throws {
         let version = try #require(SessionConfiguration.defaultUserAgent.split(separator: "Curlew/").last)

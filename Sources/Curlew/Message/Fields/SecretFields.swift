@@ -136,6 +136,8 @@ extension HTTPField.Name {
 struct GrantedSecrets: Sendable {
     var origin: String
     var fields: [HTTPField] = []
+    /// The Cookie field with the jar's cookies alone, which replaces one with foreign cookies.
+    var ownCookies: HTTPField?
 
     func contains(_ field: HTTPField) -> Bool { fields.contains { $0.hasSameBytes(as: field) } }
 }
@@ -163,7 +165,8 @@ extension CurlewRequest {
     mutating func grantOwnSecrets() {
         let origin = uri.origin
         guard options.grantedSecrets?.origin != origin else { return }
-        options.grantedSecrets = GrantedSecrets(origin: origin, fields: fields.filter { isSecret($0.name) })
+        let own = [fields, trailers].flatMap { $0.filter { isSecret($0.name) } }
+        options.grantedSecrets = GrantedSecrets(origin: origin, fields: own)
     }
 
     /// Records that a secret field may be sent to the request's origin. A link that knows the origin of its secrets
@@ -176,13 +179,32 @@ extension CurlewRequest {
         options.grantedSecrets = granted
     }
 
-    /// The request without the secret fields of another origin.
+    /// True if all fields with the name may be sent to the request's origin, or if there is none.
+    func hasGranted(_ name: HTTPField.Name) -> Bool {
+        let present = fields.filter { $0.name == name }
+        guard !present.isEmpty else { return true }
+        guard let granted = options.grantedSecrets, granted.origin == uri.origin else { return false }
+        return present.allSatisfy { granted.contains($0) }
+    }
+
+    /// Records the jar's cookies, which may be sent to the request's origin although other cookies may not.
+    mutating func grantCookies(_ field: HTTPField?) {
+        let origin = uri.origin
+        var granted = options.grantedSecrets ?? GrantedSecrets(origin: origin)
+        if granted.origin != origin { granted = GrantedSecrets(origin: origin) }
+        granted.ownCookies = field
+        options.grantedSecrets = granted
+    }
+
+    /// The request without the secret fields and trailers of another origin.
     func withoutForeignSecrets() -> CurlewRequest {
         let granted = options.grantedSecrets.flatMap { $0.origin == uri.origin ? $0 : nil }
         let isForeign = { (field: HTTPField) in self.isSecret(field.name) && granted?.contains(field) != true }
-        guard fields.contains(where: isForeign) else { return self }
+        guard fields.contains(where: isForeign) || trailers.contains(where: isForeign) else { return self }
         var request = self
         request.fields.removeAll(where: isForeign)
+        request.trailers.removeAll(where: isForeign)
+        if let cookies = granted?.ownCookies, request.fields[.cookie] == nil { request.fields.append(cookies) }
         return request
     }
 

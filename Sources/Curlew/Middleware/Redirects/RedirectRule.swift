@@ -50,9 +50,11 @@ struct RedirectRule {
         guard proposed.uri.hasSameOrigin(as: origin), !chosen.uri.hasSameOrigin(as: origin) else { return chosen }
         var next = chosen
         // The proposed request carries secrets of the old origin; secrets that the decision has set itself stay.
-        next.fields.removeAll { field in
-            isSecret(field.name) && proposed.fields[fields: field.name].contains { $0.hasSameBytes(as: field) }
+        let isOld = { (field: HTTPField, old: HTTPFields) in
+            isSecret(field.name) && old[fields: field.name].contains { $0.hasSameBytes(as: field) }
         }
+        next.fields.removeAll { isOld($0, proposed.fields) }
+        next.trailers.removeAll { isOld($0, proposed.trailers) }
         return next
     }
 
@@ -80,6 +82,7 @@ struct RedirectRule {
 
     private func prepareForAnotherOrigin(_ request: inout CurlewRequest) {
         request.fields.removeAll { isSecret($0.name) }
+        request.trailers.removeAll { isSecret($0.name) }
         request.fields[.host] = nil
         // Prior knowledge of HTTP/2 applies to the original server only.
         if request.options.versionPolicy == .http2PriorKnowledge { request.options.versionPolicy = nil }

@@ -7,6 +7,7 @@ import Testing
 @Suite("Secrets and redirects to other origins", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectOriginTests {
     private static let own = HTTPField.Name("X-Own-Secret")!
+    private static let plain = HTTPField.Name("X-Plain")!
 
     private let secrets: HTTPFields = [
         .authorization: "Bearer a", .proxyAuthorization: "Basic b", .cookie: "c=1", .apiKey: "d", .mark: "e", own: "f",
@@ -44,6 +45,22 @@ struct RedirectOriginTests {
         }
         #expect(seen.fields[.host] == "127.0.0.1:\(other.port)")
         #expect(seen.fields[.accept] == "text/plain")
+    }
+
+    @Test("secret trailers are sent only to their origin", arguments: [307, 308])
+    func trailers(_ status: Int) async throws {
+        let other = try await MockServer.start { _ in MockResponse() }
+        let first = try await MockServer.start { _ in redirect(status, to: other.url("/there")) }
+        let session = try makeSession { link() }
+        var options = RequestOptions()
+        options.secretFields = [Self.own]
+        let trailers: HTTPFields = [.apiKey: "d", .mark: "e", Self.own: "f", Self.plain: "g"]
+        _ = try await session.send(
+            CurlewRequest(.put, first.url(), body: .string("x"), trailers: trailers, options: options))
+        let told = try #require(await first.takeRequest())
+        #expect(trailers.allSatisfy { told.trailers[$0.name] == $0.value })
+        let seen = try #require(await other.takeRequest())
+        #expect(seen.trailers == [Self.plain: "g"])
     }
 
     @Test("fields with secret-looking names are sent only to their origin, and other fields are kept")
