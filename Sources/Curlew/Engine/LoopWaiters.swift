@@ -16,6 +16,7 @@ package final class LoopWaiters: @unchecked Sendable {
     package init(on loop: CurlewEventLoop) { self.loop = loop }
 
     package var isEmpty: Bool { waits.isEmpty }
+    package var count: Int { waits.count }
 
     /// Waits on the loop.
     /// - Parameters:

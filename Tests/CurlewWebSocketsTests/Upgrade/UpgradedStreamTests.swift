@@ -139,6 +139,28 @@ struct UpgradedStreamTests {
         #expect(count.withLock { $0 } == 0)
     }
 
+    @Test("every waiting write and end of the sending side ends after a write was cancelled")
+    func waitingEnds() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let stage = try await WayStage(.plain) { connection in
+            _ = try await connection.readHead()
+            try await connection.write(EchoUpgrade.switching)
+            for await _ in gate {}
+        }
+        try await stage.session.upgrade("", to: "echo") { stream in
+            let task = Task { try await stream.write([UInt8](repeating: 1, count: 64 << 20)) }
+            try await eventually("the write waits") { await stream.connection.isWriteBlocked }
+            let waiting = (0..<10).map { number in
+                Task { if number.isMultiple(of: 2) { try await stream.finish() } else { try await stream.write([2]) } }
+            }
+            try await eventually("all of them wait") { await stream.connection.waitingWriters == waiting.count }
+            task.cancel()
+            for task in waiting { #expect(await curlewError { try await task.value }?.code == .cancelled) }
+        }
+        open.finish()
+        await stage.session.shutdown()
+    }
+
     @Test("the sending side cannot be ended after the connection has failed")
     func finishAfterFailure() async throws {
         let server = try await RawServer.start { connection in

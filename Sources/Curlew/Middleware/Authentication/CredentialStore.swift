@@ -110,7 +110,8 @@ package final class CredentialStore<Value: Sendable>: Sendable {
                 let outcome: Result<Issue, any Error>? = state.withLock { state in
                     if state.epoch > epoch {
                         if let failure = state.failure { return .failure(failure) }
-                        if let value = state.value {
+                        // A late 401 must not bring back a value that was refused meanwhile.
+                        if !state.isRefused, let value = state.value {
                             return .success(Issue(value: value, epoch: state.epoch, generation: state.generation))
                         }
                     }

@@ -91,12 +91,16 @@ public final class DownloadTask: Sendable {
     }
 
     private func beginCancelling() {
-        let hasNotBegun = phases.withLock { state in
-            if case .running(let work) = state.phase { work.cancel() }
-            if case .waiting = state.phase { return true }
-            return false
+        let (hasBegun, work) = phases.withLock { state -> (Bool, Task<Void, Never>?) in
+            switch state.phase {
+            case .waiting: (false, nil)
+            case .running(let work): (true, work)
+            case .ended: (true, nil)
+            }
         }
-        guard hasNotBegun else { return }
+        // Cancellation calls the handlers of users, which may ask for the state.
+        work?.cancel()
+        guard !hasBegun else { return }
         let context = CurlewError.Context(method: request.method, uri: request.uri, resumeToken: token)
         let error = CurlewError(.cancelled, "the download was cancelled before it began", context: context)
         // A download that has started at this moment is cancelled as a running one.

@@ -72,6 +72,8 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
     var isReadingPaused: Bool { incoming.count >= connection.bufferSize }
     /// True if a write waits for the peer.
     var isWriteBlocked: Bool { wantsRoom }
+    /// The number of tasks that wait for the turn of a writer.
+    var waitingWriters: Int { writers.count }
     private var isOutputEnded = false
     /// The error of later writes, after a write has failed or has stopped in the middle of its bytes.
     private var brokenOff: CurlewError?
@@ -189,10 +191,11 @@ actor UpgradedStreamConnection: LoopActor, UpgradedConnectionUser {
             throw CurlewError(.unsupported, "libcurl cannot end one side of a TLS connection")
         }
         while isWriting { try await writers.wait(while: isWriting) }
+        // The next writer waits for this turn, even if it ends with an error.
+        defer { writers.resumeFirst() }
         if let failure = failure ?? brokenOff { throw failure }
         isOutputEnded = true
         connection.endOutput()
-        writers.resumeFirst()
     }
 
     // MARK: The connection

@@ -11,6 +11,10 @@ final class UploadJournal: Sendable {
         /// The reported progress of each part, which decreases only after a restart.
         var told: [(confirmed: Int64, sent: Int64)]
         var restarts = 0
+        /// The progress that is not delivered.
+        var reports: [ResumableUpload.Progress] = []
+        /// True while a task delivers the progress.
+        var isReporting = false
         /// The number of bytes that all requests together have sent.
         var spent: Int64 = 0
         /// The newest write of the token, which waits for the previous one.
@@ -188,19 +192,32 @@ final class UploadJournal: Sendable {
         report()
     }
 
+    /// Reports the progress. Reports of several parts come one at a time, in order: the task that is reporting also
+    /// delivers the reports that others add meanwhile.
     private func report() {
         guard let progress else { return }
-        let newest = state.withLock { state in
+        let begins = state.withLock { state in
             for (index, part) in state.token.parts.enumerated() {
                 let told = state.told[index]
                 let sent = state.gone[index] ? state.most[index] : part.offset
                 state.told[index] = (max(told.confirmed, part.offset), max(told.sent, sent))
             }
-            return ResumableUpload.Progress(
-                confirmed: state.told.reduce(0) { $0 + $1.confirmed }, sent: state.told.reduce(0) { $0 + $1.sent },
-                total: state.token.length, restarts: state.restarts)
+            state.reports.append(
+                ResumableUpload.Progress(
+                    confirmed: state.told.reduce(0) { $0 + $1.confirmed }, sent: state.told.reduce(0) { $0 + $1.sent },
+                    total: state.token.length, restarts: state.restarts))
+            defer { state.isReporting = true }
+            return !state.isReporting
         }
-        progress(newest)
+        guard begins else { return }
+        while let next = nextReport() { progress(next) }
+    }
+
+    private func nextReport() -> ResumableUpload.Progress? {
+        state.withLock { state in
+            state.isReporting = !state.reports.isEmpty
+            return state.reports.isEmpty ? nil : state.reports.removeFirst()
+        }
     }
 
     // MARK: Completion

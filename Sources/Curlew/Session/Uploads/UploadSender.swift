@@ -97,6 +97,9 @@ struct UploadSender: Sendable {
             defer { watching = Watching() }
             return watching
         }
+        // A late step of progress must not follow the end of the request.
+        for follower in watched.followers { follower.cancel() }
+        for follower in watched.followers { await follower.value }
         if let bytes {
             for task in watched.tasks {
                 let sent = await task.currentProgress.sent.wire
@@ -106,7 +109,6 @@ struct UploadSender: Sendable {
                 }
             }
         }
-        for follower in watched.followers { follower.cancel() }
         if case .success(let response) = result {
             for listener in watched.listeners { listener.cancel() }
             for listener in watched.listeners { await listener.value }

@@ -108,6 +108,19 @@ struct CredentialStoreTests {
         #expect(await renewer.previous == [7])
     }
 
+    @Test("a late refusal of an old credential does not bring back a newer one that was refused")
+    func lateRefusal() async throws {
+        let renewer = Renewer()
+        let store = store(renewer, initial: 7)
+        let old = try await store.current()
+        await renewer.finishOne()
+        let newer = try await store.renewed(after: old)
+        store.refuse(newer)
+        await renewer.finishOne()
+        #expect(try await store.renewed(after: old).value == 2)
+        #expect(await renewer.previous == [7, 1])
+    }
+
     @Test("a failed renewal fails its waiting callers; the next caller renews again")
     func failure() async throws {
         let renewer = Renewer()

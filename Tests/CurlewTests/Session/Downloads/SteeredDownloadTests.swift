@@ -53,6 +53,31 @@ struct SteeredDownloadTests {
         try bench.expectWhole()
     }
 
+    @Test("a cancellation calls handlers that ask for the state of the download", .timeLimit(.minutes(1)))
+    func cancellationHandler() async throws {
+        let bench = try await DownloadBench()
+        let asked = Guarded<TaskActor.State?>(nil)
+        let download = Guarded<DownloadTask?>(nil)
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let destination = Destination.chosen { _, _ in
+            start.yield()
+            try await withTaskCancellationHandler {
+                try await untilCancelled()
+            } onCancel: {
+                let state = download.withLock { $0 }?.state
+                asked.withLock { $0 = state }
+            }
+            return ""
+        }
+        let task = try bench.session.downloadTask(.raw(bench.server.url("/file.bin")), to: destination)
+        download.withLock { $0 = task }
+        task.resume()
+        for await _ in started { break }
+        await task.cancel()
+        #expect(asked.withLock { $0 } == .running && task.state == .cancelled)
+        download.withLock { $0 = nil }
+    }
+
     private struct Hasty: Transport {
         let chunks: Guarded<Int>
 

@@ -126,13 +126,15 @@ struct MultipartUploadTests {
     func whole(answers: [String: [MockResponse?]]) async throws {
         let server = try await PartServer.start(answers)
         let http = try HTTPSession(chain: .bare)
-        let last = Guarded<ResumableUpload.Progress?>(nil)
+        let all = Guarded<[ResumableUpload.Progress]>([])
         let receipt = try await http.upload(file: path, multipart: server.multipart, upload: quick) { progress in
-            last.withLock { $0 = progress }
+            all.withLock { $0.append(progress) }
         }
         #expect(receipt.entityTag == "\"whole\"")
         #expect(server.state.withLock { $0.whole } == bytes)
-        #expect(last.withLock { $0?.confirmed } == 12_000_000)
+        let steps = all.withLock { $0 }
+        #expect(steps.last?.confirmed == 12_000_000)
+        #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.confirmed <= $1.confirmed })
         await http.shutdown()
         await server.shutdown()
     }
