@@ -79,7 +79,7 @@ struct BoundsTests {
             "HTTPCache/storeTimeout": text(HTTPCache().storeTimeout),
             "HTTPCache/removalTimeout": text(HTTPCache.removalTimeout),
             "Coalescing/bodyLimit": text(Coalescing().bodyLimit),
-            "Coalescing/patience": text(Coalescing().patience),
+            "Coalescing/bodyTimeout": text(Coalescing().bodyTimeout),
             "ChallengeAuthentication/Challenge/limit": text(ChallengeAuthentication.Challenge.limit),
             "RequestCompression/wholeLimit": text(RequestCompression(.gzip).wholeLimit),
             "Redirects/Policy/follow(maximum:)":
