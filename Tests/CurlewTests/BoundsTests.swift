@@ -37,7 +37,7 @@ struct BoundsTests {
             "ConnectionLimits/idleLifetime": text(connections.idleLifetime),
             "ConnectionLimits/maximumAge": text(connections.maximumAge),
             "ConnectionLimits/maximumUses": connections.maximumUses == 0 ? "none" : text(connections.maximumUses),
-            "ConnectionLimits/silence": text(connections.silence),
+            "ConnectionLimits/silenceTimeout": text(connections.silenceTimeout),
             "ConnectionLimits/keepAliveInterval": text(connections.keepAliveInterval),
             "ConnectionLimits/nameLifetime": text(connections.nameLifetime),
             "ConnectionLimits/streamsPerConnection": connections.streamsPerConnection == 0
@@ -79,7 +79,7 @@ struct BoundsTests {
             "HTTPCache/storeTimeout": text(HTTPCache().storeTimeout),
             "HTTPCache/removalTimeout": text(HTTPCache.removalTimeout),
             "Coalescing/bodyLimit": text(Coalescing().bodyLimit),
-            "Coalescing/patience": text(Coalescing().patience),
+            "Coalescing/bodyTimeout": text(Coalescing().bodyTimeout),
             "ChallengeAuthentication/Challenge/limit": text(ChallengeAuthentication.Challenge.limit),
             "RequestCompression/wholeLimit": text(RequestCompression(.gzip).wholeLimit),
             "Redirects/Policy/follow(maximum:)":

@@ -27,7 +27,7 @@ struct ArticleTests {
             "CurlewWebSocket.Options.sendBufferSize": "\(options.sendBufferSize.bytes >> 10) KiB",
             "CurlewWebSocket.Options.fragmentSize": "\(options.fragmentSize.bytes >> 10) KiB",
             "CurlewWebSocket.Options.pingInterval": "\(options.pingInterval?.components.seconds ?? 0) s",
-            "CurlewWebSocket.Options.pongPatience": "\(options.pongPatience.components.seconds) s",
+            "CurlewWebSocket.Options.pongTimeout": "\(options.pongTimeout.components.seconds) s",
             "CurlewWebSocket.Options.closeTimeout": "\(options.closeTimeout.components.seconds) s",
             "CurlewWebSocket.Options.idleTimeout": options.idleTimeout == nil ? "none" : "?",
         ]

@@ -163,7 +163,7 @@ struct AggregatorTests {
     /// True if connections are refused.
     private func refuses(_ url: String) async -> Bool {
         guard let stranger = try? HTTPSession(chain: .bare) else { return false }
-        let outcomes = await stranger.warm(up: [url])
+        let outcomes = await stranger.warmUp([url])
         await stranger.shutdown()
         return outcomes.first?.error?.isConnectFailure == true
     }

@@ -9,8 +9,8 @@ internal import HTTPTypes
 /// begins, and for at most 30 seconds: a server that never answers one request does not delay all later ones.
 ///
 /// A shared response is read ahead, up to ``bodyLimit``, and every caller gets it completely. A response is not shared
-/// if it is larger, is a stream of events, sets a cookie, is `no-store`, has not ended ``patience`` after its head, or
-/// breaks off. In these cases the first request keeps it, and each other request is sent by itself.
+/// if it is larger, is a stream of events, sets a cookie, is `no-store`, has not ended ``bodyTimeout`` after its head,
+/// or breaks off. In these cases the first request keeps it, and each other request is sent by itself.
 ///
 /// An error before the head goes to all callers, with some exceptions. After a cancellation, an error that is not a
 /// ``CurlewError``, a ``ErrorCode/totalTimeout``, a ``ErrorCode/headTimeout`` or a
@@ -27,20 +27,20 @@ public struct Coalescing: CurlewMiddleware {
     /// The most bytes of a shared body. 1 MiB by default.
     public let bodyLimit: ByteSize
     /// The longest time after the head of a response for which other callers wait for its end. 1 second by default.
-    public let patience: Duration
+    public let bodyTimeout: Duration
     private let flights: FlightTable
 
     /// - Parameters:
     ///   - bodyLimit: The most bytes of a shared body.
-    ///   - patience: The longest time after the head of a response for which other callers wait for its end.
+    ///   - bodyTimeout: The longest time after the head of a response for which other callers wait for its end.
     ///   - clock: The clock for this time.
     public init(
-        upTo bodyLimit: ByteSize = .mebibytes(1), patience: Duration = .seconds(1),
+        upTo bodyLimit: ByteSize = .mebibytes(1), bodyTimeout: Duration = .seconds(1),
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.bodyLimit = bodyLimit
-        self.patience = patience
-        flights = FlightTable(bodyLimit: bodyLimit.bytes, patience: patience, timekeeper: Timekeeper(clock))
+        self.bodyTimeout = bodyTimeout
+        flights = FlightTable(bodyLimit: bodyLimit.bytes, bodyTimeout: bodyTimeout, timekeeper: Timekeeper(clock))
     }
 
     /// The number of requests that wait for a response, together or alone.
@@ -129,13 +129,13 @@ extension RequestOptions {
 /// The exchanges that other requests can join.
 final class FlightTable: Sendable {
     let bodyLimit: Int
-    let patience: Duration
+    let bodyTimeout: Duration
     let timekeeper: Timekeeper
     private let flights = Guarded<[FlightKey: Flight]>([:])
 
-    init(bodyLimit: Int, patience: Duration, timekeeper: Timekeeper) {
+    init(bodyLimit: Int, bodyTimeout: Duration, timekeeper: Timekeeper) {
         self.bodyLimit = bodyLimit
-        self.patience = patience
+        self.bodyTimeout = bodyTimeout
         self.timekeeper = timekeeper
     }
 
@@ -189,7 +189,7 @@ private final class Flight: Sendable {
 
     private let state = Guarded(State())
     private let bodyLimit: Int
-    private let patience: Duration
+    private let bodyTimeout: Duration
     private let timekeeper: Timekeeper
     /// The time of the beginning, in nanoseconds.
     private let start: Int64
@@ -199,7 +199,7 @@ private final class Flight: Sendable {
     init(table: FlightTable) {
         start = table.timekeeper.nanoseconds()
         bodyLimit = table.bodyLimit
-        patience = table.patience
+        bodyTimeout = table.bodyTimeout
         timekeeper = table.timekeeper
     }
 
@@ -320,8 +320,8 @@ private final class Flight: Sendable {
         state.withLock { $0.hasReader = true }
         let channel = SharedBody(limit: bodyLimit) { [weak self] in self?.readerHasGone() }
         handOver(response, channel, to: first)
-        let timer = Task { [timekeeper, patience] in
-            try await timekeeper.sleep(for: patience)
+        let timer = Task { [timekeeper, bodyTimeout] in
+            try await timekeeper.sleep(for: bodyTimeout)
             self.settleAll(.success(nil))
         }
         await pump(response, into: channel)

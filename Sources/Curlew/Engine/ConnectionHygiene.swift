@@ -4,7 +4,7 @@ internal import Glibc
 struct ConnectionHygiene: Equatable, Sendable {
     /// The greatest age in nanoseconds; the largest number is unlimited.
     private let maximumAge: Int64
-    private let silence: Int64
+    private let silenceTimeout: Int64
     /// The greatest number of requests; 0 is unlimited.
     let maximumUses: Int
     /// The interval of the probes in seconds; 0 disables them.
@@ -19,10 +19,10 @@ struct ConnectionHygiene: Equatable, Sendable {
 
     init(_ limits: ConnectionLimits) {
         maximumAge = limits.maximumAge?.limitInNanoseconds ?? .max
-        silence = limits.silence?.limitInNanoseconds ?? .max
+        silenceTimeout = limits.silenceTimeout?.limitInNanoseconds ?? .max
         maximumUses = max(0, limits.maximumUses)
         probeInterval = Int32(min(limits.keepAliveInterval?.secondsRoundedUp ?? 0, Self.longestProbeInterval))
-        isOn = maximumAge < .max || silence < .max || maximumUses > 0
+        isOn = maximumAge < .max || silenceTimeout < .max || maximumUses > 0
     }
 
     /// True if a used connection may carry no further request.
@@ -31,7 +31,7 @@ struct ConnectionHygiene: Equatable, Sendable {
     ///   - silence: The time since the last input, in nanoseconds.
     ///   - uses: The number of requests that were sent over it.
     func forbids(age: Int64, silence: Int64, uses: Int) -> Bool {
-        age >= maximumAge || silence >= self.silence || (maximumUses > 0 && uses >= maximumUses)
+        age >= maximumAge || silence >= silenceTimeout || (maximumUses > 0 && uses >= maximumUses)
     }
 
     /// Makes the system probe the peer of a silent connection. A socket that rejects the options can still be used.

@@ -36,7 +36,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     ///
     /// A dead server, or a router that has lost the connection's state, sends nothing. Requests that are already on the
     /// connection are limited by ``Timeouts/idle`` and ``Timeouts/head``.
-    public var silence: Duration?
+    public var silenceTimeout: Duration?
     /// The time of silence after which the system probes the peer, and the time between the probes (TCP keep-alive,
     /// `SO_KEEPALIVE`, RFC 9293 §3.8.4). 15 seconds by default; nil sends no probes.
     ///
@@ -60,7 +60,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
         streamsPerConnection: Int = 0,
         maximumAge: Duration? = nil,
         maximumUses: Int = 0,
-        silence: Duration? = nil,
+        silenceTimeout: Duration? = nil,
         keepAliveInterval: Duration? = .seconds(15),
         nameLifetime: Duration = .seconds(60)
     ) {
@@ -71,7 +71,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
         self.streamsPerConnection = max(0, streamsPerConnection)
         self.maximumAge = maximumAge
         self.maximumUses = max(0, maximumUses)
-        self.silence = silence
+        self.silenceTimeout = silenceTimeout
         self.keepAliveInterval = keepAliveInterval
         self.nameLifetime = nameLifetime
     }
@@ -82,7 +82,7 @@ extension ConnectionLimits {
     func check() throws {
         try Timeouts.check(idleLifetime, "idleLifetime")
         try Timeouts.check(maximumAge, "maximumAge")
-        try Timeouts.check(silence, "silence")
+        try Timeouts.check(silenceTimeout, "silenceTimeout")
         try Timeouts.check(keepAliveInterval, "keepAliveInterval")
         guard nameLifetime >= .zero else {
             throw CurlewError(.invalidRequest, "nameLifetime is \(nameLifetime); zero looks each name up anew")

@@ -42,12 +42,12 @@ extension RequestSerializer {
     }
 
     /// The serializer as a link, for a chain whose result is not a ``CurlewResponse``.
-    public func bringing<Value: Sendable>(_ type: Value.Type) -> RequestSerialization<Self, Value> {
+    public func asLink<Value: Sendable>(returning type: Value.Type) -> RequestSerialization<Self, Value> {
         RequestSerialization(serializer: self)
     }
 }
 
-/// A request serializer in a chain with any type of result; see ``RequestSerializer/bringing(_:)``.
+/// A request serializer in a chain with any type of result; see ``RequestSerializer/asLink(returning:)``.
 public struct RequestSerialization<Serializer: RequestSerializer, Value: Sendable>: CurlewMiddleware {
     let serializer: Serializer
 

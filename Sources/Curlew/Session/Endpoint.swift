@@ -12,7 +12,7 @@ public import HTTPTypes
 ///
 /// ```swift
 /// let birds = Endpoint(.get) { (family: String) in .init("birds", parameters: ["family": family]) } through: {
-///     HTTPRequestSerializer().bringing([Bird].self)
+///     HTTPRequestSerializer().asLink(returning: [Bird].self)
 ///     JSONResponseSerializer<[Bird]>()
 /// }
 /// ```

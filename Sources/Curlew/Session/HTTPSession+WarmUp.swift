@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 extension HTTPSession {
-    /// The outcome of opening a connection in advance; see ``HTTPSession/warm(up:within:atOnce:)``.
+    /// The outcome of opening a connection in advance; see ``HTTPSession/warmUp(_:timeout:concurrency:)``.
     public struct WarmUpOutcome: Sendable {
         /// The URL, as it was given.
         public let url: String
@@ -22,26 +22,26 @@ extension HTTPSession {
     /// if several have the same origin; these may share a connection.
     ///
     /// ```swift
-    /// for outcome in await api.warm(up: ["", "https://images.example.com/"]) where !outcome.isConnected {
+    /// for outcome in await api.warmUp(["", "https://images.example.com/"]) where !outcome.isConnected {
     ///     logger.warning("no connection to \(outcome.url) yet")
     /// }
     /// ```
     /// - Parameters:
     ///   - urls: The URLs, relative ones against ``baseURL``. An empty one is the base itself.
-    ///   - limit: The time for all requests together. A URL without a response by then has the error
+    ///   - timeout: The time for all requests together. A URL without a response by then has the error
     ///     ``ErrorCode/totalTimeout``.
-    ///   - count: The greatest number of simultaneous requests; at least 1.
+    ///   - concurrency: The greatest number of simultaneous requests; at least 1.
     /// - Returns: An outcome for each URL, in their order. The function throws no error. If the task is cancelled, the
     ///   remaining URLs have the error ``ErrorCode/cancelled``.
     @discardableResult
-    public func warm(
-        up urls: [String], within limit: Duration = .seconds(10), atOnce count: Int = 8
+    public func warmUp(
+        _ urls: [String], timeout: Duration = .seconds(10), concurrency: Int = 8
     ) async -> [WarmUpOutcome] {
-        let deadline = Timekeeper.continuous.elapsed() + min(limit, .seconds(86_400))
+        let deadline = Timekeeper.continuous.elapsed() + min(timeout, .seconds(86_400))
         var outcomes = [WarmUpOutcome?](repeating: nil, count: urls.count)
         await withTaskGroup(of: (Int, WarmUpOutcome).self) { group in
             for (index, url) in urls.enumerated() {
-                if index >= max(1, count), let (done, outcome) = await group.next() { outcomes[done] = outcome }
+                if index >= max(1, concurrency), let (done, outcome) = await group.next() { outcomes[done] = outcome }
                 group.addTask { (index, await connect(to: url, until: deadline)) }
             }
             for await (done, outcome) in group { outcomes[done] = outcome }

@@ -66,8 +66,8 @@ enum SettingsTable {
             "connections.maximum-uses", \.settings.session.connections.maximumUses,
             Form.count(1...Form.largestCount).or("unlimited", for: 0), "Requests that a connection carries at most"),
         SettingsEntry(
-            "connections.silence", \.settings.session.connections.silence, Form.duration().or("unlimited"),
-            "The time without a byte after which a connection takes no new request"),
+            "connections.silence-timeout", \.settings.session.connections.silenceTimeout,
+            Form.duration().or("unlimited"), "The time without a byte after which a connection takes no new request"),
         SettingsEntry(
             "connections.keep-alive-interval", \.settings.session.connections.keepAliveInterval,
             Form.duration().or("none"), "The time between probes of TCP on a silent connection"),

@@ -29,8 +29,9 @@ public struct SessionService: Service {
     ///
     /// Orchestrators commonly give a process 30 seconds before they kill it, and other services need some of them.
     public var deadline: Duration?
-    /// The URLs to which connections are opened at startup (``Curlew/HTTPSession/warm(up:within:atOnce:)``); none by
-    /// default. Relative URLs are resolved against the client's base URL, and an empty text means the base URL itself.
+    /// The URLs to which connections are opened at startup (``Curlew/HTTPSession/warmUp(_:timeout:concurrency:)``);
+    /// none by default. Relative URLs are resolved against the client's base URL, and an empty text means the base URL
+    /// itself.
     public var warmUp: [String]
     /// The timeout for these connections. 10 seconds by default.
     public var warmUpTimeout: Duration
@@ -76,7 +77,7 @@ public struct SessionService: Service {
     private func openConnections() async throws {
         guard !warmUp.isEmpty else { return }
         let outcomes = await cancelWhenGracefulShutdown { [session, warmUp, warmUpTimeout] in
-            await session.warm(up: warmUp, within: warmUpTimeout)
+            await session.warmUp(warmUp, timeout: warmUpTimeout)
         }
         // A shutdown needs no connections any more.
         guard !Task.isCancelled, !Task.isShuttingDownGracefully else { return }

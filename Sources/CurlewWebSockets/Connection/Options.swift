@@ -23,7 +23,7 @@ extension CurlewWebSocket {
         public var pingInterval: Duration?
         /// The time limit for a byte from the peer after a ping. Beyond it, the connection counts as lost. 30 seconds
         /// by default. The time does not run while the socket is not read because the receive buffer is full.
-        public var pongPatience: Duration
+        public var pongTimeout: Duration
         /// The time limit from the first close frame to the end of the connection. 5 seconds by default.
         public var closeTimeout: Duration
         /// The time without a message in either direction after which the WebSocket is closed with
@@ -35,7 +35,7 @@ extension CurlewWebSocket {
             limits: CurlewWebSocket.Limits = CurlewWebSocket.Limits(), compression: CurlewWebSocket.Compression? = nil,
             receiveBufferSize: ByteSize = .kibibytes(64), sendBufferSize: ByteSize = .kibibytes(64),
             fragmentSize: ByteSize = .kibibytes(64), pingInterval: Duration? = .seconds(30),
-            pongPatience: Duration = .seconds(30), closeTimeout: Duration = .seconds(5), idleTimeout: Duration? = nil
+            pongTimeout: Duration = .seconds(30), closeTimeout: Duration = .seconds(5), idleTimeout: Duration? = nil
         ) {
             self.limits = limits
             self.compression = compression
@@ -43,7 +43,7 @@ extension CurlewWebSocket {
             self.sendBufferSize = sendBufferSize
             self.fragmentSize = fragmentSize
             self.pingInterval = pingInterval
-            self.pongPatience = pongPatience
+            self.pongTimeout = pongTimeout
             self.closeTimeout = closeTimeout
             self.idleTimeout = idleTimeout
         }
@@ -59,7 +59,7 @@ extension CurlewWebSocket {
                 throw CurlewError(.invalidRequest, "\(name) of a WebSocket is not above zero")
             }
             for (time, name) in [
-                (pingInterval, "pingInterval"), (pongPatience, "pongPatience"), (closeTimeout, "closeTimeout"),
+                (pingInterval, "pingInterval"), (pongTimeout, "pongTimeout"), (closeTimeout, "closeTimeout"),
                 (idleTimeout, "idleTimeout"),
             ] {
                 guard let time, time <= .zero else { continue }

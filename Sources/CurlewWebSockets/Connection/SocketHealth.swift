@@ -17,7 +17,7 @@ struct SocketHealth {
     }
 
     private let pingInterval: Int64
-    private let patience: Int64
+    private let pongTimeout: Int64
     private let idleLimit: Int64
     /// The time without a message after which memory is freed.
     private static let memoryTime: Int64 = 10_000_000_000
@@ -32,7 +32,7 @@ struct SocketHealth {
 
     init(_ options: CurlewWebSocket.Options, at now: Instant) {
         pingInterval = options.pingInterval?.nanosecondsClamped ?? .max
-        patience = options.pongPatience.nanosecondsClamped
+        pongTimeout = options.pongTimeout.nanosecondsClamped
         idleLimit = options.idleTimeout?.nanosecondsClamped ?? .max
         lastInput = now
         lastMessage = now
@@ -56,7 +56,7 @@ struct SocketHealth {
     mutating func look(at now: Instant, isReading: Bool) -> Look {
         let result = next(at: now, isReading: isReading)
         nextLook = min(
-            pingSent?.advanced(by: patience) ?? lastInput.advanced(by: pingInterval),
+            pingSent?.advanced(by: pongTimeout) ?? lastInput.advanced(by: pingInterval),
             lastMessage.advanced(by: idleLimit),
             hasFreedMemory ? .distantFuture : lastMessage.advanced(by: Self.memoryTime))
         return result
@@ -72,7 +72,7 @@ struct SocketHealth {
             return .wait
         }
         if let pingSent {
-            if pingSent.advanced(by: patience) <= now { return .lost }
+            if pingSent.advanced(by: pongTimeout) <= now { return .lost }
         } else if lastInput.advanced(by: pingInterval) <= now {
             pingSent = now
             return .ping

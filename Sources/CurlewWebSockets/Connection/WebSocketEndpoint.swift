@@ -275,7 +275,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
             sender.freeIdleMemory()
         case .lost:
             connectionBreaks(
-                CurlewError(.idleTimeout, "the peer did not answer a ping within \(options.pongPatience)"))
+                CurlewError(.idleTimeout, "the peer did not answer a ping within \(options.pongTimeout)"))
         case .idle:
             outcome.noteIdle()
             close(.goingAway, "idle")

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// A scanner of the value of a field: tokens, quoted strings and lists (RFC 9110 §5.6).
 struct FieldScanner {
     private let bytes: [UInt8]
@@ -70,20 +72,4 @@ struct FieldScanner {
 extension String {
     /// True if the text is a token (RFC 9110 §5.6.2).
     var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenByte) }
-}
-
-extension UInt8 {
-    /// True if the byte may stand in a token (RFC 9110 §5.6.2).
-    fileprivate var isTokenByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
 }

@@ -11,7 +11,7 @@ struct WarmUpTests {
     func reuse() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .notFound) }
         let api = try HTTPSession(baseURL: server.url(), defaultFields: [.authorization: "Bearer s3cret"])
-        let outcomes = await api.warm(up: [""])
+        let outcomes = await api.warmUp([""])
         #expect(outcomes.map(\.isConnected) == [true])
         #expect(outcomes.first?.status == .notFound)
         let (tasks, made) = AsyncStream.makeStream(of: TaskActor.self)
@@ -35,12 +35,12 @@ struct WarmUpTests {
         let server = try await MockServer.start { _ in MockResponse() }
         let refused = try RefusedPort.unused()
         let api = try HTTPSession()
-        let outcomes = await api.warm(up: [refused.url(), server.url(), "ftp://example.com/", "relative"])
+        let outcomes = await api.warmUp([refused.url(), server.url(), "ftp://example.com/", "relative"])
         #expect(outcomes.map(\.url) == [refused.url(), server.url(), "ftp://example.com/", "relative"])
         #expect(outcomes.map(\.error?.code) == [.connectionRefused, nil, .unsupportedScheme, .invalidURL])
         await api.shutdown()
-        #expect(await api.warm(up: [server.url()]).first?.error?.code == .sessionInvalidated)
-        #expect(await api.warm(up: []).isEmpty)
+        #expect(await api.warmUp([server.url()]).first?.error?.code == .sessionInvalidated)
+        #expect(await api.warmUp([]).isEmpty)
         await server.shutdown()
     }
 
@@ -53,7 +53,7 @@ struct WarmUpTests {
         }
         let api = try HTTPSession()
         let urls = (0..<4).map { server.url("/\($0)") }
-        let warming = Task { await api.warm(up: urls, atOnce: 2) }
+        let warming = Task { await api.warmUp(urls, concurrency: 2) }
         try await gate.waitForSleepers(2)
         #expect(server.requestCount == 2)
         gate.advance(by: .seconds(1))
@@ -74,9 +74,9 @@ struct WarmUpTests {
         }
         let api = try HTTPSession()
         let urls = (0..<4).map { server.url("/\($0)") }
-        let outcomes = await api.warm(up: urls, within: .milliseconds(50), atOnce: count)
+        let outcomes = await api.warmUp(urls, timeout: .milliseconds(50), concurrency: count)
         #expect(outcomes.map(\.error?.code) == [.totalTimeout, .totalTimeout, .totalTimeout, .totalTimeout])
-        #expect(await api.warm(up: urls, within: .seconds(-1)).allSatisfy { $0.error?.code == .totalTimeout })
+        #expect(await api.warmUp(urls, timeout: .seconds(-1)).allSatisfy { $0.error?.code == .totalTimeout })
         await api.shutdown()
         await server.shutdown()
     }
@@ -90,7 +90,7 @@ struct WarmUpTests {
         }
         let api = try HTTPSession()
         let url = server.url()
-        let warming = Task { await api.warm(up: [url, url], within: .seconds(1000), atOnce: 1) }
+        let warming = Task { await api.warmUp([url, url], timeout: .seconds(1000), concurrency: 1) }
         try await never.waitForSleepers(1)
         warming.cancel()
         #expect(await warming.value.map(\.error?.code) == [.cancelled, .cancelled])
@@ -105,7 +105,7 @@ struct WarmUpTests {
             func send(_ request: CurlewRequest) async throws -> CurlewResponse { throw Failure() }
         }
         let api = try HTTPSession(baseURL: "https://example.com/", transport: Failing())
-        let outcome = try #require(await api.warm(up: [""]).first)
+        let outcome = try #require(await api.warmUp([""]).first)
         #expect(outcome.error?.code == .connectionFailed)
         #expect(outcome.error?.underlying is Failing.Failure)
     }

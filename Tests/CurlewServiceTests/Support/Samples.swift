@@ -56,7 +56,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample("connections.streams", 9) { $0.session.connections.streamsPerConnection == 9 },
         Sample("connections.maximum-age", "5m") { $0.session.connections.maximumAge == .seconds(300) },
         Sample("connections.maximum-uses", 10) { $0.session.connections.maximumUses == 10 },
-        Sample("connections.silence", "90s") { $0.session.connections.silence == .seconds(90) },
+        Sample("connections.silence-timeout", "90s") { $0.session.connections.silenceTimeout == .seconds(90) },
         Sample("connections.keep-alive-interval", "none") { $0.session.connections.keepAliveInterval == nil },
         Sample("connections.name-lifetime", 0) { $0.session.connections.nameLifetime == .zero },
         Sample("limits.head-size", "1KiB") { $0.session.limits.headSize == 1024 },

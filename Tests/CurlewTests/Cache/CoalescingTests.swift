@@ -174,7 +174,7 @@ struct CoalescingTests {
     }
 
     @Test("a body that does not end in time is not awaited by the other requests")
-    func patience() async throws {
+    func bodyTimeout() async throws {
         let end = Gate()
         let isFirst = Guarded(true)
         let scene = try await Scene(

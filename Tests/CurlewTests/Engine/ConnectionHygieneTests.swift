@@ -15,7 +15,7 @@ struct ConnectionHygieneTests {
     @Test("a connection may not be reused from the moment at which it reaches a limit")
     func limits() {
         let hygiene = ConnectionHygiene(
-            ConnectionLimits(maximumAge: .seconds(10), maximumUses: 3, silence: .milliseconds(1)))
+            ConnectionLimits(maximumAge: .seconds(10), maximumUses: 3, silenceTimeout: .milliseconds(1)))
         #expect(hygiene.isOn)
         #expect(!hygiene.forbids(age: 9_999_999_999, silence: 999_999, uses: 2))
         #expect(hygiene.forbids(age: 10_000_000_000, silence: 0, uses: 1))

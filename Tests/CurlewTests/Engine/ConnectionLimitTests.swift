@@ -43,7 +43,7 @@ struct ConnectionLimitTests {
             switch self {
             case .age: limits.maximumAge = .nanoseconds(1)
             case .uses: limits.maximumUses = 1
-            case .silence: limits.silence = .nanoseconds(1)
+            case .silence: limits.silenceTimeout = .nanoseconds(1)
             }
         }
     }
@@ -198,7 +198,7 @@ struct ConnectionLimitTests {
         let stage = try await Stage(kind) {
             $0.maximumAge = .seconds(3600)
             $0.maximumUses = 1000
-            $0.silence = .seconds(3600)
+            $0.silenceTimeout = .seconds(3600)
         }
         for index in 0..<10 { try await stage.fetch("/\(index)") }
         #expect(stage.server.connectionCounts.accepted == 1)
@@ -209,7 +209,7 @@ struct ConnectionLimitTests {
     func invalid() {
         let changes: [@Sendable (inout ConnectionLimits) -> Void] = [
             { $0.idleLifetime = .zero }, { $0.maximumAge = .zero }, { $0.maximumAge = .seconds(-1) },
-            { $0.silence = .zero }, { $0.keepAliveInterval = .zero }, { $0.keepAliveInterval = .seconds(-5) },
+            { $0.silenceTimeout = .zero }, { $0.keepAliveInterval = .zero }, { $0.keepAliveInterval = .seconds(-5) },
             { $0.nameLifetime = .nanoseconds(-1) },
         ]
         for change in changes {

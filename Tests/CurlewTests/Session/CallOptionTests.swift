@@ -202,7 +202,7 @@ struct CallOptionTests {
         let endpoint = Endpoint<Void, String>(.post) { (_: Void) in
             .init("x", .multipart { $0.append("1", name: "a") })
         } through: {
-            HTTPRequestSerializer().bringing(String.self)
+            HTTPRequestSerializer().asLink(returning: String.self)
             ResponseSerializers.Text()
         }
         let error = await curlewError { _ = try await session.call(endpoint) }

@@ -99,7 +99,7 @@ struct WebSocketFaultTests {
         }
         let error = await curlewError {
             try await stage.session.webSocket(
-                "", options: CurlewWebSocket.Options(pingInterval: .milliseconds(100), pongPatience: .milliseconds(200))
+                "", options: CurlewWebSocket.Options(pingInterval: .milliseconds(100), pongTimeout: .milliseconds(200))
             ) { socket in
                 for try await _ in socket.messages {}
             }

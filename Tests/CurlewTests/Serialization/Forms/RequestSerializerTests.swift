@@ -191,7 +191,7 @@ struct RequestSerializerTests {
                 try await next(request) + next(request)
             }
         }
-        let chain = ChainBuilder.buildPartialBlock(accumulated: plain.bringing(Int.self), next: Twice())
+        let chain = ChainBuilder.buildPartialBlock(accumulated: plain.asLink(returning: Int.self), next: Twice())
         let call = ParameterizedRequest(
             try CurlewRequest(.get, "http://a.test/"), parameters: RequestParameters(["k": "v"] as ParameterValue))
         #expect(try await chain.intercept(call) { $0.uri.description.count } == 36)

@@ -29,7 +29,7 @@ enum ConnectionSnippets {
     private func healthy() throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.connections.maximumAge = .seconds(300)
-        configuration.connections.silence = .seconds(90)
+        configuration.connections.silenceTimeout = .seconds(90)
         configuration.connections.keepAliveInterval = .seconds(30)
         configuration.connections.nameLifetime = .seconds(20)
         let api = try HTTPSession(baseURL: "https://api.example.com/v1/", configuration: configuration)
