@@ -88,7 +88,7 @@ public struct PostgresSettings: Sendable {
             }
         }
         guard outage >= .zero, outage <= .seconds(365 * 86_400) else {
-            throw CurlewError(.invalidRequest, "an outage that is borne is from zero to a year")
+            throw CurlewError(.invalidRequest, "the tolerated outage is from zero to a year")
         }
         guard !connection.utf8.contains(0), !reach.name.utf8.contains(0), reach.name.utf8.count <= 300 else {
             throw CurlewError(.invalidRequest, "the connection or the reach holds NUL, or is too long")
@@ -96,7 +96,7 @@ public struct PostgresSettings: Sendable {
         guard isReadable else {
             throw CurlewError(
                 .invalidRequest,
-                "the connection is no URL and no words that libpq understands; in a URL a password's @, /, : and % are percent-encoded"
+                "the connection is neither a URL nor a list of settings that libpq understands; in a URL a password's @, /, : and % are percent-encoded"
             )
         }
     }

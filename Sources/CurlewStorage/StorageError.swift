@@ -23,7 +23,8 @@ extension CurlewError {
         }
         switch error.resultCode {
         case .SQLITE_FULL: self.init(.diskFull, "the disk has no room for the index of the cache")
-        case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.cacheFailed, "the index of the cache is locked by somebody else")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.cacheFailed, "the index of the cache is locked by another process")
         default: self.init(.cacheFailed, "the index of the cache cannot be used: \(error.reason)")
         }
     }

@@ -21,7 +21,7 @@ final class StoreFolder: Sendable {
     init(_ path: String) throws {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw CurlewError(.cacheFailed, "that is no path of a folder")
+            throw CurlewError(.cacheFailed, "the path of the folder is not valid")
         }
         self.path = path
         try Self.make(path)
@@ -79,7 +79,7 @@ final class StoreFolder: Sendable {
     private static func secure(_ root: Int32, _ path: String) throws {
         var status = stat()
         guard fstat(root, &status) == 0 else {
-            throw CurlewError(cacheFailure: "the folder of the cache cannot be looked at", errorNumber: errno)
+            throw CurlewError(cacheFailure: "the folder of the cache cannot be examined", errorNumber: errno)
         }
         guard status.st_uid == geteuid() else {
             throw CurlewError(.cacheFailed, "the folder of the cache belongs to another user")

@@ -31,7 +31,7 @@ final class XMLEventReader: NSObject {
         // Foundation in Swift 6.3 returns true for a truncated document, but it sets the error.
         guard isParsed, parser.parserError == nil, reader.depth == 0, !utf8.isEmpty else {
             throw CurlewError(
-                .decodingFailed, "the XML goes wrong at line \(parser.lineNumber), column \(parser.columnNumber)",
+                .decodingFailed, "the XML is malformed at line \(parser.lineNumber), column \(parser.columnNumber)",
                 underlying: parser.parserError)
         }
     }

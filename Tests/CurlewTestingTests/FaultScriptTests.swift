@@ -27,7 +27,7 @@ struct FaultScriptTests {
         let server = try await MockServer.start { _ in MockResponse() }
         for _ in 0..<2 { try server.inject(Fault(trigger, .close)) }
         #expect(await self.ask(server) == "")
-        #expect(self.complaint(server) == "\(Fault(trigger, .close)) found nobody")
+        #expect(self.complaint(server) == "\(Fault(trigger, .close)) was not reached")
         #expect(await self.ask(server) == "")
         #expect(await self.ask(server).hasPrefix("HTTP/1.1 200"))
         #expect(server.committedFaults.map(\.connectionIndex) == [0, 1])
@@ -41,7 +41,7 @@ struct FaultScriptTests {
         let server = try await MockServer.start { _ in MockResponse() }
         let fault = Fault(.atRequestStart, .close)
         try server.inject(fault, at: target)
-        #expect(self.complaint(server) == "\(fault) found nobody")
+        #expect(self.complaint(server) == "\(fault) was not reached")
         for _ in 0..<2 { _ = await self.ask(server) }
         try server.verify()
     }

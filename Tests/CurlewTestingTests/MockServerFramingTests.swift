@@ -73,7 +73,7 @@ struct MockServerFramingTests {
         let complaint = #expect(throws: TestKitError.self) { try server.verify() }
         #expect(
             complaint?.description
-                == "reset at the response's start found nobody; stall at the response's start found nobody; "
+                == "reset at the response's start was not reached; stall at the response's start was not reached; "
                 + "close in the response's body after 2 bytes found no such moment in its exchange; "
                 + "responses left in the queue: 1"
         )

@@ -133,11 +133,11 @@ struct RecordingFileTests {
             (#"{"version":1,"exchanges":[R]}"#, "exchanges[0].response: there is neither a response nor a failure"),
             (
                 #"{"version":1,"exchanges":[R,"response":{"status":"OK","version":"HTTP/2"}}]}"#,
-                "exchanges[0].response.status: that is no status"
+                "exchanges[0].response.status: the value is not a status"
             ),
             (
                 #"{"version":1,"exchanges":[R,"response":{"status":"200","version":"HTTP/7"}}]}"#,
-                "exchanges[0].response.version: that is no version of HTTP"
+                "exchanges[0].response.version: the value is not a version of HTTP"
             ),
             (
                 #"{"version":1,"exchanges":[R,"response":{"status":"200","version":"HTTP/2","fields":["a: b","c"]}}]}"#,
@@ -149,15 +149,15 @@ struct RecordingFileTests {
             ),
             (
                 #"{"version":1,"exchanges":[R,"response":{"status":"200","version":"HTTP/2","body":{"base64":"?"}}}]}"#,
-                "exchanges[0].response.body.base64: that is no Base64"
+                "exchanges[0].response.body.base64: the value is not Base64"
             ),
             (
                 #"{"version":1,"exchanges":[{"request":{"method":"GET","url":"/a"}}]}"#,
-                "exchanges[0].request.url: that is no absolute URL"
+                "exchanges[0].request.url: the value is not an absolute URL"
             ),
             (
                 #"{"version":1,"exchanges":[{"request":{"method":"G T","url":"http://a/"}}]}"#,
-                "exchanges[0].request.method: that is no method"
+                "exchanges[0].request.method: the value is not a method"
             ),
         ])
     func faults(text: String, reason: String) throws {

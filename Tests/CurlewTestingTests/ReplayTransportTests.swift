@@ -256,7 +256,7 @@ struct ReplayTransportTests {
             (ErrorCode.responseTruncated, "cut"),
             (
                 .recordingFailed,
-                "the body was not recorded beyond its first 4 bytes: nobody had read it further (birds.json, exchanges[2], GET https://api.test/a)"
+                "only the first 4 bytes of the body were read, and therefore recorded (birds.json, exchanges[2], GET https://api.test/a)"
             ),
         ] {
             let response = try await api.get("a")

@@ -1,10 +1,10 @@
 import Testing
 
-/// The rules for comments, doc comments and names of tests.
+/// The rules for comments, doc comments, names of tests, and the string literals of the library.
 ///
 /// The goal is a text that every reader understands at the first reading, without the code beside it. The rules find
 /// only a part of the sentences that miss this goal.
-@Suite("The words of comments and test names")
+@Suite("The words of comments, test names and messages")
 struct WordsTests {
     /// A rule for texts.
     enum Rule: CaseIterable, CustomTestStringConvertible {
@@ -14,7 +14,8 @@ struct WordsTests {
         case sentenceLength
         /// A line with a comment has at most 120 columns.
         case lineLength
-        /// A text contains none of the project's former idioms.
+        /// A text contains none of the project's former idioms. This rule also applies to the string literals of the
+        /// library, because most of them are messages.
         case idiom
         /// The doc comment of a Boolean begins with "True" or "False", or with a noun.
         case boolean
@@ -161,6 +162,8 @@ struct WordsTests {
         let path: String
         let source: String
         let texts: [Prose]
+        /// The string literals of a file of the library; empty for other files.
+        let literals: [Prose]
     }
 
     /// The Swift files of the repository, which are parsed once for all rules.
@@ -168,7 +171,8 @@ struct WordsTests {
         let paths = try Repository.swiftFiles(under: "Sources", "Tests", "Examples", "Benchmarks", "Fuzzing")
         return try (paths + ["Package.swift"]).map { path in
             let source = try Repository.text(of: path)
-            return File(path: path, source: source, texts: Prose.texts(in: source))
+            let literals = path.hasPrefix("Sources/") ? LiteralScanner.literals(in: source) : []
+            return File(path: path, source: source, texts: Prose.texts(in: source), literals: literals)
         }
     }
 
@@ -178,7 +182,8 @@ struct WordsTests {
             if rule == .lineLength {
                 return Self.longLines(in: file.source).map { "\(file.path):\($0) is too long" }
             }
-            return file.texts.flatMap { text in
+            let texts = rule == .idiom ? file.texts + file.literals : file.texts
+            return texts.flatMap { text in
                 Self.faults(of: text, by: rule).map { "\(file.path):\(text.number) \($0)" }
             }
         }
@@ -237,6 +242,27 @@ struct WordsTests {
         #expect(
             texts.map(\.kind) == [.docComment, .innerComment, .sectionMark, .innerComment, .name, .name])
         #expect(texts[0].declaration.hasPrefix("var isFound: Bool"))
+    }
+
+    @Test("string literals of one line and several words are found with their lines")
+    func literals() {
+        let source = ##"""
+            // "a comment"
+            let word = "single", share = a / b
+            throw error("the text of \(value ?? "an inner text") is \"bad\"") /* "a comment" */
+            let raw = #"a raw "text""#, several = """
+                several "lines"
+                """, last = "the last \n line"
+            """##
+        let literals = LiteralScanner.literals(in: source)
+        #expect(
+            literals.map { $0.lines.joined(separator: "|") } == [
+                "an inner text", "the text of … is  bad ", #"a raw "text""#, "the last   line",
+            ])
+        #expect(literals.map(\.number) == [3, 3, 4, 6])
+        #expect(literals.allSatisfy { $0.kind == .literal })
+        let idiom = LiteralScanner.literals(in: #"let text = "\(name) vouches for nobody""#)
+        #expect(idiom.flatMap { Self.faults(of: $0, by: .idiom) }.count == 1)
     }
 
     @Test("a sentence ends at its mark, and code is not counted as sentences")

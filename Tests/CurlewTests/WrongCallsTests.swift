@@ -61,7 +61,7 @@ private struct WrongCall: Sendable {
         WrongCall(#"_ = try await api.get("users/\(plain)", as: User.self)"#, describesItself),
         WrongCall(
             #"_ = try await api.get("users/\(path: text)")"#,
-            "'appendInterpolation(path:)' is unavailable: a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
+            "'appendInterpolation(path:)' is unavailable: a value needs no label: it is escaped for the path or the query that contains it; raw: inserts text without escaping"
         ),
         // The result: `as: User.self`, `as: .text`.
         WrongCall(

@@ -113,13 +113,13 @@ extension CookieJar.Cookie {
     /// Applies the checks that a server's cookie has already passed.
     func check() throws {
         guard Self.isSound(nameBytes), Self.isSound(valueBytes), !nameBytes.contains(.equals) else {
-            throw CurlewError(.invalidRequest, "the name or value of a cookie cannot be sent as it stands")
+            throw CurlewError(.invalidRequest, "the name or value of a cookie has a character that cannot be sent")
         }
         guard !(nameBytes.isEmpty && valueBytes.isEmpty), nameBytes.count + valueBytes.count <= Self.sizeLimit else {
             throw CurlewError(.invalidRequest, "a cookie is empty, or has more than \(Self.sizeLimit) bytes")
         }
         guard path.utf8.first == .slash, path.utf8.count <= Self.attributeLimit, Self.isSound(Array(path.utf8)) else {
-            throw CurlewError(.invalidRequest, "the path of a cookie cannot be one")
+            throw CurlewError(.invalidRequest, "the path of a cookie is not valid")
         }
         guard obeysPrefix else { throw CurlewError(.invalidRequest, "a cookie does not obey its prefix") }
         guard sameSite != SameSite.none || isSecure else {

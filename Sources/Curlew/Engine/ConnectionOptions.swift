@@ -181,7 +181,7 @@ final class ConnectionOptions: @unchecked Sendable {
         return try override.addresses.map { text in
             guard case .success(let address) = HostAddress.literal(text) else {
                 throw CurlewError(
-                    .invalidRequest, "the host override of \(override.host) has an address that is none: \(text)")
+                    .invalidRequest, "the host override of \(override.host) has an address that is not valid: \(text)")
             }
             return address
         }
@@ -331,8 +331,8 @@ extension ConnectionOptions {
             } else if proxy.resolvesHere {
                 throw CurlewError(
                     .unsupported,
-                    "with an address policy a \(proxy.scheme.rawValue) proxy is asked for addresses alone, as nobody would "
-                        + "see what \(host) resolves to")
+                    "with an address policy, a \(proxy.scheme.rawValue) proxy is used for addresses only: "
+                        + "the addresses of \(host) cannot be checked")
             }
         }
     }

@@ -350,7 +350,7 @@ final class EasyHandle {
         handshake = made
         made.tickets = transfer.connection?.origin?.tickets
         guard TLSContext.configure(context, for: made) else {
-            made.refuse(TrustFailure(.invalidTLSSetting, "the security policy cannot be put into force"))
+            made.refuse(TrustFailure(.invalidTLSSetting, "the security policy cannot be applied"))
             return false
         }
         return true

@@ -199,7 +199,7 @@ struct EngineVerdict {
             let hint = request.uri.scheme == "http" ? "; a port that speaks TLS answers so, and needs https" : ""
             return "the answer is not HTTP\(hint)"
         case nil where failure.code == CURLE_OPERATION_TIMEDOUT && attempt.stage == .connecting:
-            return "no connection to \(place) within \(request.timeouts.connect)"
+            return "no connection to \(place) within \(request.timeouts.connect.text)"
         case nil where failure.code == CURLE_COULDNT_CONNECT: return failure.connectSentence(to: place)
         case nil: return failure.endOfQUIC ?? failure.words
         }
@@ -250,7 +250,7 @@ private struct ProxyVerdict {
         let status = failure.tunnelStatus
         let isTunnelled = (200...299).contains(status)
         if status == 407 {
-            return error(.proxyAuthenticationRequired, "\(place) wants credentials, or others than these")
+            return error(.proxyAuthenticationRequired, "\(place) requires credentials, or other credentials")
         }
         if status > 0, !isTunnelled { return error(.proxyFailed, "\(place) answered CONNECT with \(status)") }
         let isOfProxy =
@@ -261,7 +261,7 @@ private struct ProxyVerdict {
     /// The message of a timeout. libcurl waits for ten bytes of a SOCKS 5 reply, but a reply with a short name has
     /// fewer (RFC 1928 §6).
     private func timeoutSentence(_ failure: EngineFailure) -> String {
-        let time = request.timeouts.connect
+        let time = request.timeouts.connect.text
         guard failure.hasProxyAnswered else { return "no connection through \(place) within \(time)" }
         let isSOCKS5 = proxy.scheme == .socks5 || proxy.scheme == .socks5h
         let hint = isSOCKS5 ? ", or its SOCKS reply has fewer than the ten bytes that libcurl reads" : ""
@@ -271,7 +271,7 @@ private struct ProxyVerdict {
     private func socksError(_ reply: CURLproxycode, _ error: (ErrorCode, String) -> CurlewError) -> CurlewError {
         switch reply {
         case CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_IDENTD, CURLPX_IDENTD_DIFFER:
-            return error(.proxyAuthenticationRequired, "\(place) wants credentials, or others than these")
+            return error(.proxyAuthenticationRequired, "\(place) requires credentials, or other credentials")
         case CURLPX_RESOLVE_HOST:
             return error(.hostNotFound, "no address was found for \(request.uri.host), to ask \(place) for")
         default:
@@ -288,8 +288,8 @@ private struct ProxyVerdict {
         CURLPX_REPLY_HOST_UNREACHABLE.rawValue: "host unreachable",
         CURLPX_REPLY_CONNECTION_REFUSED.rawValue: "connection refused",
         CURLPX_REPLY_TTL_EXPIRED.rawValue: "time to live expired",
-        CURLPX_REPLY_COMMAND_NOT_SUPPORTED.rawValue: "it does not take CONNECT",
-        CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED.rawValue: "it does not take this kind of address",
+        CURLPX_REPLY_COMMAND_NOT_SUPPORTED.rawValue: "it does not support CONNECT",
+        CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED.rawValue: "it does not support this kind of address",
         CURLPX_REQUEST_FAILED.rawValue: "request rejected or failed",
         CURLPX_CLOSED.rawValue: "it closed the connection",
         CURLPX_BAD_VERSION.rawValue: "it speaks another version",

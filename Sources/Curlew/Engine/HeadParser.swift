@@ -139,7 +139,7 @@ struct HeadParser {
             return .invalid(.invalidResponse, "a field line has no name")
         }
         guard let name = cache.names.name(UnsafeRawBufferPointer(rebasing: line[..<colon])) else {
-            return .invalid(.invalidResponse, "a field name holds a byte that may not stand there")
+            return .invalid(.invalidResponse, "a field name holds a byte that is not allowed there")
         }
         let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
         guard Self.isTaken(value, of: name) else {
@@ -265,7 +265,7 @@ struct HeadParser {
     /// Ends the head of a 101. The bytes after it belong to another protocol.
     private mutating func finishUpgrade(_ response: HTTPResponse) -> Event {
         guard expectsUpgrade, version == .http11 else {
-            return .invalid(.invalidResponse, "the server switched protocols without being asked to")
+            return .invalid(.invalidResponse, "the server switched protocols without a request for it")
         }
         framing = BodyFraming()
         part = .trailers

@@ -29,7 +29,7 @@ struct RequestCheck {
             throw CurlewError(.invalidRequest, "the method is not a token")
         }
         guard request.method != .connect else {
-            throw CurlewError(.invalidRequest, "CONNECT is for proxies, and they are the transport's")
+            throw CurlewError(.invalidRequest, "CONNECT is for proxies only, and the transport sends it itself")
         }
         guard request.method != .head || request.body.isNone else {
             throw CurlewError(.invalidRequest, "a HEAD has no body")
@@ -65,7 +65,7 @@ struct RequestCheck {
         expectsContinue = request.options.expectContinue != nil && !request.body.isNone
         for field in request.fields where field.name == .expect {
             guard field.trimmedText.utf8.map(\.lowercasedASCII).elementsEqual("100-continue".utf8) else {
-                throw CurlewError(.invalidRequest, "the only expectation there is, is 100-continue")
+                throw CurlewError(.invalidRequest, "the only supported expectation is 100-continue")
             }
             expectsContinue = !request.body.isNone
         }
@@ -106,7 +106,7 @@ struct RequestCheck {
                 try fieldsWithoutExpectation?.append(field)
             case .contentLength: try takeLength(field, of: request.body)
             case .transferEncoding, .upgrade, .trailer, Self.http2Settings:
-                throw CurlewError(.invalidRequest, "the field \(field.name.rawName) is the transport's to set")
+                throw CurlewError(.invalidRequest, "the field \(field.name.rawName) is set by the transport")
             case .expect: break
             case .proxyAuthorization:
                 let list = proxyFields ?? FieldList()
@@ -161,7 +161,7 @@ struct RequestCheck {
         for field in request.trailers {
             try Self.check(field)
             guard !Self.forbiddenTrailers.contains(field.name) else {
-                throw CurlewError(.invalidRequest, "\(field.name.rawName) may not stand in a trailer")
+                throw CurlewError(.invalidRequest, "\(field.name.rawName) is not allowed in a trailer")
             }
             try list.append(field, isTrailer: true)
         }

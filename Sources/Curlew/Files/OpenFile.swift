@@ -56,7 +56,7 @@ final class OpenFile: Sendable {
         try Self.checkOwner(of: descriptor)
         try self.init(place: place, folder: folder, descriptor: descriptor)
         // The previous owner of the lock may just have moved the file to its destination.
-        guard isInItsPlace else { throw CurlewError(.fileFailed, "the part file is gone") }
+        guard isInItsPlace else { throw CurlewError(.fileFailed, "the part file no longer exists") }
     }
 
     /// Rejects a file that another user owns, because that user could change it at any time. It also rejects a file
@@ -69,7 +69,7 @@ final class OpenFile: Sendable {
         }
         guard status.st_uid == geteuid() || status.st_uid == 0, status.st_nlink == 1 else {
             close(descriptor)
-            throw CurlewError(.fileFailed, "the part file is somebody else's, or has another name")
+            throw CurlewError(.fileFailed, "the part file belongs to another user, or has a second name")
         }
     }
 

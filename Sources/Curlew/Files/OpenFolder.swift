@@ -19,7 +19,7 @@ final class OpenFolder: Sendable {
             opened = Self.open(path)
         }
         if opened.errorNumber == ENOTDIR {
-            throw CurlewError(.invalidDestination, "what the file is to lie in is no folder")
+            throw CurlewError(.invalidDestination, "the parent of the file is not a folder")
         }
         descriptor = Int32(try opened.get("the folder of the file cannot be opened"))
     }
@@ -102,7 +102,7 @@ extension OpenFolder {
         let kind = (isLink ? self.status(of: name, followsLink: true) : status).map { $0.st_mode & S_IFMT } ?? S_IFREG
         guard kind == S_IFREG else {
             let thing = kind == S_IFDIR ? "a folder" : "no regular file"
-            throw CurlewError(.invalidDestination, "what is at the destination is \(thing)")
+            throw CurlewError(.invalidDestination, "the destination is \(thing)")
         }
         if existing == .fail { throw Self.fileExists }
     }

@@ -31,11 +31,11 @@ struct RangeRequest: Sendable, Hashable {
         case unreadable = "its Content-Range cannot be read"
         case severalParts = "it has several parts"
         case coded = "it has another content coding"
-        case otherRange = "it is not the range that was asked for"
-        case otherTotal = "the length of the whole is another one"
-        case otherRepresentation = "it is of another representation"
+        case otherRange = "it does not have the requested range"
+        case otherTotal = "it declares another complete length"
+        case otherRepresentation = "it belongs to another representation"
         case otherLength = "its length is not that of its range"
-        case endless = "nobody says how long the whole is"
+        case endless = "it does not declare the complete length"
         case unsatisfied = "there is no such range"
     }
 

@@ -58,7 +58,7 @@ struct ResponseSaving {
         switch response.status.code {
         case 206:
             guard response.exchange?.request.fields.contains(.range) == true else {
-                throw await refusal("a part that was not asked for")
+                throw await refusal("a part that was not requested")
             }
             guard response.mediaType?.essence != "multipart/byteranges" else {
                 throw CurlewError(.unacceptableContentType, "several parts in one body are no file")

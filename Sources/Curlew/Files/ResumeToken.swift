@@ -100,18 +100,18 @@ extension ResumeToken {
         guard uri.userInformation == nil, finalURI?.userInformation == nil else {
             throw Self.invalid("its URL has user information")
         }
-        guard total ?? 0 >= 0, identity.size >= 0 else { throw Self.invalid("a number of it is negative") }
+        guard total ?? 0 >= 0, identity.size >= 0 else { throw Self.invalid("one of its numbers is negative") }
         guard received.count <= Self.rangeLimit else { throw Self.invalid("it has too many ranges") }
-        guard ContentCodingList(codings).isKeepable else { throw Self.invalid("its content codings cannot be") }
+        guard ContentCodingList(codings).isKeepable else { throw Self.invalid("its content codings are not valid") }
         var position: Int64 = 0
         for piece in received {
             guard piece.range.lowerBound >= position, !piece.range.isEmpty, piece.range.upperBound <= total ?? .max - 1
-            else { throw Self.invalid("its ranges overlap or reach beyond the whole") }
-            guard piece.sha256?.isHash ?? true else { throw Self.invalid("a hash of it is none") }
+            else { throw Self.invalid("its ranges overlap or exceed the complete length") }
+            guard piece.sha256?.isHash ?? true else { throw Self.invalid("one of its hashes is not valid") }
             position = piece.range.upperBound
         }
         guard total != nil || received.count <= 1 && received.first?.range.lowerBound ?? 0 == 0 else {
-            throw Self.invalid("it has gaps in a whole of unknown length")
+            throw Self.invalid("it has gaps although the complete length is unknown")
         }
         guard position <= identity.size else { throw Self.invalid("its ranges reach beyond its part") }
         try checkPaths()
@@ -120,12 +120,12 @@ extension ResumeToken {
     private func checkPaths() throws {
         for path in [partPath, destination].compactMap({ $0 }) {
             guard path.utf8.first == .slash, path.utf8.count < 4096, !path.utf8.contains(0) else {
-                throw Self.invalid("a path of it cannot be used")
+                throw Self.invalid("one of its paths cannot be used")
             }
         }
         let name = partPath.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard name.hasPrefix("."), name.hasSuffix(".part"), name.utf8.count > 6, partPath != destination else {
-            throw Self.invalid("its part has a name that no part has")
+            throw Self.invalid("the name of its part file is not valid")
         }
     }
 
@@ -161,7 +161,9 @@ extension ResumeToken: Codable {
         var received: [Received] = []
         while !pieces.isAtEnd, received.count <= Self.rangeLimit {
             let piece = try pieces.decode(Piece.self)
-            guard piece.start >= 0, piece.start < piece.end else { throw Self.invalid("a range of it is none") }
+            guard piece.start >= 0, piece.start < piece.end else {
+                throw Self.invalid("one of its ranges is not valid")
+            }
             received.append(Received(range: piece.start..<piece.end, sha256: piece.sha256))
         }
         let part = try container.nestedContainer(keyedBy: PartKeys.self, forKey: .part)

@@ -52,13 +52,13 @@ public struct UploadToken: Sendable, Hashable {
         self.identity = identity
         self.parts = parts
         guard identity.size == length, !parts.isEmpty else {
-            throw CurlewError(.invalidResumeToken, "its length cannot be, or it has no parts")
+            throw CurlewError(.invalidResumeToken, "its length is not valid, or it has no parts")
         }
         var start: Int64 = 0
         for part in parts {
             guard part.start == start, part.length >= 0, part.length <= length - start,
                 (0...part.length).contains(part.offset), (part.tag?.utf8.count ?? 0) <= Self.tagLimit
-            else { throw CurlewError(.invalidResumeToken, "its parts do not make the file") }
+            else { throw CurlewError(.invalidResumeToken, "its parts do not cover the file") }
             start += part.length
         }
         guard start == length else { throw CurlewError(.invalidResumeToken, "its parts are shorter than the file") }
@@ -67,7 +67,7 @@ public struct UploadToken: Sendable, Hashable {
                 throw CurlewError(.invalidResumeToken, "its URL begins with neither http nor https")
             }
             guard target.scheme != "https" || uri.scheme == "https" else {
-                throw CurlewError(.invalidResumeToken, "the upload is less secure than where it was created")
+                throw CurlewError(.invalidResumeToken, "the URL of the upload is less secure than that of its creation")
             }
         }
         let most =
@@ -77,7 +77,7 @@ public struct UploadToken: Sendable, Hashable {
             case .multipart: Self.partLimit
             }
         guard parts.count <= most else {
-            throw CurlewError(.invalidResumeToken, "it has more parts than its protocol lets be sent")
+            throw CurlewError(.invalidResumeToken, "it has more parts than its protocol allows")
         }
     }
 

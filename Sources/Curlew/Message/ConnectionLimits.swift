@@ -85,7 +85,7 @@ extension ConnectionLimits {
         try Timeouts.check(silenceTimeout, "silenceTimeout")
         try Timeouts.check(keepAliveInterval, "keepAliveInterval")
         guard nameLifetime >= .zero else {
-            throw CurlewError(.invalidRequest, "nameLifetime is \(nameLifetime); zero looks each name up anew")
+            throw CurlewError(.invalidRequest, "nameLifetime is \(nameLifetime.text); zero looks up each name again")
         }
     }
 }

@@ -5,7 +5,7 @@ extension CurlewError {
         let message =
             switch error.path {
             case nil: error.message
-            case ""?: "the whole of the parameters \(error.reason)"
+            case ""?: "the value of all parameters \(error.reason)"
             case let path?: "the parameter \(path) \(error.reason)"
             }
         self.init(

@@ -115,14 +115,14 @@ extension URIReference: ExpressibleByStringInterpolation {
         @available(
             *, unavailable,
             message:
-                "a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
+                "a value needs no label: it is escaped for the path or the query that contains it; raw: inserts text without escaping"
         )
         public mutating func appendInterpolation(path value: some StringProtocol) {}
 
         @available(
             *, unavailable,
             message:
-                "a value needs no label: it is escaped for the path or the query in which it stands; raw: takes text as it is"
+                "a value needs no label: it is escaped for the path or the query that contains it; raw: inserts text without escaping"
         )
         public mutating func appendInterpolation(query value: some StringProtocol) {}
 

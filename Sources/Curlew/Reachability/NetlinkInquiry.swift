@@ -26,7 +26,7 @@ final class NetlinkInquiry {
         switch answer {
         case .route(let route): return route
         case .failure(let reason): return try absence(reason)
-        default: throw CurlewError(.reachabilityUnavailable, "the kernel's answer about a route makes no sense")
+        default: throw CurlewError(.reachabilityUnavailable, "the kernel's answer about a route cannot be understood")
         }
     }
 
@@ -35,7 +35,7 @@ final class NetlinkInquiry {
     private func absence(_ reason: Int32) throws -> NetworkRoute? {
         switch reason {
         case ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, ENETDOWN, ENODEV, EAFNOSUPPORT, EOPNOTSUPP, ENOENT: return nil
-        default: throw CurlewError(netlink: reason, "the kernel cannot tell a route")
+        default: throw CurlewError(netlink: reason, "the kernel cannot report a route")
         }
     }
 
@@ -44,8 +44,9 @@ final class NetlinkInquiry {
         switch try ask({ NetlinkRequest.link(index, sequence: $0) }) {
         case .link(let link): return link
         case .failure(ENODEV): return nil
-        case .failure(let reason): throw CurlewError(netlink: reason, "the kernel cannot tell of an interface")
-        default: throw CurlewError(.reachabilityUnavailable, "the kernel's answer about an interface makes no sense")
+        case .failure(let reason): throw CurlewError(netlink: reason, "the kernel cannot report an interface")
+        default:
+            throw CurlewError(.reachabilityUnavailable, "the kernel's answer about an interface cannot be understood")
         }
     }
 

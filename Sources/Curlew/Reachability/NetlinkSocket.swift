@@ -41,7 +41,9 @@ final class NetlinkSocket {
     /// Subscribes to all changes.
     func subscribe() throws {
         for group in Self.needed {
-            guard join(group) else { throw CurlewError(netlink: errno, "changes of the network are not told") }
+            guard join(group) else {
+                throw CurlewError(netlink: errno, "changes of the network cannot be subscribed to")
+            }
         }
         for group in Self.optional { _ = join(group) }
     }

@@ -70,7 +70,7 @@ extension HTTPSession {
                 }
                 guard seen.insert(request.uri.requestText).inserted else {
                     throw CurlewError(
-                        .invalidResponse, "the pages have no end: one links to a page that was there before",
+                        .invalidResponse, "the pages repeat: one links to an earlier page",
                         context: context)
                 }
                 let origin = request.uri.origin

@@ -160,7 +160,7 @@ public actor SessionActor {
     ) async throws -> ConnectionSecurity {
         var request = try CurlewRequest(.head, url, options: options)
         guard request.uri.scheme == "https" else {
-            throw CurlewError(.unsupportedScheme, "only https has a handshake to look at")
+            throw CurlewError(.unsupportedScheme, "only https has a handshake")
         }
         request.options.isHandshakeOnly = true
         do {

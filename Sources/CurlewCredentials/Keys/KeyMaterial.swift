@@ -24,7 +24,7 @@ final class KeyMaterial: @unchecked Sendable {
         guard let kind = Self.kind(of: raw) else {
             EVP_PKEY_free(raw)
             throw CurlewError(
-                .invalidCredential, "a key is of a kind that is not supported: RSA, P-256, P-384 and Ed25519 are")
+                .invalidCredential, "the kind of a key is not supported; RSA, P-256, P-384 and Ed25519 are")
         }
         if case .rsa(let bits) = kind, !Self.sizes.contains(bits) {
             EVP_PKEY_free(raw)

@@ -41,7 +41,7 @@ extension OAuth {
                 !userCode.isEmpty, Self.isPage(page), complete.map(Self.isPage) ?? true
             else {
                 throw CurlewError(
-                    .invalidToken, "the codes for a device are none, or have no page to enter them")
+                    .invalidToken, "the codes for a device are not valid, or have no page to enter them")
             }
             self.deviceCode = deviceCode
             self.userCode = PeerText.escaped(userCode, limit: 128)

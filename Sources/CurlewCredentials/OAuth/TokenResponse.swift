@@ -44,11 +44,11 @@ extension OAuth {
             }
             if request.isExchange {
                 guard let issuedType, !issuedType.isEmpty else {
-                    throw CurlewError(.invalidToken, "the token endpoint did not tell the type of the token")
+                    throw CurlewError(.invalidToken, "the token endpoint did not declare the type of the token")
                 }
                 guard request.requestedType?.hasSameBytes(as: issuedType) ?? true else {
                     throw CurlewError(
-                        .invalidToken, "the token endpoint gave a token of a type that was not asked for")
+                        .invalidToken, "the token endpoint gave a token of a type that was not requested")
                 }
             }
             return try Token(

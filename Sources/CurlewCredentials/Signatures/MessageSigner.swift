@@ -52,7 +52,7 @@ extension MessageSignature {
                 throw CurlewError(.invalidCredential, "\(key.kindText) is not fit for the algorithm of the signature")
             }
             guard Self.isLabel(label) else {
-                throw CurlewError(.invalidRequest, "the label of a signature is none")
+                throw CurlewError(.invalidRequest, "the label of a signature is not valid")
             }
             guard validity.map({ $0 >= .seconds(1) }) ?? true else {
                 throw CurlewError(.invalidRequest, "a signature expires after 1 second at least")
@@ -150,16 +150,16 @@ extension MessageSignature.Signer {
     public func fulfilling(_ wanted: MessageSignature.Wanted) throws(CurlewError) -> Self {
         let isOwnKey = wanted.keyID.map { keyID?.hasSameBytes(as: $0) == true }
         guard isOwnKey ?? true else {
-            throw CurlewError(.invalidRequest, "a signature by another key is asked for")
+            throw CurlewError(.invalidRequest, "a signature by another key is requested")
         }
         guard wanted.algorithm == nil || wanted.algorithm?.hasSameBytes(as: algorithm.name) == true else {
-            throw CurlewError(.invalidRequest, "a signature by another algorithm is asked for")
+            throw CurlewError(.invalidRequest, "a signature by another algorithm is requested")
         }
         guard wanted.tag == nil || tag == nil || tag.hasSameBytes(as: wanted.tag) else {
-            throw CurlewError(.invalidRequest, "a signature for another application is asked for")
+            throw CurlewError(.invalidRequest, "a signature for another application is requested")
         }
         if let missing = components.first(where: { !wanted.components.contains($0) }) {
-            throw CurlewError(.invalidRequest, "a signature that does not cover \(missing) is asked for")
+            throw CurlewError(.invalidRequest, "a signature that does not cover \(missing) is requested")
         }
         var signer = self
         signer.label = wanted.label

@@ -145,7 +145,7 @@ extension MessageSignature.Verifier {
         }
         switch try DigestField.matches(fields, content) {
         case true: return
-        case false: throw rejection("the content is not what its digest says")
+        case false: throw rejection("the content does not match its digest")
         case nil: throw rejection("the field Content-Digest has no digest by an algorithm that is known")
         }
     }
@@ -171,7 +171,7 @@ extension MessageSignature.Verifier {
             throw Self.rejection("a signature has no value")
         }
         guard let components = MessageSignature.Component.all(in: candidate.input) else {
-            throw Self.rejection("a signature has a component twice, one that is none, or more than 64")
+            throw Self.rejection("a signature has a component twice, an invalid one, or more than 64")
         }
         if let missing = required.first(where: { !components.contains($0) }) {
             throw Self.rejection("a signature does not cover \(missing)")
@@ -206,7 +206,7 @@ extension MessageSignature.Verifier {
                 throw Self.rejection("a signature is too old")
             }
         } else if longestAge != nil {
-            throw Self.rejection("a signature does not tell when it was made")
+            throw Self.rejection("a signature has no time of its creation")
         }
         if let expires = parameters.expires.map(CalendarTime.wholeSeconds(of:)) {
             guard expires > now - slack else { throw Self.rejection("a signature has expired") }

@@ -113,7 +113,9 @@ extension MessageSignature.Message {
                 throw Self.failure(component, "has a parameter of a wrong type")
             }
             if parameter.key == "req" {
-                guard response != nil else { throw Self.failure(component, "is of a request's request") }
+                guard response != nil else {
+                    throw Self.failure(component, "has the parameter req, which only a response may have")
+                }
                 isOfRequest = true
             }
         }

@@ -29,7 +29,8 @@ extension MessageSignature {
             guard Signer.isLabel(label), Component.areFit(components) else {
                 throw CurlewError(
                     .invalidRequest,
-                    "the label of a signature is none, or its components are too many, not ASCII, or one occurs twice")
+                    "the label of a signature is not valid, or its components are too many, not ASCII, or one occurs twice"
+                )
             }
             _ = try Parameters(nonce: nonce, keyID: keyID, tag: tag).structured()
             self.label = label

@@ -88,7 +88,7 @@ private struct BitmapReader {
             3 where header.bits == 16 || header.bits == 32, 6 where header.bits == 16 || header.bits == 32:
             try readRows(header, from: first, into: &output)
         case 1 where header.bits == 8, 2 where header.bits == 4: try readRuns(header, from: first, into: &output)
-        default: throw broken("the bitmap is compressed in a way that is not read (\(header.compression))")
+        default: throw broken("the bitmap is compressed in an unsupported way (\(header.compression))")
         }
         if isIcon { applyMask(header, from: first, to: &output) }
         return DecodedImage.Raster(size: size, pixels: output)
@@ -105,7 +105,7 @@ private struct BitmapReader {
                 width: number(at: start + 4, 2), height: number(at: start + 6, 2), bits: number(at: start + 10, 2),
                 paletteStart: start + 12, paletteEntry: 3)
         } else {
-            guard length >= 40 else { throw broken("the bitmap has a header that is not read") }
+            guard length >= 40 else { throw broken("the bitmap has an unsupported header") }
             let height = signed(at: start + 8)
             header = Header(
                 width: signed(at: start + 4), height: abs(height), isTopDown: height < 0,

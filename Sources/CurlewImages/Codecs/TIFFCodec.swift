@@ -23,7 +23,7 @@ enum TIFFCodec {
         var (width, height) = (UInt32(0), UInt32(0))
         guard curlew_tiff_get32(tiff, UInt32(TIFFTAG_IMAGEWIDTH), &width) == 1,
             curlew_tiff_get32(tiff, UInt32(TIFFTAG_IMAGELENGTH), &height) == 1
-        else { throw broken("the TIFF does not say how large it is") }
+        else { throw broken("the TIFF does not declare its size") }
         try options.limits.check(Int(width), Int(height))
         // Tiles may be larger than the image, and pixels may have many samples that are not colours.
         guard curlew_tiff_decoded_size(tiff) / 16 <= UInt64(clamping: options.limits.pixels) else {
@@ -31,7 +31,7 @@ enum TIFFCodec {
         }
         let gray = curlew_tiff_gray(tiff)
         guard gray != curlew_tiff_gray_wrong else {
-            throw broken("the TIFF is of greys with an alpha that is not read")
+            throw broken("the TIFF has grey pixels with an unsupported alpha")
         }
         var orientation: UInt16 = 1
         _ = curlew_tiff_get16(tiff, UInt32(TIFFTAG_ORIENTATION), &orientation)
@@ -45,7 +45,7 @@ enum TIFFCodec {
             let isRead = UnsafeMutableRawPointer(address).withMemoryRebound(to: UInt32.self, capacity: size.count) {
                 TIFFReadRGBAImageOriented(tiff, width, height, $0, Int32(ORIENTATION_TOPLEFT), 1)
             }
-            guard isRead == 1 else { throw broken("the TIFF is broken, or of a kind that is not read") }
+            guard isRead == 1 else { throw broken("the TIFF is broken, or of an unsupported kind") }
             count = size.count * 4
         }
         return DecodedImage(

@@ -111,7 +111,7 @@ enum WebPCodec {
                 rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
                 before = Int(end)
             }
-            guard rasters.count == count else { throw broken("the WebP has fewer frames than it says") }
+            guard rasters.count == count else { throw broken("the WebP has fewer frames than it declares") }
             return rasters
         }
     }

@@ -21,7 +21,7 @@ private struct ValueEncoder: Encoder {
     /// encoding will fail.
     private func over(_ kind: EncodedNode.Kind) -> ValueEncoder {
         if node.become(kind) { return self }
-        state.note("asked for containers of two kinds", at: path)
+        state.note("requested containers of two kinds", at: path)
         return detached(kind)
     }
 

@@ -64,7 +64,7 @@ extension SettingsTable {
         SettingsEntry(
             "proxy.exceptions", \.proxy.exceptions,
             Form.exception.list("list of hosts", "hosts as in no_proxy, such as .example.com, 10.0.0.0/8 or [::1]:80"),
-            "Hosts that are asked directly"),
+            "Hosts that are connected to without a proxy"),
         SettingsEntry(
             "proxy.anchors-file", \.proxy.anchorsFile, Form.path.optional,
             "The certificate authorities, in PEM, of a proxy of https"),
@@ -83,10 +83,10 @@ extension SettingsTable {
             "The client's key, PEM"),
         SettingsEntry(
             "security.key-passphrase", \.trust.keyPassphrase, Form.text.optional, secret: true,
-            "What the client's key is encrypted with"),
+            "The passphrase of the client's key"),
         SettingsEntry(
             "security.reload-interval", \.trust.reloadInterval, Form.duration().or("never"),
-            "The time between two looks at whether the files of certificates and key have changed"),
+            "The time between two checks for changes of the files of certificates and key"),
         SettingsEntry(
             "security.pins", \.trust.pins, Form.pin.list("list of pins", "pins: sha256/ and the Base64 of 32 bytes"),
             "Public keys, one of which has to be in the server's chain"),
@@ -110,7 +110,7 @@ extension SettingsTable {
         ),
         SettingsEntry(
             "security.strict", \.settings.session.security.isStrict, Form.flag,
-            "True if paths have to keep all that RFC 5280 asks"),
+            "True if paths have to obey all rules of RFC 5280"),
         SettingsEntry(
             "security.revocation-files", \.trust.revocationFiles,
             Form.path.list("list of paths", "paths of files"), "Lists of revoked certificates, PEM or DER"),

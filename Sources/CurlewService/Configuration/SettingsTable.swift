@@ -88,7 +88,7 @@ enum SettingsTable {
             "Interim responses that are kept"),
         SettingsEntry(
             "limits.collected-body", \.settings.session.limits.collectedBody, Form.size(),
-            "What is collected of a body at most"),
+            "Bytes of a body that are collected at most"),
         SettingsEntry(
             "body-buffer-size", \.settings.session.bodyBufferSize, Form.size(),
             "Bytes of a body that wait before its transfer pauses"),
@@ -97,7 +97,7 @@ enum SettingsTable {
             "The size of the buffer that sockets are read into"),
         SettingsEntry(
             "tasks-in-flight", \.settings.session.tasksInFlight, Form.count(1...Form.largestCount),
-            "Tasks under way at a time on each event loop"),
+            "Tasks that run at a time on each event loop"),
         SettingsEntry(
             "rate-limit.sending", \.settings.session.rateLimit.sending, Form.size().or("unlimited"),
             "Bytes of request bodies a second"),
@@ -121,7 +121,7 @@ enum SettingsTable {
     private static let links: [SettingsEntry] = [
         SettingsEntry(
             "retry.attempts", \.retry.policy.attempts, Form.count(1...1000),
-            "How often a request is sent at most; 1 is never again"),
+            "The number of times that a request is sent at most; 1 is no retry"),
         SettingsEntry(
             "retry.backoff", \.retry.policy.backoff.base, Form.duration(),
             "The bound of the wait after the first failure"),

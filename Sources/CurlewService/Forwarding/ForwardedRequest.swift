@@ -183,7 +183,7 @@ struct ForwardedRequest {
     private mutating func copyMaxForwards(_ field: HTTPField) throws {
         guard let hops = UInt32(field.value) else { return fields.append(field) }
         guard hops > 0 else {
-            throw Refusal(.noContent, "the request was to go no further", isAnswered: true)
+            throw Refusal(.noContent, "the limit of Max-Forwards is reached", isAnswered: true)
         }
         fields.append(HTTPField(name: .maxForwards, value: String(hops - 1)))
     }

@@ -52,7 +52,7 @@ extension ForwardedRequest {
                 throw Refusal(.badRequest, "the target has bytes that no path has")
             }
             guard !hasDotSegment(path) else {
-                throw Refusal(.badRequest, "the path has segments that lead elsewhere, or an escape that is none")
+                throw Refusal(.badRequest, "the path has segments that lead elsewhere, or an invalid escape")
             }
             let prefix = base.path.utf8.last == 0x2F ? base.path.dropLast() : base.path[...]
             do {

@@ -33,7 +33,7 @@ extension RequestMetrics {
             meaning: "a call, retries and redirects included, up to the head of its response"),
         Description(
             name: "http.client.active_requests", kind: .gauge, labels: [],
-            meaning: "calls under way, up to the heads of their responses"),
+            meaning: "calls in progress, up to the heads of their responses"),
         Description(
             name: "http.client.open_connections", kind: .gauge, labels: ["http.connection.state"],
             meaning: "connections: `active`, `idle` or `pending`, which are being made"),
@@ -56,10 +56,10 @@ extension RequestMetrics {
             name: "curlew.client.redirects", kind: .counter, labels: server, meaning: "redirects that were followed"),
         Description(
             name: "curlew.client.retries", kind: .counter, labels: server + outcome,
-            meaning: "requests that were sent again, by what came of the attempt before"),
+            meaning: "requests that were sent again, by the result of the previous attempt"),
         Description(
             name: "curlew.client.hedges", kind: .counter, labels: server,
-            meaning: "requests that were sent once more as the answer took long"),
+            meaning: "requests that were sent once more because the answer took long"),
         Description(
             name: "curlew.client.circuit.transitions", kind: .counter, labels: server + ["curlew.circuit.state"],
             meaning: "changes of the state of an origin's circuit, by the new one"),
@@ -88,7 +88,7 @@ extension RequestMetrics {
             meaning: "the tokens that the budget for retries has left for the host that has fewest"),
         Description(
             name: "curlew.client.metrics.dropped", kind: .counter, labels: [],
-            meaning: "notes that were dropped, as the backend was too slow for them"),
+            meaning: "notes that were dropped because the backend was too slow for them"),
     ]
 }
 #endif

@@ -123,7 +123,7 @@ extension DurableTransfer.Request {
                 "\(secret.name) is a secret: give it by the session's authorization, or set storesSecrets")
         }
         for name in [HTTPField.Name.range, .ifRange] where fields.contains(name) {
-            throw CurlewError(.invalidRequest, "a durable transfer makes its own \(name.rawName)")
+            throw CurlewError(.invalidRequest, "a durable transfer sets the field \(name.rawName) itself")
         }
         guard fields.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= Self.fieldLimit else {
             throw CurlewError(.invalidRequest, "the fields have more than 64 KiB")

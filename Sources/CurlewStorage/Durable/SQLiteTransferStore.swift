@@ -263,7 +263,7 @@ extension CurlewError {
         case let error as DatabaseError:
             switch error.resultCode {
             case .SQLITE_FULL: self.init(.diskFull, "the disk has no room for the queue")
-            case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.queueFailed, "the queue is locked by somebody else")
+            case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.queueFailed, "the queue is locked by another process")
             case .SQLITE_READONLY: self.init(.queueFailed, "the queue cannot be written")
             default: self.init(.queueFailed, "the queue cannot be used: \(error.reason)")
             }

@@ -61,7 +61,8 @@ final class FaultScript: Sendable {
                 // A fault for every exchange may be overtaken by a fault for one exchange, if it happened elsewhere.
                 reason == .noSuchMoment || claim.isOnce || !state.committed.contains { $0.fault == claim.fault }
             }
-            return state.waiting.unmet.map { "\($0) found nobody" } + missed.map { $0.reason.complaint($0.claim.fault) }
+            return state.waiting.unmet.map { "\($0) was not reached" }
+                + missed.map { $0.reason.complaint($0.claim.fault) }
         }
     }
 
@@ -81,10 +82,10 @@ final class FaultScript: Sendable {
 
 extension FaultScript.Miss {
     fileprivate func complaint(_ fault: Fault) -> String {
-        let whom = fault.trigger.isOfConnection ? "connection" : "exchange"
+        let subject = fault.trigger.isOfConnection ? "connection" : "exchange"
         return switch self {
-        case .noSuchMoment: "\(fault) found no such moment in its \(whom)"
-        case .overtaken: "\(fault) came too late: another fault had ended its \(whom)"
+        case .noSuchMoment: "\(fault) found no such moment in its \(subject)"
+        case .overtaken: "\(fault) came too late: another fault had ended its \(subject)"
         }
     }
 }

@@ -60,12 +60,14 @@ extension Recording.Request: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let name = try container.decode(String.self, forKey: .method)
-        guard let method = HTTPRequest.Method(name) else { throw container.corrupted(.method, "that is no method") }
+        guard let method = HTTPRequest.Method(name) else {
+            throw container.corrupted(.method, "the value is not a method")
+        }
         self.method = method
         let url = try container.decode(String.self, forKey: .url)
         // The host may be masked, and the URL then is no valid URI.
         guard ["http://", "https://"].contains(where: { url.hasPrefix($0) }) else {
-            throw container.corrupted(.url, "that is no absolute URL")
+            throw container.corrupted(.url, "the value is not an absolute URL")
         }
         self.url = url
         self.fields = try container.decodeFields(.fields)
@@ -97,7 +99,7 @@ extension Recording.Response: Codable {
         self.interim = try container.decodeIfPresent([InterimForm].self, forKey: .interim)?.map(\.head) ?? []
         let name = try container.decode(String.self, forKey: .version)
         guard let version = Self.versions.first(where: { $0.description == name }) else {
-            throw container.corrupted(.version, "that is no version of HTTP")
+            throw container.corrupted(.version, "the value is not a version of HTTP")
         }
         self.version = version
     }
@@ -153,7 +155,9 @@ extension Recording.Body: Codable {
         } else if let lines = try container.decodeIfPresent([String].self, forKey: .lines) {
             self.bytes = lines.flatMap(\.utf8)
         } else if let text = try container.decodeIfPresent(String.self, forKey: .base64) {
-            guard let data = Data(base64Encoded: text) else { throw container.corrupted(.base64, "that is no Base64") }
+            guard let data = Data(base64Encoded: text) else {
+                throw container.corrupted(.base64, "the value is not Base64")
+            }
             self.bytes = Array(data)
         } else {
             self.bytes = []
@@ -235,7 +239,7 @@ private struct FieldForm: Codable {
             } else {
                 let object = try decoder.container(keyedBy: CodingKeys.self)
                 let bytes = Data(base64Encoded: try object.decode(String.self, forKey: .base64))
-                guard let bytes else { throw object.corrupted(.base64, "that is no Base64") }
+                guard let bytes else { throw object.corrupted(.base64, "the value is not Base64") }
                 self.field = try HTTPField(checking: try object.decode(String.self, forKey: .name), value: Array(bytes))
             }
         } catch let error as CurlewError {
@@ -275,7 +279,7 @@ extension KeyedDecodingContainer {
     fileprivate func decodeStatus(_ key: Key) throws -> HTTPResponse.Status {
         let parts = try self.decode(String.self, forKey: key).split(separator: " ", maxSplits: 1)
         guard let code = parts.first.flatMap({ Int($0) }), (100...999).contains(code) else {
-            throw self.corrupted(key, "that is no status")
+            throw self.corrupted(key, "the value is not a status")
         }
         return HTTPResponse.Status(code: code, reasonPhrase: parts.dropFirst().first.map { String($0) } ?? "")
     }

@@ -67,7 +67,7 @@ extension Recording {
 }
 
 extension DecodingError {
-    /// The position in the file and the fault there: `exchanges[1].request.url: that is no absolute URL`.
+    /// The position in the file and the fault there: `exchanges[1].request.url: the value is not an absolute URL`.
     fileprivate var place: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.path(context.codingPath + [key])): it is missing"

@@ -31,7 +31,7 @@ extension RecordedAnswer {
         if response.body.isComplete { return nil }
         return CurlewError(
             .recordingFailed,
-            "the body was not recorded beyond its first \(response.body.bytes.count) bytes: nobody had read it further (\(self.name))"
+            "only the first \(response.body.bytes.count) bytes of the body were read, and therefore recorded (\(self.name))"
         )
     }
 }

@@ -48,7 +48,7 @@ struct StubChunks: AsyncSequence, Sendable {
                 while true {
                     let breakage = self.source.body.breakage
                     if let breakage, self.position == chunks.count || self.position >= breakage.count {
-                        throw self.source.error(breakage.code, "the body broke off, as the stub was told")
+                        throw self.source.error(breakage.code, "the body ended early, as the stub's response requires")
                     }
                     guard self.position < chunks.count else { return nil }
                     if let pause = self.source.body.pause { try await self.source.clock.sleep(for: pause) }

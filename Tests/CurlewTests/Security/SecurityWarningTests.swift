@@ -35,7 +35,7 @@ struct SecurityWarningTests {
             withExtendedLifetime(sessions) {}
         }
         #expect(log.lines.map(\.level) == [.warning])
-        #expect(log.lines.map(\.message) == ["this policy accepts any server at all"])
+        #expect(log.lines.map(\.message) == ["this policy accepts every server"])
     }
 
     @Test("a session over a transport with pins requires https too")

@@ -191,7 +191,8 @@ struct StreamVerbTests {
         ])
         let api = try makeSession(baseURL: server.url())
         for (path, limit, code, text) in [
-            ("loop", 10, ErrorCode.invalidResponse, "no end"), ("away", 10, .invalidResponse, "another origin"),
+            ("loop", 10, ErrorCode.invalidResponse, "the pages repeat"),
+            ("away", 10, .invalidResponse, "another origin"),
             ("a", 2, .responseTooLarge, "more than 2 pages"),
         ] {
             var seen: [Int] = []

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A comment, or the name of a test or suite: a text that is read without the code beside it.
+/// A comment, a string literal, or the name of a test or suite: a text that is read without the code beside it.
 struct Prose: Sendable {
-    enum Kind: Sendable { case innerComment, docComment, sectionMark, name }
+    enum Kind: Sendable { case innerComment, docComment, sectionMark, name, literal }
 
     let kind: Kind
     /// The number of the first line in its file.

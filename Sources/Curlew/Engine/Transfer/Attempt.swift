@@ -146,7 +146,9 @@ struct Attempt: ~Copyable {
         incoming = IncomingResponse(limits: request.limits, cache: cache)
         readyCount = 0
         challengeCount += 1
-        if challengeCount > Self.challengeLimit { fail(CurlewError(code, "the challenges have no end")) }
+        if challengeCount > Self.challengeLimit {
+            fail(CurlewError(code, "there were more than \(Self.challengeLimit) challenges"))
+        }
     }
 
     /// - Returns: True if the request may use the connection.
@@ -233,7 +235,7 @@ struct Attempt: ~Copyable {
             return .stop
         }
         if incoming.status == 101, request.upgrade?.isAccepted(by: response) != true {
-            fail(CurlewError(.invalidResponse, "the server switched to another protocol than was asked for"))
+            fail(CurlewError(.invalidResponse, "the server switched to a protocol that was not requested"))
             return .stop
         }
         if incoming.status == 417, request.expectContinue != nil, !plan.isUnexpecting, outgoing.sentBytes == 0 {

@@ -380,7 +380,7 @@ extension CurlewError {
     fileprivate static var cutShort: CurlewError {
         CurlewError(
             .responseTruncated,
-            "the HTTP/2 connection broke, and whether the body, which has no length, was whole is not known")
+            "the HTTP/2 connection broke, and the body has no length, so its end is unknown")
     }
 
     /// Wraps an error that the engine has thrown.

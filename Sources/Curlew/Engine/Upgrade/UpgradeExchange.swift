@@ -188,7 +188,7 @@ final class UpgradeExchange: EngineSocketOwner {
         guard incoming.status != 101 else {
             guard outgoing.isEmpty else {
                 transfer.attempt.fail(
-                    CurlewError(.invalidResponse, "the server switched protocols before it had the whole request"))
+                    CurlewError(.invalidResponse, "the server switched protocols before it had the complete request"))
                 return transfer.upgradeEnds(CURLE_WRITE_ERROR)
             }
             phase = .upgraded

@@ -29,7 +29,7 @@ struct UpgradeRequest: Sendable {
             throw CurlewError(.invalidRequest, "a request that asks for an upgrade has no body")
         }
         guard request.fields[.connection] == nil else {
-            throw CurlewError(.invalidRequest, "the field Connection is the transport's to set in an upgrade")
+            throw CurlewError(.invalidRequest, "the field Connection is set by the transport in an upgrade")
         }
         self.name = name
         let query = request.uri.query.map { "?\($0)" } ?? ""

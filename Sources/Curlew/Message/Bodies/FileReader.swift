@@ -132,7 +132,7 @@ package struct FileSnapshot: Sendable, Hashable, Codable {
     init(descriptor: Int32, for use: FileUse) throws {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
-            throw use.failure("\(use.subject) cannot be looked at: \(describe(errno))")
+            throw use.failure("\(use.subject) cannot be examined: \(describe(errno))")
         }
         try self.init(status, use)
     }

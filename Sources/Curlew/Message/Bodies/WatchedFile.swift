@@ -60,7 +60,7 @@ struct WatchedFile: Sendable {
             ).naming(path)
         }
         guard isWhole ? current == snapshot : current.isSameFile(as: snapshot) else {
-            throw CurlewError(.bodyLengthMismatch, "the file is not the one it was, or has changed").naming(path)
+            throw CurlewError(.bodyLengthMismatch, "the file was replaced, or has changed").naming(path)
         }
     }
 
@@ -111,7 +111,7 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
         private func checkEnd(of reader: FileReader) async throws {
             try file.verify(try await reader.snapshot(at: file.path))
             guard file.reachesEnd, try await !reader.read(at: position, count: 1).isEmpty else { return }
-            throw CurlewError(.bodyLengthMismatch, "the file is longer than it says")
+            throw CurlewError(.bodyLengthMismatch, "the file is longer than its reported size")
         }
 
         /// The file, opened and checked at the first call.

@@ -250,7 +250,8 @@ extension CircuitBreaker {
         private func refusal(of request: CurlewRequest, _ name: String, wait: Int64) -> CurlewError {
             let circuit = name.isEmpty ? "the circuit" : "the circuit of \(name)"
             let when =
-                wait > 0 ? "is open for another \(Duration.nanoseconds(wait))" : "waits for what its probes bring"
+                wait > 0
+                ? "is open for another \(Duration.nanoseconds(wait).text)" : "waits for the results of its probes"
             return request.refusal(.circuitOpen, "\(circuit) \(when), so nothing was sent")
         }
 

@@ -209,7 +209,7 @@ extension RequestRateLimiter {
             case .isTooLate(let group, let wait):
                 throw request.refusal(
                     .rateLimited,
-                    "the rate of requests\(group.place) would keep it waiting for \(Duration.nanoseconds(wait))")
+                    "the rate of requests\(group.place) would keep it waiting for \(Duration.nanoseconds(wait).text)")
             case .isHopeless(let group):
                 throw request.refusal(
                     .deadlineUnreachable, "its turn\(group.place) would come too late, so nothing was sent")

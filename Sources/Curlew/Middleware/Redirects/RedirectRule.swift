@@ -119,7 +119,7 @@ enum RedirectTarget {
         guard length <= Redirects.locationLimit.bytes else {
             throw CurlewError(
                 .invalidRedirect,
-                "the Location has \(length) bytes, and \(Redirects.locationLimit.bytes) are taken at most")
+                "the Location has \(length) bytes, and \(Redirects.locationLimit.bytes) are allowed at most")
         }
         do {
             let target = try base.resolving(reference(location))

@@ -93,7 +93,7 @@ public struct Redirects: CurlewMiddleware {
         if case .manual = policy.kind { return nil }
         do {
             if case .refuse = policy.kind, response.fields.contains(.location) {
-                throw CurlewError(.redirectRefused, "a redirect came, and none is taken")
+                throw CurlewError(.redirectRefused, "a redirect was received, and none is allowed")
             }
             let rule = RedirectRule(
                 changesPostToGet: changesPostToGet, allowsDowngrade: allowsDowngrade,

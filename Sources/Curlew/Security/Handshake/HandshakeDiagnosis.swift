@@ -33,7 +33,7 @@ struct HandshakeDiagnosis {
                 : Self.certificateRequired
         case _ where isAboutOffer:
             return TrustFailure(
-                .tlsMismatch, "the server takes none of the TLS versions and ciphers on offer: \(words)")
+                .tlsMismatch, "the server accepts none of the offered TLS versions and ciphers: \(words)")
         default: return nil
         }
     }
@@ -56,12 +56,12 @@ struct HandshakeDiagnosis {
         return hasIdentity
             ? TrustFailure(
                 .clientCertificateRefused,
-                "the server asked for a client certificate, and ended the connection without an answer")
+                "the server requested a client certificate, and ended the connection without an answer")
             : TrustFailure(
                 .clientCertificateRequired,
-                "the server asked for a client certificate, got none, and ended the connection without an answer")
+                "the server requested a client certificate, received none, and ended the connection without an answer")
     }
 
     private static let certificateRequired = TrustFailure(
-        .clientCertificateRequired, "the server wants a client certificate, and there is none for it")
+        .clientCertificateRequired, "the server requires a client certificate, and none is configured for it")
 }

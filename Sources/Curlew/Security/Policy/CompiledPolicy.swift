@@ -95,15 +95,17 @@ enum SecurityWarnings {
 
     static func warnings(for policy: SecurityPolicy) -> [String] {
         var found: [String] = []
-        if policy.pinning != .none, policy.pinning.isEmpty { found.append("a policy that pins nothing accepts nobody") }
+        if policy.pinning != .none, policy.pinning.isEmpty {
+            found.append("a policy that pins nothing accepts no server")
+        }
         guard policy.allowsInvalidCertificates else { return found }
         switch policy.pinning.kind {
         case .none where policy.validatesDomainName:
             found.append(
-                "to check the name of a server with an invalid certificate, pin it; this policy accepts nobody")
-        case .none: found.append("this policy accepts any server at all")
+                "to check the name of a server with an invalid certificate, pin it; this policy accepts no server")
+        case .none: found.append("this policy accepts every server")
         case .keys:
-            found.append("pinned keys with invalid certificates allowed: name, dates and issuers are not looked at")
+            found.append("pinned keys with invalid certificates allowed: name, dates and issuers are not checked")
         case .certificates: break
         }
         return found

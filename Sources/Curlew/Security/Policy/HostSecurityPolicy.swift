@@ -26,16 +26,16 @@ struct HostPattern: Sendable, Hashable {
     init(_ text: String) throws {
         if text.hasPrefix("*.") {
             guard let parent = HostName.plainName(Array(text.utf8.dropFirst(2)), allowsWildcard: false) else {
-                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is none")
+                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is not valid")
             }
             kind = .beneath("." + parent)
         } else {
             let bracketed = text.contains(":") && !text.hasPrefix("[") ? "[\(text)]" : text
             guard let host = HostName(host: bracketed) else {
-                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is none")
+                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is not valid")
             }
             if case .name(let name) = host, HostName.plainName(Array(name.utf8), allowsWildcard: false) == nil {
-                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is none")
+                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is not valid")
             }
             kind = .exactly(host)
         }

@@ -50,7 +50,7 @@ enum ChainChecks {
             let usage = X509_get_extended_key_usage(leaf.raw)
             guard usage != UInt32.max, usage & UInt32(XKU_SSL_SERVER) != 0 else {
                 return refuse(
-                    .unsuitableCertificate, leaf, "it is an authority's, and does not say that it is a server's too")
+                    .unsuitableCertificate, leaf, "it is an authority's, and is not declared as a server's too")
             }
             return nil
         }
@@ -153,7 +153,7 @@ private enum StrictChecks {
         let raw = certificate.raw
         let usage = X509_get_extended_key_usage(raw)
         guard usage != UInt32.max, usage & UInt32(XKU_SSL_SERVER) != 0 else {
-            return "it does not say that it is a server's"
+            return "it is not declared as a server's"
         }
         guard usage & UInt32(XKU_ANYEKU) == 0 else { return "it may be used for anything" }
         if isCritical(raw, NID_ext_key_usage) { return "its extended key usage is critical" }
@@ -219,10 +219,10 @@ enum KeyStrength {
         case EVP_PKEY_EC:
             var isExplicit: Int32 = 0
             if EVP_PKEY_get_int_param(key, "decoded-from-explicit", &isExplicit) == 1, isExplicit == 1 {
-                return "its curve is none that has a name"
+                return "its curve is not a named curve"
             }
             return bits >= 256 ? nil : "its curve has only \(bits) bits"
-        case EVP_PKEY_DSA: return "its key is one of DSA"
+        case EVP_PKEY_DSA: return "its key is a DSA key"
         default:
             return EVP_PKEY_get_security_bits(key) >= 112 ? nil : "its key (\(describe(key))) is too weak"
         }
@@ -233,12 +233,12 @@ enum KeyStrength {
         var hash: Int32 = 0
         var strength: Int32 = 0
         guard X509_get_signature_info(certificate, &hash, nil, &strength, nil) == 1 else {
-            return "its signature is of an unknown kind"
+            return "its signature has an unknown algorithm"
         }
         let weak: Set<Int32> = [NID_sha1, NID_md5, NID_md4, NID_md2, NID_md5_sha1, NID_ripemd160]
         guard weak.contains(hash) || strength < 112 else { return nil }
         let name = OBJ_nid2ln(X509_get_signature_nid(certificate)).map { String(cString: $0) } ?? "an unknown kind"
-        return "its signature is of \(name)"
+        return "its signature uses \(name)"
     }
 
     static func describe(_ key: OpaquePointer?) -> String {

@@ -21,12 +21,12 @@ struct StapledResponse {
         guard let response = d2i_OCSP_RESPONSE(nil, &start, bytes.count) else { return bad("it cannot be read") }
         defer { OCSP_RESPONSE_free(response) }
         guard OCSP_response_status(response) == OCSP_RESPONSE_STATUS_SUCCESSFUL else {
-            return bad("it tells of a failure")
+            return bad("it reports a failure")
         }
         guard let basic = OCSP_response_get1_basic(response) else { return bad("it cannot be read") }
         defer { OCSP_BASICRESP_free(basic) }
         guard isSigned(basic) else {
-            return bad("its signature is not the issuer's, nor of one whom the issuer has authorised")
+            return bad("its signature is neither the issuer's nor that of a responder that the issuer authorised")
         }
         return statusRefusal(basic)
     }
@@ -63,7 +63,8 @@ struct StapledResponse {
             switch status {
             case V_OCSP_CERTSTATUS_GOOD: return nil
             case V_OCSP_CERTSTATUS_REVOKED:
-                return TrustFailure(.certificateRevoked, "the certificate was revoked, as the stapled response says")
+                return TrustFailure(
+                    .certificateRevoked, "the certificate was revoked according to the stapled response")
             default: return bad("it does not know the certificate")
             }
         }
@@ -83,7 +84,7 @@ struct StapledResponse {
     }
 
     private func bad(_ reason: String) -> TrustFailure {
-        TrustFailure(.stapledResponseInvalid, "the stapled response about revocation is not good: \(reason)")
+        TrustFailure(.stapledResponseInvalid, "the stapled response about revocation cannot be accepted: \(reason)")
     }
 
     static let missing = TrustFailure(.stapledResponseInvalid, "the server has stapled no response about revocation")

@@ -23,8 +23,8 @@ struct TrustFailure: Sendable, Hashable {
             reason =
                 "the certificate of \(subject) is not yet valid"
                 + (notBefore.map { "; it will be from \(CertificateTime.describe($0))" } ?? "")
-        case .selfSignedCertificate: reason = "the certificate of \(subject) is signed by nobody but itself"
-        case .unknownIssuer: reason = "nobody who is trusted vouches for the certificate of \(subject): \(words)"
+        case .selfSignedCertificate: reason = "the certificate of \(subject) is self-signed"
+        case .unknownIssuer: reason = "the certificate of \(subject) was not issued by a trusted authority: \(words)"
         case .certificateRevoked: reason = "the certificate of \(subject) was revoked"
         default: reason = "the certificate of \(subject) cannot be accepted: \(words)"
         }

@@ -43,7 +43,7 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseS
     public func decode(_ response: CurlewResponse.Collected) throws -> Value {
         if JSONSource.isBlank(response.body) {
             guard emptyBodyStatuses.contains(response.status), let value = emptyBody(for: Value.self) else {
-                throw CurlewError(.emptyBody, "there is no body, and the type that was asked for needs one")
+                throw CurlewError(.emptyBody, "there is no body, and the requested type needs one")
             }
             return value
         }

@@ -176,7 +176,7 @@ extension MultipartFormData {
         if let length {
             let (sum, isTooLarge) = offset.addingReportingOverflow(length)
             guard length >= 0, !isTooLarge else {
-                throw CurlewError(.invalidRequest, "the range of the file is not one")
+                throw CurlewError(.invalidRequest, "the range of the file is not valid")
             }
             end = sum
         } else {

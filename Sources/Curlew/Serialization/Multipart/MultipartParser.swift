@@ -72,7 +72,7 @@ package struct MultipartParser: Sendable {
     ) throws {
         let bytes = Array(boundary.utf8)
         guard (1...256).contains(bytes.count), bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), bytes.last != .space
-        else { throw CurlewError(.decodingFailed, "the boundary of the multipart body cannot be one") }
+        else { throw CurlewError(.decodingFailed, "the boundary of the multipart body is not valid") }
         self.limits = limits
         dashed = Array("--".utf8) + bytes
         delimiter = DelimiterSearch([.lineFeed] + dashed)

@@ -40,7 +40,7 @@ actor MultipartReader {
     fileprivate func nextChunk(of number: Int) async throws -> [UInt8]? {
         guard number == part else {
             throw CurlewError(
-                .responseAlreadyTaken, "the next part was asked for before this one was read to its end")
+                .responseAlreadyTaken, "the next part was requested before this one was read to its end")
         }
         guard isInside else { return nil }
         try beginReading()

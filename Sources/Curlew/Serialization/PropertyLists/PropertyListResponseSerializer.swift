@@ -31,7 +31,7 @@ public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: BodyR
     public func decode(_ response: CurlewResponse.Collected) throws -> Value {
         guard !response.body.isEmpty else {
             guard let value = emptyBody(for: Value.self) else {
-                throw CurlewError(.emptyBody, "there is no body, and the type that was asked for needs one")
+                throw CurlewError(.emptyBody, "there is no body, and the requested type needs one")
             }
             return value
         }

@@ -136,7 +136,8 @@ actor DownloadOperation {
         let response = try decodedIfWanted(answer)
         switch DownloadPlan.evaluate(whole: response.status) {
         case .part:
-            throw attempts.error(.invalidResponse, "the server sent a part where the whole was asked for", response)
+            throw attempts.error(
+                .invalidResponse, "the server sent a part although the complete file was requested", response)
         case .empty: throw attempts.error(.emptyBody, "the response has no content", response)
         case .refused: throw await attempts.refusal(response)
         case .accepted: break
@@ -244,7 +245,7 @@ actor DownloadOperation {
             if !plan.isConfirmed { try await confirm(with: response, length: plan.representation?.total) }
             if let rejection = try await read(response.body, into: number, upTo: end) { return rejection }
             if isTooSmall {
-                throw attempts.error(.responseTruncated, "the server sent a smaller part than was asked for", response)
+                throw attempts.error(.responseTruncated, "the server sent a smaller part than requested", response)
             }
         case .complete:
             if !plan.isConfirmed { try await confirm(with: response, length: plan.representation?.total) }
@@ -352,7 +353,7 @@ actor DownloadOperation {
 
     /// Checks a complete file, and gives it its name.
     private func finish(_ total: Int64) async throws -> DownloadedFile {
-        guard let origin else { throw CurlewError(.fileFailed, "the server was not asked") }
+        guard let origin else { throw CurlewError(.fileFailed, "no request was sent to the server") }
         var check = check
         let (path, digest) = try await storage.commit(total) { part in
             try await check?.verify(part, count: total, trailers: trailers)

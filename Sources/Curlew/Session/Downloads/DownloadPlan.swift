@@ -35,9 +35,9 @@ struct DownloadPlan: Sendable {
         var reason: String {
             switch self {
             case .mismatch(let mismatch): mismatch.rawValue
-            case .whole: "the server sent the whole"
-            case .overlong: "a body was longer than it said"
-            case .unverifiable: "nothing tells whether it is the same"
+            case .whole: "the server sent the complete file"
+            case .overlong: "a body was longer than declared"
+            case .unverifiable: "the server sends no validator to resume by"
             }
         }
 
@@ -115,7 +115,9 @@ struct DownloadPlan: Sendable {
             // A full response only follows a failed attempt, which ``DownloadAttempts`` counts. It does not use up a
             // restart.
             guard pendingRestart == .whole || restarts < Self.restartLimit else {
-                return .fail("the download began anew \(restarts) times, and again \(pendingRestart.reason)")
+                return .fail(
+                    "the download restarted \(restarts) times, and the last response cannot be used: "
+                        + pendingRestart.reason)
             }
             return .restart
         }

@@ -148,7 +148,7 @@ final class DownloadStorage {
         do {
             let chosen = try await destination.path(for: response)
             if let tokenFile = options.tokenFile, absolute(tokenFile) == absolute(chosen) {
-                throw CurlewError(.invalidDestination, "the file is to go where its token is kept")
+                throw CurlewError(.invalidDestination, "the destination of the file is the file of its token")
             }
             place = chosen
             return chosen

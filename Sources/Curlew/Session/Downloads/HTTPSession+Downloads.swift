@@ -40,7 +40,7 @@ extension HTTPSession {
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
     ) throws -> DownloadTask {
         guard let place = destination ?? token.destination.map({ Destination.file($0) }) else {
-            throw ResumeToken.invalid("it does not say where the file goes")
+            throw ResumeToken.invalid("it has no destination for the file")
         }
         let request = CurlewRequest(.get, token.uri, fields: fields, options: options)
         return try downloadTask(request, to: place, download, token: token)
@@ -165,7 +165,7 @@ extension HTTPSession {
         _ request: CurlewRequest, to destination: Destination, _ download: DownloadTask.Options, token: ResumeToken?
     ) throws -> DownloadTask {
         for name in [HTTPField.Name.range, .ifRange] where request.fields.contains(name) {
-            throw CurlewError(.invalidRequest, "a download makes its own \(name.rawName)")
+            throw CurlewError(.invalidRequest, "a download sets the field \(name.rawName) itself")
         }
         return DownloadTask(
             session: self, request: request, destination: destination, options: download, token: token)

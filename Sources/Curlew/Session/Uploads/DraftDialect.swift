@@ -73,7 +73,7 @@ struct DraftDialect: UploadDialect {
     func state(in response: HTTPResponse) throws -> UploadState? {
         guard response.status.kind == .successful, let offset = try number(.uploadOffset, response) else { return nil }
         guard let isComplete = try isComplete(response) else {
-            throw CurlewError(.invalidResponse, "the server does not say whether the upload is complete")
+            throw CurlewError(.invalidResponse, "the server does not report whether the upload is complete")
         }
         return UploadState(offset: offset, isComplete: isComplete)
     }

@@ -79,7 +79,7 @@ struct MultipartRun: Sendable {
                 to: try await uri(.part(index + 1, upload: upload)), .init(part: index, offset: 0, count: part.length))
         }
         guard let tag = response.fields[.eTag], journal.most(index) == part.length else {
-            throw CurlewError(.invalidResponse, "the server has a part, and does not say its tag")
+            throw CurlewError(.invalidResponse, "the server has a part, but did not send its tag")
         }
         try journal.verifyFile()
         try await journal.change(index) { part in
@@ -103,14 +103,14 @@ struct MultipartRun: Sendable {
                 return try await sender.send(step, to: try await uri(.complete(upload: upload)))
             }
             guard Self.element("CompleteMultipartUploadResult", in: body) != nil else {
-                throw CurlewError(.invalidResponse, "the answer does not say that the upload is complete")
+                throw CurlewError(.invalidResponse, "the answer does not confirm that the upload is complete")
             }
             return .init(entityTag: Self.element("ETag", in: body), fields: response.fields)
         } catch let error as CurlewError where error.response?.status == .notFound && hasBeenSent {
             // The first request, whose response was lost, may have completed the upload. Otherwise another client has
             // aborted it.
             throw CurlewError(
-                .outcomeUnknown, "the answer to the completion was lost, and the upload is not there any more")
+                .outcomeUnknown, "the answer to the completion was lost, and the upload no longer exists")
         }
     }
 

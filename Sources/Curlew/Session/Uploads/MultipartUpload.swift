@@ -46,7 +46,7 @@ public struct MultipartUpload: Sendable {
         do { text = try await url(step) } catch let error as CurlewError { throw error } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw CurlewError(.invalidURL, "the URL of a step could not be had", underlying: error)
+            throw CurlewError(.invalidURL, "the URL of a step could not be obtained", underlying: error)
         }
         return try CurlewURI(text)
     }

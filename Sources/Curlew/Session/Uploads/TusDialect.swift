@@ -72,11 +72,13 @@ struct TusDialect: UploadDialect {
         let offset = try number(.uploadOffset, response)
         if isCreation {
             guard response.status == .created, let location = response.headerFields[.location] else {
-                throw CurlewError(.invalidResponse, "the upload was created, and the server does not say where")
+                throw CurlewError(.invalidResponse, "the server created the upload, but did not send its URL")
             }
             return .incomplete(location: location, offset: offset ?? 0)
         }
-        guard let offset else { throw CurlewError(.invalidResponse, "the server does not say how much it has") }
+        guard let offset else {
+            throw CurlewError(.invalidResponse, "the server does not report the number of bytes that it has")
+        }
         // The caller compares the offset with the length to detect the end.
         return .incomplete(location: nil, offset: offset)
     }

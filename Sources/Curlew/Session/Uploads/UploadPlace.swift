@@ -12,7 +12,7 @@ struct UploadPlace: Sendable {
     func adopt(_ location: String, _ base: CurlewURI) async throws {
         let uri: CurlewURI
         do { uri = try base.resolving(location) } catch {
-            throw CurlewError(.invalidResponse, "the place of the upload is no URL", underlying: error)
+            throw CurlewError(.invalidResponse, "the location of the upload is not a URL", underlying: error)
         }
         guard allowsOtherOrigins || uri.hasSameOrigin(as: journal.target) else {
             throw CurlewError(.invalidResponse, "the server sends the upload to another origin, \(uri.origin)")

@@ -94,7 +94,7 @@ final class UploadRun {
 
     private func create() async throws -> Step {
         guard length <= limits.maximumSize ?? .max, length >= limits.minimumSize ?? 0 else {
-            throw CurlewError(.invalidRequest, "the file has \(length) bytes, which the server does not take")
+            throw CurlewError(.invalidRequest, "the file has \(length) bytes, a size that the server does not accept")
         }
         let dialect = dialect
         tried.insert(dialect.name)
@@ -113,7 +113,7 @@ final class UploadRun {
         case .unknown:
             guard step.carriesBytes, dialect.name != .tus else {
                 await response.discard()
-                throw CurlewError(.unsupported, "the server does not know the protocol of resumable uploads")
+                throw CurlewError(.unsupported, "the server does not support the protocol of resumable uploads")
             }
             return try await concluded(response, sentFrom: 0, count: length)
         case .refused:
@@ -128,7 +128,7 @@ final class UploadRun {
             if let location { try await place.adopt(location, response.uri) }
             guard journal.part(index).uri != nil else {
                 await response.discard()
-                throw CurlewError(.invalidResponse, "the upload was created, and the server does not say where")
+                throw CurlewError(.invalidResponse, "the server created the upload, but did not send its URL")
             }
             // tus reports the end by the offset.
             if dialect.name == .tus, step.carriesBytes, offset == length {
@@ -160,12 +160,14 @@ final class UploadRun {
         try note(limitsIn: response.head)
         guard let answer = try dialect.state(in: response.head) else {
             await response.discard()
-            throw CurlewError(.invalidResponse, "the server does not say how much it has")
+            throw CurlewError(.invalidResponse, "the server does not report the number of bytes that it has")
         }
         if answer.isComplete {
             guard answer.offset == length else {
                 await response.discard()
-                throw CurlewError(.invalidResponse, "the server takes \(answer.offset) of \(length) bytes for all")
+                throw CurlewError(
+                    .invalidResponse,
+                    "the server reports the upload as complete after \(answer.offset) of \(length) bytes")
             }
             try await confirm(length)
             return .finished(response)
@@ -180,7 +182,7 @@ final class UploadRun {
         let wanted = settings.checksParts ? Int64(max(settings.partSize.bytes, 64 << 10)) : .max
         let most = limits.maximumAppend ?? .max
         guard most >= min(left, UploadLimits.leastAppend) else {
-            throw CurlewError(.unsupported, "the server takes \(most) bytes at a time")
+            throw CurlewError(.unsupported, "the server accepts only \(most) bytes in one request")
         }
         let count = min(left, most, max(wanted, limits.minimumAppend ?? 0))
         let isLast = count == left
@@ -194,7 +196,7 @@ final class UploadRun {
         case .complete where isLast: return try await concluded(response, sentFrom: offset, count: count)
         case .complete:
             await response.discard()
-            throw CurlewError(.invalidResponse, "the server takes a part for all")
+            throw CurlewError(.invalidResponse, "the server reports the upload as complete after a part")
         case .incomplete(_, let reached?) where reached == length && dialect.name == .tus:
             return try await concluded(response, sentFrom: offset, count: count)
         case .incomplete(_, let reached):
@@ -212,7 +214,7 @@ final class UploadRun {
     }
 
     private static let isStalled = CurlewError(
-        .invalidResponse, "the server takes bytes, and has no more of them, or too few")
+        .invalidResponse, "the server confirms no progress")
 
     /// Ends the upload if all bytes were sent: a server may respond before it has read all of them.
     private func concluded(_ response: CurlewResponse, sentFrom offset: Int64, count: Int64) async throws -> Step {
@@ -223,7 +225,7 @@ final class UploadRun {
         }
         await response.discard()
         guard journal.part(index).uri != nil else {
-            throw CurlewError(.invalidResponse, "the server has answered before it had all")
+            throw CurlewError(.invalidResponse, "the server responded before it had all bytes")
         }
         try patience.count(Self.isStalled)
         return .at(nil)

@@ -13,11 +13,11 @@ struct UploadStart: Sendable {
         case .draft(let interop): return DraftDialect(interop: interop)
         case .tus: return TusDialect()
         case .multipart:
-            throw CurlewError(.invalidResumeToken, "an upload by presigned URLs goes on by them alone")
+            throw CurlewError(.invalidResumeToken, "an upload by presigned URLs can be resumed by presigned URLs only")
         }
     }
 
-    static let noChecksum = CurlewError(.unsupported, "the server takes no checksum that is known here")
+    static let noChecksum = CurlewError(.unsupported, "the server accepts no checksum that is supported here")
 
     func run(_ choice: ResumableUpload.Dialect) async throws -> CurlewResponse {
         for name in settings.metadata.keys {
@@ -42,10 +42,11 @@ struct UploadStart: Sendable {
             ).run()
         }
         guard var parts = dialect as? TusDialect else {
-            throw CurlewError(.invalidResumeToken, "its protocol knows no parts")
+            throw CurlewError(.invalidResumeToken, "its protocol does not support parts")
         }
         guard journal.length <= limits.maximumSize ?? .max else {
-            throw CurlewError(.invalidRequest, "the file has \(journal.length) bytes, which the server does not take")
+            throw CurlewError(
+                .invalidRequest, "the file has \(journal.length) bytes, a size that the server does not accept")
         }
         parts.isPart = true
         return try await concatenation(parts)
@@ -71,7 +72,7 @@ struct UploadStart: Sendable {
             let offer = try await offer()
             if let tus = offer.tus { return (TusDialect(features: tus, metadata: settings.metadata), offer.limits) }
             guard choice == .automatic else {
-                throw CurlewError(.unsupported, "the server does not know the protocol of resumable uploads")
+                throw CurlewError(.unsupported, "the server does not support the protocol of resumable uploads")
             }
             return (DraftDialect(interop: offer.interop ?? 6), offer.limits)
         }

@@ -165,7 +165,7 @@ struct ProxyFaultTests {
         #expect(late?.code == .connectTimeout)
         #expect(
             late?.message
-                == "the proxy 127.0.0.1:\(proxy.port) answered, but no connection was ready within 0.4 seconds: it is slow, "
+                == "the proxy 127.0.0.1:\(proxy.port) answered, but no connection was ready within 400 ms: it is slow, "
                 + "or its SOCKS reply has fewer than the ten bytes that libcurl reads")
     }
 

@@ -45,7 +45,7 @@ struct JSONErrorTests {
             try form.append(parameters: values)
         }
         expect(
-            .encodingFailed, "the whole of the parameters must be a dictionary or a list, unless fragments are allowed"
+            .encodingFailed, "the value of all parameters must be a dictionary or a list, unless fragments are allowed"
         ) {
             _ = try JSONRequestSerializer().serialize("fragment", into: request)
         }

@@ -303,7 +303,9 @@ struct DownloadPlanTests {
         plan.reject(.mismatch(.otherTotal))
         #expect(
             plan.next
-                == .fail("the download began anew 3 times, and again the length of the whole is another one"))
+                == .fail(
+                    "the download restarted 3 times, and the last response cannot be used: "
+                        + "it declares another complete length"))
     }
 
     @Test("a rejected full response does not count as a restart")

@@ -116,7 +116,7 @@ extension Proxy {
         let port = try container.decode(Int.self, forKey: .port)
         var proxy = try Proxy("\(scheme.rawValue)://\(host):\(port)")
         guard proxy.host == host, proxy.port == port, proxy.user == nil else {
-            throw CurlewError(.invalidURL, "the host of a proxy is none")
+            throw CurlewError(.invalidURL, "the host of a proxy is not valid")
         }
         if let user = try container.decodeIfPresent(String.self, forKey: .user) {
             proxy = try proxy.authenticated(
@@ -158,7 +158,7 @@ extension Proxy {
         var authority = rest
         if let end = rest.firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) {
             guard rest[end...] == "/" else {
-                throw CurlewError(.invalidURL, "the URL of a proxy has something behind its port")
+                throw CurlewError(.invalidURL, "the URL of a proxy has text after its port")
             }
             authority = rest[..<end]
         }
@@ -198,7 +198,7 @@ extension Proxy {
 
     private static func decoded(_ text: Substring) throws -> String {
         guard let bytes = PercentDecoding.bytes(of: text, isStrict: true) else {
-            throw CurlewError(.invalidURL, "the credentials of a proxy are not percent-encoded as they should be")
+            throw CurlewError(.invalidURL, "the credentials of a proxy are not percent-encoded correctly")
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
             throw CurlewError(.invalidURL, "the credentials of a proxy are not UTF-8")
