@@ -135,6 +135,21 @@ struct ProjectFileTests {
         }
     }
 
+    @Test("each unchecked conformance to Sendable has its reason in the comment above it")
+    func uncheckedConformances() throws {
+        var count = 0
+        for path in try Repository.swiftFiles(under: "Sources") {
+            let lines = try Repository.text(of: path).split(separator: "\n", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            for (index, line) in lines.enumerated() where line.contains("@unchecked Sendable") && !line.hasPrefix("//") {
+                let above = lines[..<index].reversed().prefix { $0.hasPrefix("///") || $0.hasPrefix("@") }
+                #expect(above.contains { $0.contains("nchecked") }, "\(path):\(index + 1)")
+                count += 1
+            }
+        }
+        #expect(count > 20)
+    }
+
     @Test("the article on conformance lists the cases that are tests")
     func conformance() throws {
         let article = try Repository.text(of: "DocC/Curlew.docc/Conformance.md")
