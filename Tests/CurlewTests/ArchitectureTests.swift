@@ -53,7 +53,7 @@ struct ArchitectureTests {
         for (module, row) in try drawn("The modules") {
             var imported: Set<String> = []
             for path in try Repository.swiftFiles(under: "Sources/\(module)") {
-                let text = "\n" + (try Repository.text(of: path))
+                let text = try "\n" + Repository.text(of: path)
                 imported.formUnion(text.matches(of: /\n(?:[@\w]+ )*import (Curlew\w*)/).map { String($0.1) })
             }
             #expect(imported == row, "\(module)")
