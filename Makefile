@@ -203,10 +203,5 @@ docs: setup ## Builds the documentation into .build/docs; a warning is an error
 -include Benchmarks/bench.mk
 include Fuzzing/fuzz.mk
 
-ifeq ($(wildcard Benchmarks/bench.mk),)
-bench: ## Runs the benchmarks
-	@echo "There are no benchmarks here yet." >&2; exit 1
-endif
-
 clean: ## Removes all build folders
 	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build

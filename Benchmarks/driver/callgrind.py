@@ -50,6 +50,8 @@ def count_command(stage: Stage, command: list[str]) -> int:
     if not shutil.which("valgrind"):
         raise SystemExit("valgrind is needed")
     output = stage.folder / "callgrind.out"
+    # The file of an earlier run must not count.
+    output.unlink(missing_ok=True)
     program, *words = command
     valgrind = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={output}"]
     ended = subprocess.run(

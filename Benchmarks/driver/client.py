@@ -29,8 +29,12 @@ class Run:
     bytes: int = 0
 
     @property
+    def successes(self) -> int:
+        return self.requests - self.errors
+
+    @property
     def is_complete(self) -> bool:
-        return self.wall_seconds > 0 and self.errors < self.requests
+        return self.wall_seconds > 0 and self.successes > 0
 
 
 def check_built(stage: Stage, clients: set[str]) -> None:

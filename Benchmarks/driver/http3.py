@@ -3,13 +3,13 @@
 import subprocess
 from pathlib import Path
 
-from driver.nginx import Nginx
+from driver.nginx import TLS, Nginx
 from driver.stage import Stage
 
 USERLAND = str(Path(__file__).resolve().parents[2] / ".ci/userland")
 
 # Two servers with the same port number, of UDP and of TCP. The second one refuses clients that have not agreed to HTTP/2.
-SERVERS = """
+SERVERS = TLS + """
     server {{
         listen 127.0.0.1:{port} quic;
         quic_gso on;

@@ -9,10 +9,10 @@ from driver.workloads import Workload
 Figure = Callable[[Run], float]
 
 def of_each(noun: str) -> dict[str, Figure]:
-    """The figures of requests, messages or sockets."""
+    """The figures of requests, messages or sockets. A failed one does not count."""
     return {
-        f"{noun}s/s": lambda run: run.requests / run.wall_seconds,
-        f"cpu us/{noun}": lambda run: run.cpu_seconds * 1e6 / run.requests,
+        f"{noun}s/s": lambda run: run.successes / run.wall_seconds,
+        f"cpu us/{noun}": lambda run: run.cpu_seconds * 1e6 / run.successes,
     }
 
 

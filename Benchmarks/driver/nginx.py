@@ -17,7 +17,7 @@ worker_processes 1;
 worker_rlimit_nofile 20000;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log warn;
-events {{ worker_connections 20000; }}
+events {{ worker_connections {connections}; }}
 http {{
     access_log off;
     types {{ }}
@@ -29,12 +29,6 @@ http {{
     keepalive_requests 1000000000;
     http2_max_concurrent_streams 128;
     open_file_cache max=16 inactive=600;
-    ssl_protocols TLSv1.2 TLSv1.3;
-    ssl_certificate {folder}/server.pem;
-    ssl_certificate_key {folder}/server.key;
-    # Every handshake is a whole one, whether or not a client would resume a session.
-    ssl_session_cache off;
-    ssl_session_tickets off;
     client_body_temp_path {folder}/client;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
@@ -42,7 +36,17 @@ http {{
     scgi_temp_path {folder}/scgi;
 """
 
-SERVERS = """
+# Servers with TLS begin with these lines. The folder needs the files of the module `certificates`.
+TLS = """
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_certificate {folder}/server.pem;
+    ssl_certificate_key {folder}/server.key;
+    # Every handshake is a whole one, whether or not a client would resume a session.
+    ssl_session_cache off;
+    ssl_session_tickets off;
+"""
+
+SERVERS = TLS + """
     server {{
         listen 127.0.0.1:{plain} backlog=4096;
         listen 127.0.0.1:{plain_too} backlog=4096;
@@ -81,14 +85,17 @@ SMALL_BODY = "0123456789abcdef" * 4
 
 
 class Nginx:
-    """A server that lives as long as the `with` block. Its configuration has `servers`, with a port for each of `names`."""
+    """A server that lives as long as the `with` block. Its configuration has `servers`, with a port for each of `names`
+    and with the other `values`."""
 
     def __init__(
-            self, folder: Path, program: list[str] | None = None, servers: str = SERVERS, names: tuple[str, ...] = PORTS):
+            self, folder: Path, program: list[str] | None = None, servers: str = SERVERS, names: tuple[str, ...] = PORTS,
+            connections: int = 20000, **values: object):
         self.folder = folder
         self.program = program or [find_nginx()]
         self.servers = servers
         self.names = names
+        self.values = {"connections": connections, **values}
         self.ports: dict[str, int] = {}
         self.process: subprocess.Popen | None = None
 
@@ -109,9 +116,19 @@ class Nginx:
         user = "user root;" if os.geteuid() == 0 else ""
         file = self.folder / "nginx.conf"
         template = HEAD + self.servers + "}}\n"
-        file.write_text(template.format(folder=self.folder, user=user, small=SMALL_BODY, **self.ports))
+        file.write_text(template.format(folder=self.folder, user=user, small=SMALL_BODY, **self.values, **self.ports))
         command = [*self.program, "-e", str(self.folder / "error.log"), "-p", str(self.folder), "-c", str(file)]
         self.process = start(command)
+
+    def worker(self) -> int:
+        """The process of the worker."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        for _ in range(100):
+            # Connections are accepted before the worker has started.
+            if found := children.read_text().split():
+                return int(found[0])
+            time.sleep(0.05)
+        raise SystemExit("nginx starts no worker")
 
     def is_ready(self) -> bool:
         for _ in range(100):

@@ -27,6 +27,14 @@ def rows(results: Results, workloads: list[Workload], peers: tuple[str, ...]) ->
     return found
 
 
+def failures(results: Results) -> list[str]:
+    """The workloads in which a request of Curlew or of libcurl alone failed. Errors of other clients are only shown."""
+    return [
+        f"{workload}, {client}: {metrics['errors']:.0f} errors"
+        for workload, clients in results.items() for client, metrics in clients.items()
+        if client in ("raw", "curlew") and metrics["errors"]]
+
+
 def ratio(value: float, base: float | None) -> float | None:
     return round(value / base, 3) if base else None
 

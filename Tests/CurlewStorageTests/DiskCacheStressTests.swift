@@ -36,14 +36,15 @@ struct DiskCacheStressTests {
     }
 
     /// Reads found entries, completely or partly.
+    /// - Parameter seed: The seed of the test, for messages.
     /// - Returns: The number of compared bodies.
-    private static func read(from store: DiskCacheStore, _ name: String, _ numbers: inout SeededNumbers) async throws
-        -> Int
-    {
+    private static func read(
+        from store: DiskCacheStore, _ name: String, _ numbers: inout SeededNumbers, seed: UInt64
+    ) async throws -> Int {
         var count = 0
         for entry in try await store.entries(name) {
             let text = entry.head.headerFields[.eTag] ?? ""
-            #expect(text.hasPrefix("\(name)-"))
+            #expect(text.hasPrefix("\(name)-"), "seed \(seed)")
             let start = numbers.next(upTo: Int(entry.bodySize) + 1)
             let end = start + numbers.next(upTo: Int(entry.bodySize) - start + 1)
             let range = numbers.next(upTo: 3) == 0 ? start..<end : 0..<Int(entry.bodySize)
@@ -52,7 +53,7 @@ struct DiskCacheStressTests {
             if numbers.next(upTo: 4) == 0 { await Task.yield() }
             let expected = pattern(text, count: Int(entry.bodySize))
             let isRight = try await body.collect(upTo: .mebibytes(1)) == Array(expected[range])
-            #expect(isRight, "the bytes of \(text) are others")
+            #expect(isRight, "the bytes of \(text) are others, seed \(seed)")
             count += 1
         }
         return count
@@ -80,7 +81,7 @@ struct DiskCacheStressTests {
                         case 0: try await store.remove(.uris(["http://example.com/\(name)"]))
                         case 1: _ = try await store.update(store.entries(name).first ?? makeEntry(size: 0))
                         case 2..<10: try await Self.write(to: store, name, &numbers)
-                        default: count += try await Self.read(from: store, name, &numbers)
+                        default: count += try await Self.read(from: store, name, &numbers, seed: seed)
                         }
                     }
                     return count
@@ -91,12 +92,12 @@ struct DiskCacheStressTests {
         #expect(compared > 0, "seed \(seed)")
         #expect(reports.messages == [], "seed \(seed)")
         let contents = try await stores[0].contents
-        #expect(contents.size <= contents.capacity)
-        #expect(try await stores.reduce(0) { $0 + $1.evictions } > 0)
+        #expect(contents.size <= contents.capacity, "seed \(seed)")
+        #expect(try await stores.reduce(0) { $0 + $1.evictions } > 0, "seed \(seed)")
         // Dropped uncommitted writes are removed later.
         let listed = try await stores[0].list(after: nil, count: 10_000)
         let files = Set(listed.filter { $0.bodySize > 8 << 10 }.map(\.id.description))
-        try await eventually("all other files are gone") { Set(folder.names(in: "bodies")) == files }
+        try await eventually("all other files are gone, seed \(seed)") { Set(folder.names(in: "bodies")) == files }
         #expect(listed.count == contents.entries)
     }
 }

@@ -3,27 +3,66 @@ import Testing
 
 @testable import Curlew
 
-/// The dependencies between the folders of the library ("rooms"), as drawn in the article Architecture, and as found in
-/// the sources.
+/// The dependencies between the modules, and between the folders of the library ("rooms"): as drawn in the article
+/// Architecture, and as found in the manifest and in the sources.
 @Suite("Dependencies between the folders of the library")
 struct ArchitectureTests {
-    /// The rooms that each room may use, from the article's table.
-    private func drawn() throws -> [String: Set<String>] {
+    /// The names in the first cell of each row of an article's table, with the names in its last cell.
+    /// - Parameter heading: The heading of the section that has the table.
+    private func drawn(_ heading: String) throws -> [String: Set<String>] {
         let article = try Repository.text(of: "DocC/Curlew.docc/Architecture.md")
-        let section = try #require(article.components(separatedBy: "\n## The rooms\n").last)
+        let section = try #require(article.components(separatedBy: "\n## \(heading)\n").last)
+        func names(_ cell: String) -> [String] {
+            cell.split(separator: ",").map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " `")) }
+                .filter { $0 != "–" }
+        }
         var drawn: [String: Set<String>] = [:]
         for line in section.split(separator: "\n").prefix(while: { !$0.hasPrefix("## ") }) where line.hasPrefix("| `") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            try #require(cells.count == 2, "\(line)")
-            let names = cells[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-            drawn[cells[0].trimmingCharacters(in: ["`"])] = Set(names.filter { $0 != "–" })
+            try #require((2...3).contains(cells.count), "\(line)")
+            for name in names(cells[0]) {
+                #expect(drawn[name] == nil, "\(name) has two rows")
+                drawn[name] = Set(names(cells[cells.count - 1]))
+            }
         }
         return drawn
     }
 
+    /// The modules of Curlew that each of them depends on, from the manifest.
+    private func declared() throws -> [String: Set<String>] {
+        var declared: [String: Set<String>] = [:]
+        // A target begins with eight spaces and a dot; its arguments are indented further.
+        for target in try Repository.text(of: "Package.swift").components(separatedBy: "\n        .")
+        where target.hasPrefix("target(") {
+            guard let name = target.firstMatch(of: /name: "(\w+)"/)?.1, name.hasPrefix("Curlew") else { continue }
+            let names = target.matches(of: /"(Curlew\w*)"/).map { String($0.1) }
+            declared[String(name)] = Set(names).subtracting([String(name)])
+        }
+        return declared
+    }
+
+    @Test("the table of modules agrees with the targets of the package")
+    func modules() throws {
+        let declared = try declared()
+        #expect(Set(declared.keys) == (try Repository.folders(in: "Sources").filter { $0.hasPrefix("Curlew") }))
+        #expect(try drawn("The modules") == declared)
+    }
+
+    @Test("a module only imports the modules of its row in the table")
+    func imports() throws {
+        for (module, row) in try drawn("The modules") {
+            var imported: Set<String> = []
+            for path in try Repository.swiftFiles(under: "Sources/\(module)") {
+                let text = try "\n" + Repository.text(of: path)
+                imported.formUnion(text.matches(of: /\n(?:[@\w]+ )*import (Curlew\w*)/).map { String($0.1) })
+            }
+            #expect(imported == row, "\(module)")
+        }
+    }
+
     @Test("a folder only uses types of the folders that its arrows lead to")
     func arrows() throws {
-        let drawn = try drawn()
+        let drawn = try drawn("The rooms")
         let sources = try Repository.sources(in: "Sources/Curlew")
         #expect(sources.count > 100)
         #expect(Set(sources.map(\.room)) == Set(drawn.keys))
@@ -34,7 +73,7 @@ struct ArchitectureTests {
 
     @Test("the arrows lead down: no folder depends on itself")
     func tree() throws {
-        var drawn = try drawn()
+        var drawn = try drawn("The rooms")
         while let leaf = drawn.first(where: { $0.value.isEmpty })?.key {
             drawn[leaf] = nil
             for room in drawn.keys { drawn[room]?.remove(leaf) }

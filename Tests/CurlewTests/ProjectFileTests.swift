@@ -117,22 +117,50 @@ struct ProjectFileTests {
         let make = try Repository.text(of: "Makefile")
         var commands: Set<String> = []
         var images: Set<String> = []
-        for path in [".github/workflows/ci.yml", ".github/workflows/debian13.yml"] {
+        for path in ["ci", "debian13", "nightly"].map({ ".github/workflows/\($0).yml" }) {
             let text = try Repository.text(of: path)
+            #expect(!text.contains("on: [push"), "\(path): a push to the branch of a pull request runs once")
+            let targets = text.firstMatch(of: /target: \[(.*?)\]/)?.1.components(separatedBy: ", ") ?? []
             #expect(text.split(separator: "\n").count <= 12, "\(path)")
             for line in text.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
-                if line.hasPrefix("- run: ") { commands.insert(String(line.dropFirst(7))) }
+                if line.hasPrefix("- run: ") {
+                    let command = String(line.dropFirst(7))
+                    let place = "${{ matrix.target }}"
+                    let isOne = !command.contains(place)
+                    commands.formUnion(isOne ? [command] : targets.map { command.replacing(place, with: $0) })
+                }
                 images.formUnion(line.matches(of: /swift:[\w.-]+/).map { String($0.0) })
                 #expect(!line.hasPrefix("run:"), "\(path): a step has one line")
             }
         }
-        #expect(commands == [".ci/run", ".ci/setup make", "make test-debian13", "make test-newest"])
+        let safe = "git config --global --add safe.directory '*'"
+        let night = ["make test-address", "make test-thread", "make soak SECONDS=600", "make test-crash"]
+        #expect(
+            commands
+                == Set([".ci/run", ".ci/setup make", safe, "make test-debian13", "make test-newest"]).union(night))
         let manifest = try Repository.text(of: "Package.swift")
         let oldest = try #require(manifest.prefixMatch(of: /\/\/ swift-tools-version: (\S+)/))
         #expect(images.count == 2 && images.contains("swift:\(oldest.1)-bookworm"))
-        for target in commands.compactMap({ $0.split(separator: " ").last }) where target.hasPrefix("test") {
+        for command in commands where command.hasPrefix("make ") {
+            let target = command.split(separator: " ")[1]
             #expect(make.contains("\n\(target):"), "\(target)")
         }
+    }
+
+    @Test("each unchecked conformance to Sendable has its reason in the comment above it")
+    func uncheckedConformances() throws {
+        var count = 0
+        for path in try Repository.swiftFiles(under: "Sources") {
+            let lines = try Repository.text(of: path).split(separator: "\n", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            for (index, line) in lines.enumerated() where line.contains("@unchecked Sendable") {
+                guard !line.hasPrefix("//") else { continue }
+                let above = lines[..<index].reversed().prefix { $0.hasPrefix("///") || $0.hasPrefix("@") }
+                #expect(above.contains { $0.contains("nchecked") }, "\(path):\(index + 1)")
+                count += 1
+            }
+        }
+        #expect(count > 20)
     }
 
     @Test("the article on conformance lists the cases that are tests")

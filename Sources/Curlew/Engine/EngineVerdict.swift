@@ -73,8 +73,8 @@ struct EngineFailure {
 /// The error of an attempt, from libcurl's result and from Curlew's own observations: libcurl reports success for some
 /// broken responses.
 ///
-/// The type is pure: it calls neither libcurl nor the system. The article Architecture has the table "What libcurl
-/// does, and what we do".
+/// The type is pure: it calls neither libcurl nor the system. The section "The work of libcurl and of Curlew" of the
+/// article Architecture has the table.
 struct EngineVerdict {
     private let request: PreparedRequest
 

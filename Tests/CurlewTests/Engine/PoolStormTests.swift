@@ -18,6 +18,8 @@ struct PoolStormTests {
         let server: Int
         let ending: Ending
         let isPost: Bool
+        /// The turns of other tasks before the cancellation or the resumption.
+        let yields: Int
     }
 
     private func plans(_ seed: UInt64) -> [Plan] {
@@ -27,7 +29,8 @@ struct PoolStormTests {
             return Plan(
                 target: "/\(seed)/\(index)", server: Int.random(in: 0..<3, using: &numbers),
                 ending: isUsual ? .whole : Ending.allCases[Int.random(in: 0..<5, using: &numbers)],
-                isPost: Int.random(in: 0..<4, using: &numbers) == 0)
+                isPost: Int.random(in: 0..<4, using: &numbers) == 0,
+                yields: Int.random(in: 0..<200, using: &numbers))
         }
     }
 
@@ -90,7 +93,7 @@ struct PoolStormTests {
             options.onTask = { task in
                 task.suspend()
                 Task {
-                    for _ in 0..<20 { await Task.yield() }
+                    for _ in 0..<plan.yields { await Task.yield() }
                     task.resume()
                 }
             }
@@ -105,7 +108,7 @@ struct PoolStormTests {
         switch plan.ending {
         case .cancelledAtOnce: call.cancel()
         case .cancelledLater:
-            for _ in 0..<50 { await Task.yield() }
+            for _ in 0..<plan.yields { await Task.yield() }
             call.cancel()
         default: break
         }

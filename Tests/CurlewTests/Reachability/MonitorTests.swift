@@ -196,24 +196,4 @@ struct MonitorTests {
             return
         }
     }
-
-    @Test("the time from an interface change to its element is measured, without a limit")
-    func latency() async throws {
-        let network = try NetworkNamespace()
-        try network.plugIn()
-        var updates = try network.monitor().updates.makeAsyncIterator()
-        #expect(await updates.next()?.isReachable == true)
-        var times: [Duration] = []
-        for round in 0..<100 {
-            let isOn = round % 2 == 1
-            let start = ContinuousClock.now
-            try network.ip("link set far0 \(isOn ? "up" : "down")")
-            await wait(&updates) { $0.isReachable == isOn }
-            times.append(ContinuousClock.now - start)
-        }
-        times.sort()
-        print(
-            "from a change to its element, the making of the change by ip included: median \(times[50]), most \(times[99])"
-        )
-    }
 }

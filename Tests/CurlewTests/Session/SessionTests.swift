@@ -241,7 +241,8 @@ struct SessionTests {
         options.tag = "mine"
         let response = try await session.get(.raw(server.url()), options: options)
         _ = try await response.body.collect(upTo: 10)
-        _ = await curlewError { _ = try await session.get("http://127.0.0.1:1/") }
+        let refused = try RefusedPort.unused()
+        _ = await curlewError { _ = try await session.get(.raw(refused.url())) }
         await session.shutdown()
         var kinds: [SessionEvent.Kind] = []
         while let event = await first.next() {

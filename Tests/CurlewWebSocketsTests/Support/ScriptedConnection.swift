@@ -26,6 +26,8 @@ final class ScriptedConnection: UpgradedConnection, @unchecked Sendable {
     var room = Int.max
     /// The maximum number of bytes that a write accepts.
     var writeLimit = Int.max
+    /// The number of bytes that the client has read.
+    private(set) var inputCount = 0
     private(set) var output: [UInt8] = []
     private(set) var outputCount = 0
     var keepsOutput = true
@@ -46,6 +48,7 @@ final class ScriptedConnection: UpgradedConnection, @unchecked Sendable {
             let count = min(space.count, input.count)
             space.copyBytes(from: input[..<count])
             input.removeFirst(count)
+            inputCount += count
             return .bytes(count)
         }
         if let readError { return .failed(readError) }
