@@ -24,7 +24,9 @@ struct PostgresAccessTests {
             let size = try await connection.readExactly(4)
             _ = try await connection.readExactly(size.reduce(0) { $0 << 8 | Int($1) } - 4)
             var answer: [UInt8] = [0x52, 0, 0, 0, 8, 0, 0, 0, 0]
-            for text in ["server_version\0" + "15.0\0", "default_transaction_read_only\0off\0", "in_hot_standby\0off\0"] {
+            for text in [
+                "server_version\0" + "15.0\0", "default_transaction_read_only\0off\0", "in_hot_standby\0off\0",
+            ] {
                 answer += [0x53, 0, 0, 0, UInt8(text.utf8.count + 4)] + Array(text.utf8)
             }
             try await connection.write(answer + [0x5A, 0, 0, 0, 5, 0x49])
