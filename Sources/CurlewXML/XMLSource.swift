@@ -25,8 +25,7 @@ enum XMLSource {
         return encoding
     }
 
-    /// The end of the XML declaration; nil if there is none. It ends at the first `>`, like every processing instruction
-    /// whose content has none.
+    /// The end of the XML declaration; nil if there is none. It ends at the first `>`, because its content has none.
     private static func declarationEnd(_ bytes: some Collection<UInt8>) -> Int? {
         guard bytes.starts(with: "<?xml".utf8), let blank = bytes.dropFirst(5).first,
             [0x20, 0x09, 0x0A, 0x0D].contains(blank)

@@ -27,10 +27,6 @@ extension CurlewEventLoop {
     /// Runs a closure on the loop, soon and in the order of the calls.
     package func execute(_ block: @escaping @Sendable () -> Void) { core.execute(block) }
 
-    /// Runs `block` on the loop: immediately in the caller's thread if the loop sleeps, otherwise soon and in order. The
-    /// block must not block its thread or call code of users.
-    package func executeNow(_ block: @escaping @Sendable () -> Void) { core.executeNow(block) }
-
     /// The time of the loop's last check: accurate enough for limits, and free. It is read on the loop.
     package var now: Instant { core.now }
 

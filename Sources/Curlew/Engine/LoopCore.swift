@@ -97,32 +97,18 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// Makes an exchange perform a command on the loop, soon and in order.
     func send(_ command: Transfer.Command, to transfer: Transfer) { submit(.command(command, transfer)) }
 
-    /// Runs `block` on the loop: immediately in the caller's thread if the loop sleeps, otherwise soon and in order.
-    func executeNow(_ block: @escaping @Sendable () -> Void) {
-        let hasRun = enter {
-            block()
-            return true
-        }
-        if !hasRun { submit(.block(block)) }
-    }
-
     /// Starts an exchange: immediately in the caller's thread if the loop sleeps, otherwise soon and in order.
     func start(_ transfer: Transfer) {
-        let hasStarted = enter {
-            transfer.perform(.start)
-            return !transfer.isWaiting
+        guard owner.load(ordering: .relaxed) == 0, enter(toStart: transfer) else {
+            return submit(.command(.start, transfer))
         }
-        if !hasStarted { submit(.command(.start, transfer)) }
     }
 
-    /// Runs the loop in the caller's thread for a piece of work, such as a request that is written. That saves waking
-    /// the loop's thread, which is half of the time of a single request. With several running exchanges the loop is
-    /// awake anyway, and serves many in a turn. New connections, tasks and nearer timers are left to the loop's thread.
-    /// - Parameter work: The work. It returns true if timers and observers may be due.
+    /// Runs the loop in the caller's thread until the request is written. That saves waking the loop's thread, which is
+    /// half of the time of a single request. With several running exchanges the loop is awake anyway, and serves many
+    /// in a turn. New connections, tasks and nearer timers are left to the loop's thread.
     /// - Returns: False if another thread runs the loop, or is about to.
-    @inline(__always)
-    private func enter(for work: () -> Bool) -> Bool {
-        guard owner.load(ordering: .relaxed) == 0 else { return false }
+    private func enter(toStart transfer: Transfer) -> Bool {
         var wakes = false
         let hasEntered = ownership.withLockIfAvailable {
             // The queue of a sleeping loop is empty, so no other work is overtaken.
@@ -133,7 +119,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
             now = moment
             owner.store(pthread_self(), ordering: .relaxed)
             defer { owner.store(0, ordering: .relaxed) }
-            if work() {
+            transfer.perform(.start)
+            if !transfer.isWaiting {
                 fireTimers()
                 notifyObservers()
             }

@@ -96,7 +96,7 @@ actor WebSocketConnection: LoopActor {
     // MARK: Sending
 
     /// Sends a message. If the send buffer is empty, the message is handed over to the loop, and the task does not
-    /// wait. While the loop sleeps, the caller's thread writes the message itself.
+    /// wait.
     nonisolated func send(_ message: CurlewWebSocket.Message) async throws {
         if Task.isCancelled { throw CurlewError.taskCancelled }
         let size = message.size
@@ -104,7 +104,7 @@ actor WebSocketConnection: LoopActor {
             return try await sendInTurn(message)
         }
         guard isFirst else { return }
-        loop.executeNow { [self] in enter(()) { connection, _ in connection.endpoint.sendOutbox() } }
+        loop.execute { [self] in enter(()) { connection, _ in connection.endpoint.sendOutbox() } }
     }
 
     /// Sends a message: in one frame, or in several if it is larger than ``CurlewWebSocket/Options/fragmentSize``.

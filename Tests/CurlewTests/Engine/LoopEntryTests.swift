@@ -1,7 +1,5 @@
 import CurlewTesting
 import CurlewTestingTraits
-import Dispatch
-import Glibc
 import HTTPTypes
 import Testing
 
@@ -78,31 +76,6 @@ struct LoopEntryTests {
             let error = await curlewError { _ = try await session.fetch(server.url("/gone")) }
             #expect(error?.code == .connectionRefused)
         }
-    }
-
-    @Test("work runs in its caller's thread while the loop sleeps")
-    func workInCaller() async throws {
-        let loop = try CurlewEventLoop(name: "curlew-entered")
-        try await eventually("the loop sleeps") {
-            let thread = Guarded<pthread_t?>(nil)
-            loop.executeNow { thread.withLock { $0 = pthread_self() } }
-            return thread.withLock { $0 } == pthread_self()
-        }
-    }
-
-    @Test("work that comes while the loop is busy runs on the loop's thread, in order")
-    func workInOrder() async throws {
-        let loop = try CurlewEventLoop(name: "curlew-entered")
-        let order = Guarded<[Int]>([])
-        let free = DispatchSemaphore(value: 0)
-        loop.execute { free.wait() }
-        for number in 0..<20 {
-            loop.executeNow { order.withLock { $0.append(number) } }
-        }
-        #expect(order.withLock { $0 } == [])
-        free.signal()
-        try await eventually("all work has run") { order.withLock { $0.count } == 20 }
-        #expect(order.withLock { $0 } == Array(0..<20))
     }
 
     @Test("a loop without references ends, although callers have run it")

@@ -36,8 +36,8 @@ struct VerboseLines: Sendable {
         write(lines + ["<"])
     }
 
-    /// The value of a response's field, with `***` in place of secrets: of secret fields, of the values of cookies, and in
-    /// the queries of references.
+    /// The value of a response's field, with `***` in place of secrets: those of secret fields, of cookies, and in the
+    /// queries of references.
     private func value(of field: HTTPField) -> String {
         if showsSecrets { return field.value }
         switch field.name {
