@@ -3,7 +3,6 @@ struct OriginDirectory {
     private struct Memory {
         let sharing: OriginPool.Sharing
         let tickets: SessionTickets
-        let hasRefusedStreams: Bool
     }
 
     /// The greatest number of remembered origins without a connection; beyond it all are removed.
@@ -41,19 +40,16 @@ struct OriginDirectory {
         let made = OriginPool(
             key, uri: request.uri, options: request.options, sharing: usual, tickets: known?.tickets ?? SessionTickets()
         )
-        made.hasRefusedStreams = known?.hasRefusedStreams ?? false
         origins[key] = made
         return made
     }
 
-    /// Removes an origin without connections and exchanges. Its TLS sessions, its kind of sharing and its refusal of
-    /// streams are remembered.
+    /// Removes an origin without connections and exchanges. Its TLS sessions and its kind of sharing are remembered.
     mutating func forgetIfUnused(_ origin: OriginPool) {
         guard origin.isUnused, !origin.isToBeServed, origins[origin.key] === origin else { return }
-        if origin.key.isSecure || origin.hasRefusedStreams {
+        if origin.key.isSecure {
             if memory.count >= Self.memoryLimit { memory.removeAll() }
-            memory[origin.key] = Memory(
-                sharing: origin.sharing, tickets: origin.tickets, hasRefusedStreams: origin.hasRefusedStreams)
+            memory[origin.key] = Memory(sharing: origin.sharing, tickets: origin.tickets)
         }
         origins[origin.key] = nil
         if last === origin { last = nil }

@@ -146,9 +146,7 @@ struct Attempt: ~Copyable {
         incoming = IncomingResponse(limits: request.limits, cache: cache)
         readyCount = 0
         challengeCount += 1
-        if challengeCount > Self.challengeLimit {
-            fail(CurlewError(code, "there were more than \(Self.challengeLimit) challenges"))
-        }
+        if challengeCount > Self.challengeLimit { fail(CurlewError(code, "the server sent too many challenges")) }
     }
 
     /// - Returns: True if the request may use the connection.
