@@ -1,5 +1,6 @@
 #if Postgres
 internal import CPQ
+internal import Curlew
 internal import Dispatch
 internal import Glibc
 

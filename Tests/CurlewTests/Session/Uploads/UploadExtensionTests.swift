@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Resumable uploads: extensions, limits and tokens", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Resumable uploads: extensions, limits and tokens", .noLeaks, .timeLimit(.minutes(5)))
 struct UploadExtensionTests {
     private let source: UploadSource
     private var folder: ScratchFolder { source.folder }
