@@ -89,30 +89,91 @@ struct RepetitionTests {
         #expect(requests.load(ordering: .relaxed) == 1)
     }
 
-    /// A server that allows one stream per connection. It refuses others, unless its SETTINGS arrive early enough.
-    /// - Parameter refused: The number of refused streams so far.
-    private func oneStreamServer(tls: ServerTLS?, refused: Guarded<Int>) async throws -> RawServer {
-        try await RawServer.start(tls: tls) { connection in
-            try await connection.openHTTP2(settings: [(.maxConcurrentStreams, 1)])
-            var served: UInt32?
+    /// A server that allows one stream per connection, and refuses the others.
+    ///
+    /// Until the first refusal it withholds the limit and its responses, so that a client that shares connections
+    /// before it knows the limit sends the streams to be refused. Each response comes after the answer to a PING: the
+    /// streams that were sent before the client could know the limit arrive before that answer.
+    private final class OneStreamServer: Sendable {
+        private struct State {
+            var withholds: Bool
+            var refusals = 0
+            /// The stream that each connection serves.
+            var served: [Int: UInt32] = [:]
+            var held: [(connection: RawConnection, stream: UInt32)] = []
+        }
+
+        private let state: Guarded<State>
+
+        init(withholds: Bool) { state = Guarded(State(withholds: withholds)) }
+
+        var refusals: Int { state.withLock { $0.refusals } }
+
+        private static var limit: [(HTTP2WireFrame.Setting, UInt32)] { [(.maxConcurrentStreams, 1)] }
+
+        func serve(_ connection: RawConnection) async throws {
+            let isLimited = state.withLock { !$0.withholds }
+            try await connection.openHTTP2(settings: isLimited ? Self.limit : [])
             while true {
-                let frame = try await connection.readFrame { $0.kind == .headers || $0.kind == .data }
-                if frame.kind == .headers {
-                    guard served == nil else {
-                        refused.withLock { $0 += 1 }
-                        try await connection.write(.resetStream(frame.stream, .refusedStream))
-                        continue
-                    }
-                    served = frame.stream
+                let frame = try await connection.readFrame {
+                    $0.kind == .headers || $0.kind == .data
+                        || ($0.kind == .ping && $0.flags.contains(.acknowledgement))
                 }
-                guard frame.stream == served, frame.flags.contains(.endStream) else { continue }
-                // The requests to be refused arrive while the first one is served.
-                for _ in 0..<20 { await Task.yield() }
-                try await connection.write(
-                    .response(stream: frame.stream, status: 200, fields: [("content-length", "2")]),
-                    .data(stream: frame.stream, Array("ok".utf8), endStream: true))
-                served = nil
+                if frame.kind == .headers, !accepts(frame.stream, on: connection.index) {
+                    try await connection.write(.resetStream(frame.stream, .refusedStream))
+                    for held in takeHeld() { try? await respond(held.stream, on: held.connection, announces: true) }
+                } else if frame.kind == .ping {
+                    guard let stream = takeServed(on: connection) else { continue }
+                    try await respond(stream, on: connection, announces: !isLimited)
+                } else if frame.flags.contains(.endStream), isServed(frame.stream, on: connection.index) {
+                    try await connection.write(.ping())
+                }
             }
+        }
+
+        private func accepts(_ stream: UInt32, on connection: Int) -> Bool {
+            state.withLock { state in
+                if state.served[connection] == nil {
+                    state.served[connection] = stream
+                    return true
+                }
+                state.refusals += 1
+                state.withholds = false
+                return false
+            }
+        }
+
+        private func isServed(_ stream: UInt32, on connection: Int) -> Bool {
+            state.withLock { $0.served[connection] == stream }
+        }
+
+        /// The stream whose response is due; nil if the response is withheld.
+        private func takeServed(on connection: RawConnection) -> UInt32? {
+            state.withLock { state -> UInt32? in
+                guard let stream = state.served[connection.index] else { return nil }
+                if state.withholds {
+                    state.held.append((connection, stream))
+                    return nil
+                }
+                state.served[connection.index] = nil
+                return stream
+            }
+        }
+
+        private func takeHeld() -> [(connection: RawConnection, stream: UInt32)] {
+            state.withLock { state in
+                let held = state.held
+                state.held = []
+                for one in held { state.served[one.connection.index] = nil }
+                return held
+            }
+        }
+
+        private func respond(_ stream: UInt32, on connection: RawConnection, announces: Bool) async throws {
+            if announces { try await connection.write(.settings(Self.limit)) }
+            try await connection.write(
+                .response(stream: stream, status: 200, fields: [("content-length", "2")]),
+                .data(stream: stream, Array("ok".utf8), endStream: true))
         }
     }
 
@@ -122,15 +183,17 @@ struct RepetitionTests {
     func oneStream(_ method: HTTPRequest.Method, usesTLS: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
         let tls = ServerTLS([certificate], applicationProtocols: ["h2"])
-        let refused = Guarded(0)
-        let server = try await oneStreamServer(tls: usesTLS ? tls : nil, refused: refused)
+        // Other requests use a connection before its first response, and so before the limit is known.
+        let isSharedAtOnce = usesTLS || !Engine.sharesAfterFirstHead
+        let streams = OneStreamServer(withholds: isSharedAtOnce)
+        let server = try await RawServer.start(tls: usesTLS ? tls : nil) { try await streams.serve($0) }
         let session = try makeSession {
             $0.security = .anchors(pem: certificate.certificatePEM)
             if !usesTLS { $0.versionPolicy = .http2PriorKnowledge }
         }
         var refusedAtFirst = 0
         for round in 0..<5 {
-            if round == 1 { refusedAtFirst = refused.withLock { $0 } }
+            if round == 1 { refusedAtFirst = streams.refusals }
             let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for _ in 0..<20 {
                     group.addTask {
@@ -144,11 +207,9 @@ struct RepetitionTests {
             #expect(bodies == Array(repeating: Array("ok".utf8), count: 20))
             await session.session?.closeIdleConnections()
         }
-        // From the first refusal on, new connections should not be shared before the server's limit is known. A refusal
-        // on a connection that the request has joined is not remembered yet: it costs connections, and no request.
-        withKnownIssue("A refusal on a shared connection is not remembered", isIntermittent: true) {
-            if refusedAtFirst > 0 { #expect(refused.withLock { $0 } == refusedAtFirst) }
-        }
+        #expect((refusedAtFirst > 0) == isSharedAtOnce)
+        // From the first refusal on, new connections are not shared before the server's limit is known.
+        #expect(streams.refusals == refusedAtFirst)
         #expect(server.accepted <= 60)
     }
 

@@ -101,6 +101,23 @@ struct PolicyIsolationTests {
         await server.shutdown()
     }
 
+    @Test("a TLS session is resumed after all idle connections were closed")
+    func closedIdleConnections() async throws {
+        let server = try await MockServer.start(.init(tls: ServerTLS(try TestChain.sent()), protocols: [.http11])) { _ in
+            MockResponse(body: "ok")
+        }
+        let policy = try TestChain.root.get().anchor
+        let session = try makeSession { $0.security = policy }
+        for isResumed in [false, true, true] {
+            let response = try await session.get(.raw(server.url()))
+            _ = try await response.body.collect(upTo: 100)
+            #expect(response.security?.isResumed == isResumed)
+            await session.session?.closeIdleConnections()
+        }
+        await session.shutdown()
+        await server.shutdown()
+    }
+
     @Test("a policy is released with its last connection, its session tickets and its handshakes")
     func release() async throws {
         let good = try TestChain.root.get().anchor

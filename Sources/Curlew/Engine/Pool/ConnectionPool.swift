@@ -382,12 +382,13 @@ final class ConnectionPool: LoopTimer {
         return true
     }
 
-    /// Removes all state. libcurl has closed its connections, and no exchange is left.
+    /// Removes all state, except for the knowledge about origins. libcurl has closed its connections, and no exchange
+    /// is left.
     func reset() {
         for origin in origins.all {
             for pending in origin.dials { pending.dial?.cancel() }
         }
-        origins = OriginDirectory()
+        origins.forgetAll()
         count = 0
         idle = IdleConnections()
         toBeServed = []

@@ -3,6 +3,7 @@ struct OriginDirectory {
     private struct Memory {
         let sharing: OriginPool.Sharing
         let tickets: SessionTickets
+        let hasRefusedStreams: Bool
     }
 
     /// The greatest number of remembered origins without a connection; beyond it all are removed.
@@ -40,18 +41,31 @@ struct OriginDirectory {
         let made = OriginPool(
             key, uri: request.uri, options: request.options, sharing: usual, tickets: known?.tickets ?? SessionTickets()
         )
+        made.hasRefusedStreams = known?.hasRefusedStreams == true
         origins[key] = made
         return made
     }
 
-    /// Removes an origin without connections and exchanges. Its TLS sessions and its kind of sharing are remembered.
+    /// Removes an origin without connections and exchanges. Its TLS sessions, its kind of sharing, and its refusal of
+    /// streams are remembered.
     mutating func forgetIfUnused(_ origin: OriginPool) {
         guard origin.isUnused, !origin.isToBeServed, origins[origin.key] === origin else { return }
-        if origin.key.isSecure {
-            if memory.count >= Self.memoryLimit { memory.removeAll() }
-            memory[origin.key] = Memory(sharing: origin.sharing, tickets: origin.tickets)
-        }
+        remember(origin)
         origins[origin.key] = nil
         if last === origin { last = nil }
+    }
+
+    /// Removes all origins, as ``forgetIfUnused(_:)`` does.
+    mutating func forgetAll() {
+        for origin in origins.values { remember(origin) }
+        origins = [:]
+        last = nil
+    }
+
+    private mutating func remember(_ origin: OriginPool) {
+        guard origin.key.isSecure || origin.hasRefusedStreams else { return }
+        if memory.count >= Self.memoryLimit { memory.removeAll() }
+        memory[origin.key] = Memory(
+            sharing: origin.sharing, tickets: origin.tickets, hasRefusedStreams: origin.hasRefusedStreams)
     }
 }
