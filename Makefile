@@ -22,12 +22,12 @@ TEST_EXAMPLES = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if 
 # The condition chooses locks that ThreadSanitizer can follow (Sources/CurlewSupport/Lock.swift).
 SANITIZE_THREAD = --sanitize=thread -Xswiftc -DCURLEW_THREAD_SANITIZER --scratch-path .build-thread
 TSAN_OPTIONS = halt_on_error=0:second_deadlock_stack=1:log_path=$(CURDIR)/.build-thread/reports/thread:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp
-SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
+SOURCES = $(wildcard Package.swift Sources Tests Examples Tools Benchmarks Fuzzing)
 # Build folders of the nested packages contain the sources of dependencies.
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
+.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -149,25 +149,31 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 test-early-answers: setup ## Tests every HTTP/2 response that comes before the end of its upload
 	CURLEW_TEST_EARLY_ANSWERS=all RUNNER='$(RUNNER)' $(MAKE) --no-print-directory test FILTER=EarlyAnswerTests
 
+# The programs in Tools/ use the build folder of Examples/: Curlew is built once for both.
+TOOLS = $(SWIFTFLAGS) --package-path Tools --scratch-path Examples/.build
+
+tools: setup ## Builds the programs in Tools/
+	$(SWIFT) build $(TOOLS)
+
 test-crash: setup ## Kills processes that download, upload, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
-	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
-	timeout 400 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
+	$(SWIFT) build --product crash-campaign $(TOOLS)
+	timeout 400 $$($(SWIFT) build --show-bin-path $(TOOLS))/crash-campaign $(CRASH_SEED)
 
 # The clock is simulated: a run takes a second or two, and draws the same picture on every machine.
-simulate: setup ## Runs the simulation of the article "Load and failure", and draws its picture
-	$(SWIFT) run $(TRAITS) $(SWIFTFLAGS) simulate DocC/Curlew.docc/Resources/load-and-failure.svg
+simulate: setup ## Draws the picture of the article "Load and failure" by its simulation
+	CURLEW_DRAW=1 $(MAKE) --no-print-directory test FILTER=LoadSimulationTests
 
 # A command that starts the program, such as `.ci/userland trixie`.
 RUNNER ?=
 SECONDS ?= 60
 SOAK_SEED ?=
-# One of the modes in Tests/Soak/SoakMode.swift; by default all modes share the time.
+# One of the modes in Tools/Sources/Soak/SoakMode.swift; by default all modes share the time.
 SOAK_MODE ?=
 
 soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, SOAK_MODE=… chooses, RUNNER='.ci/userland trixie' uses Debian 13
-	$(SWIFT) build --product soak $(TRAITS) $(SWIFTFLAGS)
+	$(SWIFT) build --product soak $(TOOLS)
 	timeout $$(($(SECONDS) + 120)) \
-	    $(RUNNER) $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED) $(SOAK_MODE)
+	    $(RUNNER) $$($(SWIFT) build --show-bin-path $(TOOLS))/soak $(SECONDS) $(SOAK_SEED) $(SOAK_MODE)
 
 # LeakSanitizer is off: it needs ptrace, which containers often forbid, and would then fail the run. Other tests find leaks.
 # The quarantine of freed memory is small, because some tests measure the memory of the process.

@@ -223,14 +223,12 @@ let package = Package(
         .target(name: "CurlewTestingTraits", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: settings),
         .target(name: "CStalledResolver", path: "Tests/CStalledResolver", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CSystemFaults", path: "Tests/CSystemFaults", linkerSettings: [.linkedLibrary("dl")]),
-        // A PostgreSQL server for tests, and for campaigns that kill it.
+        // A PostgreSQL server for tests, and for campaigns that kill it. The package in Tools/ shares this folder and the
+        // next one by symbolic links.
         .target(
             name: "PostgresServer", dependencies: ["Curlew"], path: "Tests/PostgresServer", swiftSettings: settings),
         .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),
         .target(name: "ThreadWork", path: "Tests/ThreadWork", swiftSettings: settings),
-        .target(
-            name: "LoadSimulation", dependencies: ["Curlew", "SeededNumbers"], path: "Tests/LoadSimulation",
-            swiftSettings: settings),
         .testTarget(
             name: "CurlewTests",
             dependencies: [
@@ -247,7 +245,6 @@ let package = Package(
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 httpTypes,
                 logging,
-                "LoadSimulation",
                 "SeededNumbers",
                 "ThreadWork",
             ],
@@ -259,32 +256,6 @@ let package = Package(
         // The tests of CurlewJSON need neither a server nor Curlew.
         .testTarget(
             name: "CurlewJSONTests", dependencies: ["CurlewJSON", "SeededNumbers", "ThreadWork"],
-            swiftSettings: settings),
-        // A program instead of a test target: the campaign kills its processes. `make test-crash` runs it.
-        .executableTarget(
-            name: "crash-campaign",
-            dependencies: [
-                "Curlew",
-                "CurlewPostgres",
-                "CurlewStorage",
-                "CurlewTesting",
-                httpTypes,
-                "PostgresServer",
-                "SeededNumbers",
-            ],
-            path: "Tests/CrashCampaign",
-            swiftSettings: settings
-        ),
-        // A program that sends requests for a given time, and counts the resources of its process. `make soak` runs it.
-        .executableTarget(
-            name: "soak",
-            dependencies: ["CLibcurl", "Curlew", "CurlewTesting", httpTypes, "SeededNumbers"],
-            path: "Tests/Soak",
-            swiftSettings: settings
-        ),
-        // The simulation of the article "Load and failure". `make simulate` runs it.
-        .executableTarget(
-            name: "simulate", dependencies: ["Curlew", "LoadSimulation"], path: "Tests/Simulate",
             swiftSettings: settings),
         .testTarget(
             name: "CurlewCredentialsTests",

@@ -168,7 +168,7 @@ struct WordsTests {
 
     /// The Swift files of the repository, which are parsed once for all rules.
     private static let files = Result {
-        let paths = try Repository.swiftFiles(under: "Sources", "Tests", "Examples", "Benchmarks", "Fuzzing")
+        let paths = try Repository.swiftFiles(under: "Sources", "Tests", "Examples", "Tools", "Benchmarks", "Fuzzing")
         return try (paths + ["Package.swift"]).map { path in
             let source = try Repository.text(of: path)
             let literals = path.hasPrefix("Sources/") ? LiteralScanner.literals(in: source) : []

@@ -1,6 +1,7 @@
 internal import Curlew
 internal import FoundationEssentials
 internal import Glibc
+internal import Synchronization
 
 /// A PostgreSQL server in its own folder, reached by a socket there. The server ends with this process in any case,
 /// because it reads from a pipe whose other end is here.
@@ -32,7 +33,7 @@ package final class PostgresServer: Sendable {
     package let folder: String
     private let data: String
     private let programs: String
-    private let lifeline: Guarded<Int32?>
+    private let lifeline: Atomic<Int32>
     private let child: pid_t
 
     /// - Parameter settings: Settings of the server, such as `max_connections=5`.
@@ -61,18 +62,15 @@ package final class PostgresServer: Sendable {
         let words = (Self.user.map { ["/usr/sbin/runuser", "-u", $0, "--"] } ?? []) + ["/bin/sh", "-c", script]
         let (child, descriptor) = try Self.start(words, folder)
         self.child = child
-        lifeline = Guarded(descriptor)
+        lifeline = Atomic(descriptor)
     }
 
     deinit { stop() }
 
     package func stop() {
         // The process number may belong to another process afterwards.
-        let descriptor = lifeline.withLock { lifeline in
-            defer { lifeline = nil }
-            return lifeline
-        }
-        guard let descriptor else { return }
+        let descriptor = lifeline.exchange(-1, ordering: .relaxed)
+        guard descriptor >= 0 else { return }
         close(descriptor)
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}

@@ -63,6 +63,7 @@ extension Engine {
     static let decodesProxyCredentials = has(.decodesProxyCredentials)
     static let keepsResetsBack = has(.keepsResetsBack)
     static let sharesAfterFirstHead = has(.sharesAfterFirstHead)
+    static let forgetsShutdowns = has(.forgetsShutdowns)
     static let capitalizesEscapes = has(.capitalizesEscapes)
     static let refusesProxiedIPv6 = has(.refusesProxiedIPv6)
 

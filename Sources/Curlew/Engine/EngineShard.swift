@@ -71,6 +71,11 @@ final class EngineShard: LoopTimer {
         noteWork()
     }
 
+    /// Makes libcurl look at the connections that it shuts down, now or in the next turn.
+    func runShutdowns() {
+        if Engine.forgetsShutdowns, let raw { curl_multi_wakeup(raw) } else { act(on: CURL_SOCKET_TIMEOUT, 0) }
+    }
+
     /// Records that transfers may have ended.
     func noteWork() {
         if !hasActed {

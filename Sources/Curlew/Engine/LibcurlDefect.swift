@@ -44,6 +44,11 @@ enum LibcurlDefect: String, CaseIterable {
     /// No other exchange can join a cleartext HTTP/2 connection before its first response has begun.
     case sharesAfterFirstHead
 
+    /// A connection that libcurl shuts down is looked at only after an event of its socket, which libcurl may not watch.
+    /// Without such an event its descriptor stays open as long as the multi handle. From 8.20 on, `curl_multi_wakeup`
+    /// makes libcurl look at it.
+    case forgetsShutdowns
+
     /// The hexadecimal digits of percent-encoded bytes are sent in capitals, whatever the URL has
     /// (<https://github.com/curl/curl/issues/21524>). A signature of the target would not match.
     case capitalizesEscapes
@@ -63,6 +68,7 @@ enum LibcurlDefect: String, CaseIterable {
         case .remembersErrors, .decodesProxyCredentials: 0..<0x080800
         case .keepsResetsBack: 0..<0x080F00
         case .sharesAfterFirstHead: 0x080D00..<UInt32.max
+        case .forgetsShutdowns: 0x081200..<UInt32.max
         case .capitalizesEscapes: 0x081400..<UInt32.max
         case .refusesProxiedIPv6: 0x081500..<UInt32.max
         }

@@ -325,7 +325,14 @@ final class MultiHandle: @unchecked Sendable {
         shard.act(on: CURL_SOCKET_TIMEOUT, 0)
         shard.remove(easy)
         easy.clear()
-        if !connection.isClosed { connection.giveUp() }
+        if !connection.isClosed { endShutdown(of: connection) }
+    }
+
+    /// Ends a connection that libcurl no longer finds by its name, because it has begun to shut it down.
+    func endShutdown(of connection: Connection) {
+        guard connection.isOpen else { return forget(connection) }
+        connection.giveUp()
+        connection.shard?.runShutdowns()
     }
 
     /// The kept handle, or a new one if the kept one rejects the options of the connection.

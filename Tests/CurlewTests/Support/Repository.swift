@@ -2,7 +2,7 @@ import Foundation
 
 /// The files of the repository, for the tests that compare documentation and code.
 enum Repository {
-    private static let root = String(#filePath.dropLast("/Tests/CurlewTests/Support/Repository.swift".count))
+    static let root = String(#filePath.dropLast("/Tests/CurlewTests/Support/Repository.swift".count))
 
     /// The text of a file.
     /// - Parameter path: The path from the repository's top folder.

@@ -21,7 +21,7 @@ final class ConnectionPool: LoopTimer {
     @exclusivity(unchecked) private var toBeServed: [OriginPool] = []
     /// Origins that wait until another one closes a connection, because the session has reached its limit.
     @exclusivity(unchecked) private var starved: [OriginPool] = []
-    @exclusivity(unchecked) private var toBeClosed: [Connection] = []
+    private let closing: ClosingConnections
     private let idleLifetime: Int64
     /// The origins that are to be reached by TCP (`ConnectionPool+QUIC.swift`).
     var quicFailures = QUICFailures()
@@ -29,6 +29,7 @@ final class ConnectionPool: LoopTimer {
     init(multi: MultiHandle, limits: ConnectionLimits) {
         self.multi = multi
         core = multi.core
+        closing = ClosingConnections(core: core)
         self.limits = limits
         idleLifetime = max(0, limits.idleLifetime.nanosecondsClamped)
     }
@@ -256,11 +257,8 @@ final class ConnectionPool: LoopTimer {
     private func end(_ connection: Connection) {
         guard !connection.isClosed else { return }
         if connection.isHandedOver {
-            if !connection.isEndedByEngine {
-                toBeClosed.append(connection)
-                multi.scheduleNotification()
-            }
-            return
+            closing.append(connection)
+            return multi.scheduleNotification()
         }
         connection.isClosed = true
         connection.shard?.connectionCount -= 1
@@ -289,7 +287,7 @@ final class ConnectionPool: LoopTimer {
             origins.forgetIfUnused(origin)
         }
         toBeServed.removeAll(keepingCapacity: true)
-        while let connection = toBeClosed.popLast() { if !connection.isClosed { multi.closeNow(connection) } }
+        closing.close()
     }
 
     /// Gives one connection at a time to each origin that waits for room, in turn, as long as there is room.
@@ -392,7 +390,7 @@ final class ConnectionPool: LoopTimer {
         count = 0
         idle = IdleConnections()
         toBeServed = []
-        toBeClosed = []
+        closing.removeAll()
         starved = []
         made.forgetNames()
         core.timers.remove(self)

@@ -1,4 +1,3 @@
-#if TestKit && Storage
 import Curlew
 import CurlewStorage
 import FoundationEssentials
@@ -106,4 +105,3 @@ struct CacheUser {
 
     static func remove(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
 }
-#endif

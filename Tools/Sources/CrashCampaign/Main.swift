@@ -1,4 +1,3 @@
-#if TestKit && Storage && Postgres
 import Glibc
 import PostgresServer
 
@@ -50,10 +49,3 @@ struct Finding: Error, CustomStringConvertible {
 
     init(_ description: String) { self.description = description }
 }
-#else
-/// Reports the missing traits: the servers are in the test kit, the cache is in storage.
-@main
-struct Main {
-    static func main() { print("crash-campaign was built without the traits TestKit, Storage and Postgres") }
-}
-#endif

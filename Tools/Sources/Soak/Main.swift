@@ -1,4 +1,3 @@
-#if TestKit
 import Foundation
 import Glibc
 
@@ -43,10 +42,3 @@ func report(_ line: String) {
     print(line)
     fflush(nil)
 }
-#else
-/// Reports the missing trait: the servers are in the test kit.
-@main
-struct Main {
-    static func main() { print("soak was built without the trait TestKit") }
-}
-#endif

@@ -1,4 +1,3 @@
-#if TestKit && Storage
 import Curlew
 import Glibc
 
@@ -30,4 +29,3 @@ struct Download {
         await session.shutdown()
     }
 }
-#endif

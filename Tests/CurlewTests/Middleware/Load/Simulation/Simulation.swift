@@ -1,49 +1,50 @@
-package import Curlew
-internal import SeededNumbers
+import SeededNumbers
+
+@testable import Curlew
 
 /// Calls to a server that degrades and recovers, in simulated time: with or without the limits of a client.
 ///
 /// The same seed gives exactly the same calls. The state machines are those of the links.
-package struct Simulation {
+struct Simulation {
     /// The parameters of a run. Times are in seconds.
-    package struct Plan: Sendable {
-        package var calls = 10_000
-        package var callsPerSecond = 100.0
+    struct Plan: Sendable {
+        var calls = 10_000
+        var callsPerSecond = 100.0
         /// The number of requests that the server processes concurrently, and the mean duration of each.
-        package var places = 20
-        package var serviceTime = 0.1
+        var places = 20
+        var serviceTime = 0.1
         /// The period of degradation, and the number of places in it.
-        package var degraded = 30.0..<60.0
-        package var degradedPlaces = 2
+        var degraded = 30.0..<60.0
+        var degradedPlaces = 2
         /// The length of the server's own queue; beyond it the server answers 503.
-        package var serverQueue = 1000
+        var serverQueue = 1000
         /// The time limit of a caller's attempt, and the number of attempts.
-        package var timeout = 2.0
-        package var attempts = 3
-        package var seed: UInt64 = 21
+        var timeout = 2.0
+        var attempts = 3
+        var seed: UInt64 = 21
         /// The limits of the client; nil for none.
-        package var limits: Limits?
+        var limits: Limits?
 
-        package init(limits: Limits? = nil) { self.limits = limits }
+        init(limits: Limits? = nil) { self.limits = limits }
     }
 
-    package struct Limits: Sendable {
-        package var concurrency = ConcurrencyLimiter.Limit.additive(from: 20, within: 2...100)
-        package var queue = LoadQueue(capacity: 50, timeout: .seconds(1))
-        package var breaker: CircuitBreaker.Policy? = CircuitBreaker.Policy(
+    struct Limits: Sendable {
+        var concurrency = ConcurrencyLimiter.Limit.additive(from: 20, within: 2...100)
+        var queue = LoadQueue(capacity: 50, timeout: .seconds(1))
+        var breaker: CircuitBreaker.Policy? = CircuitBreaker.Policy(
             failureRate: 0.5, minimumCalls: 20, window: .seconds(5), firstWait: .seconds(1), longestWait: .seconds(4))
 
-        package init() {}
+        init() {}
     }
 
     /// The results of one second of the run.
-    package struct Second: Sendable, Equatable {
-        package var successes = 0
-        package var failures = 0
+    struct Second: Sendable, Equatable {
+        var successes = 0
+        var failures = 0
         /// The attempts that reached the server.
-        package var sent = 0
+        var sent = 0
         /// The total time that callers waited for successes and failures.
-        package var waited = 0.0
+        var waited = 0.0
     }
 
     private enum Event {
@@ -73,7 +74,7 @@ package struct Simulation {
     private var events = EventHeap<Event>()
     private var now: Int64 = 0
     private var arrived = 0
-    private(set) package var seconds: [Second] = []
+    private(set) var seconds: [Second] = []
 
     private var attempts: [Int: Attempt] = [:]
     private var lastAttempt = 0
@@ -85,7 +86,7 @@ package struct Simulation {
     private var serverQueue: [Int] = []
     private var busy = 0
 
-    package init(_ plan: Plan) {
+    init(_ plan: Plan) {
         self.plan = plan
         random = SeededNumbers(seed: plan.seed)
         concurrency = plan.limits.map { ConcurrencyMachine($0.concurrency, $0.queue) }
@@ -93,7 +94,7 @@ package struct Simulation {
     }
 
     /// Runs to the end of the last call.
-    package static func run(_ plan: Plan) -> [Second] {
+    static func run(_ plan: Plan) -> [Second] {
         var simulation = Simulation(plan)
         simulation.run()
         return simulation.seconds

@@ -1,4 +1,3 @@
-#if TestKit
 import Curlew
 import CurlewTesting
 import HTTPTypes
@@ -132,4 +131,3 @@ struct Exchange: Sendable {
         return response
     }
 }
-#endif

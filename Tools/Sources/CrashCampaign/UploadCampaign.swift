@@ -1,4 +1,3 @@
-#if TestKit && Storage && Postgres
 import Curlew
 import CurlewTesting
 import FoundationEssentials
@@ -69,4 +68,3 @@ final class UploadCampaign {
         print("\(killed) kills of an upload, \(rounds) files came whole")
     }
 }
-#endif

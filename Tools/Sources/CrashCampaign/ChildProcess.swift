@@ -1,4 +1,3 @@
-#if TestKit && Storage
 import Dispatch
 import Glibc
 
@@ -48,4 +47,3 @@ struct ChildProcess {
         return signal == 0 ? .exit(status >> 8 & 0xFF) : .signal(signal)
     }
 }
-#endif

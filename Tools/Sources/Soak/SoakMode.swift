@@ -1,4 +1,3 @@
-#if TestKit
 import Curlew
 import CurlewTesting
 import HTTPTypes
@@ -236,4 +235,3 @@ struct SoakServer: Sendable {
         try? mock.inject(Fault(trigger, effect))
     }
 }
-#endif

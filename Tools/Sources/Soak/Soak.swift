@@ -1,4 +1,3 @@
-#if TestKit
 import Curlew
 import CurlewTesting
 import HTTPTypes
@@ -199,4 +198,3 @@ private final class Tally: Sendable, CustomStringConvertible {
         }
     }
 }
-#endif

@@ -1,5 +1,5 @@
 /// Two runs as a picture: the successful and the failed calls of each second.
-package struct Picture {
+struct Picture {
     private static let panelWidth = 860.0
     private static let panelHeight = 190.0
     private static let left = 60.0
@@ -9,14 +9,14 @@ package struct Picture {
     private let plan: Simulation.Plan
     private let length: Int
 
-    package init(_ panels: [(title: String, seconds: [Simulation.Second])], _ plan: Simulation.Plan) {
+    init(_ panels: [(title: String, seconds: [Simulation.Second])], _ plan: Simulation.Plan) {
         self.panels = panels
         self.plan = plan
         length = panels.map(\.seconds.count).max() ?? 1
     }
 
     /// The picture in SVG.
-    package var svg: String {
+    var svg: String {
         let height = Int(Double(panels.count) * (Self.panelHeight + 60) + 40)
         var lines = [
             """

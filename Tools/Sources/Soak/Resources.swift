@@ -1,5 +1,3 @@
-#if TestKit
-import CLibcurl
 import Foundation
 import Glibc
 
@@ -13,7 +11,12 @@ struct Resources: Sendable, CustomStringConvertible {
     var loops: Int
 
     static let loopName = "soak-loop"
-    static var libcurl: String { String(cString: curl_version()) }
+    /// The version of the libcurl that Curlew has loaded (`curl_version`).
+    static var libcurl: String {
+        guard let symbol = dlsym(nil, "curl_version") else { return "unknown" }
+        typealias Version = @convention(c) () -> UnsafePointer<CChar>
+        return String(cString: unsafeBitCast(symbol, to: Version.self)())
+    }
 
     static func now() -> Resources {
         let pages = text("/proc/self/statm").split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
@@ -63,4 +66,3 @@ struct Resources: Sendable, CustomStringConvertible {
         (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if TestKit && Storage
 import CurlewTesting
 import FoundationEssentials
 import Glibc
@@ -100,4 +99,3 @@ final class Campaign {
         return count
     }
 }
-#endif

@@ -1,12 +1,12 @@
 /// The results of callers in a part of a run.
-package struct Summary: Sendable {
-    package var successes = 0
-    package var failures = 0
-    package var sent = 0
+struct Summary: Sendable {
+    var successes = 0
+    var failures = 0
+    var sent = 0
     /// The mean time to an answer or an error, in seconds.
-    package var meanTime = 0.0
+    var meanTime = 0.0
 
-    package init(_ seconds: ArraySlice<Simulation.Second>) {
+    init(_ seconds: ArraySlice<Simulation.Second>) {
         var waited = 0.0
         for second in seconds {
             successes += second.successes
@@ -19,7 +19,7 @@ package struct Summary: Sendable {
     }
 
     /// The three parts of a run: before, during and after the degradation.
-    package static func parts(of seconds: [Simulation.Second], _ plan: Simulation.Plan) -> [(name: String, Summary)] {
+    static func parts(of seconds: [Simulation.Second], _ plan: Simulation.Plan) -> [(name: String, Summary)] {
         let begin = min(Int(plan.degraded.lowerBound), seconds.count)
         let end = min(Int(plan.degraded.upperBound), seconds.count)
         return [

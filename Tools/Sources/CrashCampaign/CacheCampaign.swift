@@ -1,8 +1,8 @@
-#if TestKit && Storage
 import Curlew
 import CurlewStorage
 import Glibc
 import SeededNumbers
+import Synchronization
 
 /// Twenty kills of a process that writes to, reads from and evicts from a disk cache, with a check of the cache after
 /// each; then two such processes at once, without kills.
@@ -37,7 +37,7 @@ final class CacheCampaign {
 
     /// Checks that every entry is complete and correct, and that no other files are left, whenever the kill came.
     private func check() async throws -> Int {
-        let reports = Guarded<[String]>([])
+        let reports = Mutex<[String]>([])
         let store = try await CacheUser.store(folder) { event in
             // A killed process may leave files without an entry. The store removes them, which is not a fault.
             if event.kind != .leftoversRemoved { reports.withLock { $0.append(event.message) } }
@@ -64,4 +64,3 @@ final class CacheCampaign {
         return entries.count
     }
 }
-#endif
