@@ -243,6 +243,30 @@ struct ConcurrencyLimiterTests {
         _ = await stalled.result
     }
 
+    @Test("a group stays while a request has not received its verdict")
+    func undeliveredVerdict() async throws {
+        let queue = LoadQueue(capacity: 1, dropsOldest: true)
+        let core = ConcurrencyLimiter.Core(.fixed(1), .origin, queue, .continuous)
+        var dropped = try CurlewRequest(.get, CurlewURI("http://a.test/1"))
+        var admitted = try CurlewRequest(.get, CurlewURI("http://a.test/2"))
+        let droppedArrival: ConcurrencyLimiter.Core.Arrival
+        let admittedArrival: ConcurrencyLimiter.Core.Arrival
+        do {
+            let slot = core.arrive(try CurlewRequest(.get, CurlewURI("http://a.test/0")))
+            droppedArrival = core.arrive(dropped)
+            admittedArrival = core.arrive(admitted)
+            withExtendedLifetime(slot) {}
+        }
+        do { _ = try await core.wait(&admitted, admittedArrival) }
+        #expect(core.figures["http://a.test:80"] == .init(inFlight: 0, waiting: 0, limit: 1))
+        for number in 0..<LoadScope.groupLimit {
+            _ = core.arrive(try CurlewRequest(.get, CurlewURI("http://h\(number).test/")))
+        }
+        try #require(core.figures["http://a.test:80"] != nil)
+        let error = await curlewError { _ = try await core.wait(&dropped, droppedArrival) }
+        #expect(error?.code == .overloaded)
+    }
+
     @Test("a closure that names groups may query the link itself")
     func closure() async throws {
         let seen = Guarded(0)
