@@ -233,7 +233,7 @@ final class UploadJournal: Sendable {
             if let tokenFile { await TokenFile.remove(tokenFile) }
             return value
         case .failure(let error):
-            var failure = error as? CurlewError ?? CurlewError(.cancelled, "the upload was cancelled")
+            var failure = CurlewError(wrapping: error)
             if failure.code.concernsFile { failure = failure.naming(path) }
             throw failure.adding(CurlewError.Context(uploadToken: token))
         }
