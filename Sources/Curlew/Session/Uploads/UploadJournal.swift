@@ -55,7 +55,7 @@ final class UploadJournal: Sendable {
             token = known
         } else {
             token = try UploadToken(
-                target: target, length: identity.size, dialect: .tus, identity: identity,
+                target: target, length: identity.size, dialect: .undecided, identity: identity,
                 parts: UploadPart.parts(of: identity.size, count: 1))
         }
         // The server may have more bytes than the token lists.
