@@ -223,8 +223,8 @@ final class UploadJournal: Sendable {
     // MARK: Completion
 
     /// Runs the upload, adds the token to an error, and removes the token's file after success.
-    func ending<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
-        let result: Swift.Result<Result, any Error>
+    func ending<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
         do { result = .success(try await work()) } catch { result = .failure(error) }
         // The last write of the token must end before the function returns.
         _ = await state.withLock { $0.writing }?.result
