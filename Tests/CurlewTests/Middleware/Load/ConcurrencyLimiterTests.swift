@@ -39,7 +39,8 @@ struct ConcurrencyLimiterTests {
         let session = try makeSession { limiter }
         do { _ = try await session.get(.raw(server.url("/dropped"))) }
         try await eventually("the place of the dropped one is free") { figures(limiter)?.inFlight == 0 }
-        let error = await curlewError { _ = try await session.get("http://127.0.0.1:1/") }
+        let refused = try RefusedPort.unused()
+        let error = await curlewError { _ = try await session.get(.raw(refused.url())) }
         #expect(error?.code == .connectionRefused)
         let stalled = Task { try await session.fetch(server.url("/stall")) }
         try await server.waitForRequests(2)
