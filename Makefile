@@ -210,4 +210,4 @@ docs: setup ## Builds the documentation into .build/docs; a warning is an error
 include Fuzzing/fuzz.mk
 
 clean: ## Removes all build folders
-	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build Fuzzing/.build-libcurl

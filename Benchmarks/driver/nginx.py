@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from driver.processes import start, stop
@@ -151,11 +152,22 @@ def find_nginx() -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at this moment."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    """Ports that are free at this moment, for TCP and for UDP."""
+    ports: list[int] = []
+    with ExitStack() as held:
+        while len(ports) < count:
+            stream = held.enter_context(socket.socket())
+            stream.bind(("127.0.0.1", 0))
+            port = stream.getsockname()[1]
+            if is_free_for_udp(port):
+                ports.append(port)
     return ports
+
+
+def is_free_for_udp(port: int) -> bool:
+    with socket.socket(type=socket.SOCK_DGRAM) as datagram:
+        try:
+            datagram.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -167,7 +167,7 @@ actor PostgresConnection {
             guard descriptor >= 0 else { throw connectionFailure() }
             switch await Readiness.wait(for: descriptor, direction, max(.zero, left)) {
             case .ready: break
-            case .timedOut: throw PostgresFailure(message: "the server did not answer in \(timeout)")
+            case .timedOut: throw PostgresFailure(message: "the server did not answer in \(timeout.text)")
             case .cancelled: throw CancellationError()
             }
             let handle = handle
@@ -307,7 +307,7 @@ actor PostgresConnection {
         let left = ContinuousClock.now.duration(to: end)
         switch await Readiness.wait(for: PQsocket(handle.pointer), direction, max(.zero, left)) {
         case .ready: break
-        case .timedOut: throw PostgresFailure(message: "the server did not answer in \(timeout)")
+        case .timedOut: throw PostgresFailure(message: "the server did not answer in \(timeout.text)")
         case .cancelled: throw CancellationError()
         }
     }

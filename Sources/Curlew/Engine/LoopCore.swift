@@ -171,7 +171,16 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// Keeps the thread alive until `detach`, because only this thread may close the attached handles.
     func attach() { lock.withLock { attachments += 1 } }
 
-    func detach() { lock.withLock { attachments -= 1 } }
+    func detach() {
+        let wakes = lock.withLock {
+            attachments -= 1
+            // A stopping thread waits for the last detachment.
+            guard isStopping, attachments == 0 else { return false }
+            defer { isAsleep = false }
+            return isAsleep
+        }
+        if wakes { poller.wake() }
+    }
 
     // MARK: Thread
 

@@ -122,7 +122,8 @@ struct RequestCheck {
             }
         }
         if let user = request.uri.userInformation, !hasAuthorization {
-            let credentials = user.contains(":") ? user : user + ":"
+            // A search for a character would miss a colon before a combining mark.
+            let credentials = user.utf8.contains(.colon) ? user : user + ":"
             try append(line: "Authorization: Basic \(Data(credentials.utf8).base64EncodedString())")
         }
     }

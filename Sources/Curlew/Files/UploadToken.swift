@@ -72,7 +72,7 @@ public struct UploadToken: Sendable, Hashable {
         }
         let most =
             switch dialect {
-            case .draft: 1
+            case .draft, .undecided: 1
             case .tus: Self.parallelLimit
             case .multipart: Self.partLimit
             }
@@ -147,6 +147,8 @@ enum UploadDialectName: Sendable, Hashable {
     case tus
     /// Parts by presigned URLs, as in S3. The server has assigned a name to the upload.
     case multipart(String)
+    /// No protocol: the upload has not begun at the server. A token of this kind is never kept.
+    case undecided
 
     static let draftVersions: Set<Int> = [3, 5, 6]
 }
@@ -210,6 +212,7 @@ extension UploadToken: Codable {
         case .multipart(let upload):
             try container.encode("multipart", forKey: .protocol)
             try container.encode(upload, forKey: .upload)
+        case .undecided: throw CurlewError(.invalidResumeToken, "its upload has not begun")
         }
         try container.encode(target.description, forKey: .target)
         try container.encode(length, forKey: .length)

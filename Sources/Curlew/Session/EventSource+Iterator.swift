@@ -32,8 +32,13 @@ extension EventSource {
                 switch phase {
                 case .closed: return nil
                 case .waiting(let delay):
-                    guard (try? await Timekeeper(source.clock).sleep(for: delay)) != nil else { break }
-                    phase = .connecting
+                    do {
+                        try await Timekeeper(source.clock).sleep(for: delay)
+                        phase = .connecting
+                    } catch {
+                        // A clock that fails would fail in the next wait, too.
+                        if let event = fail(CurlewError(wrapping: error), isFinal: true) { return event }
+                    }
                 case .connecting:
                     if let event = await connect() { return event }
                 case .open(let events):

@@ -43,7 +43,7 @@ public struct EventSource: AsyncSequence, Sendable {
     public var reconnection: ServerSentEvent.ReconnectionPolicy
     /// Bounds on lines and events.
     public var limits: ServerSentEvent.Limits
-    /// The clock of the waits.
+    /// The clock of the waits. An error of the clock closes the source.
     public var clock: any Clock<Duration>
 
     /// - Parameters:

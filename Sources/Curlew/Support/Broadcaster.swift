@@ -25,11 +25,8 @@ package final class Broadcaster<Element: Sendable>: Sendable {
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     /// Adds a listener.
-    /// - Parameters:
-    ///   - first: An element that the listener gets at once.
-    ///   - onEnd: Called once after the listener has stopped, from any thread.
-    package func listen(from first: Element? = nil, onEnd: @escaping @Sendable () -> Void = {}) -> AsyncStream<Element>
-    {
+    /// - Parameter first: An element that the listener gets at once.
+    package func listen(from first: Element? = nil) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(bufferSize))
         if let first { continuation.yield(first) }
@@ -44,10 +41,7 @@ package final class Broadcaster<Element: Sendable>: Sendable {
             continuation.finish()
             return stream
         }
-        continuation.onTermination = { [weak self] _ in
-            self?.remove(number)
-            onEnd()
-        }
+        continuation.onTermination = { [weak self] _ in self?.remove(number) }
         return stream
     }
 

@@ -1,6 +1,6 @@
 extension Duration {
     /// The duration as rounded text for a message: `20 s`, `4.92 s`, `300 ms`, `85 µs`.
-    var text: String {
+    package var text: String {
         let nanoseconds = nanosecondsClamped
         let size = nanoseconds.magnitude
         if size >= 999_500_000 { return "\(Self.rounded(nanoseconds, 1_000_000_000)) s" }

@@ -80,7 +80,7 @@ extension CurlewResponse {
         return try await decision.resolve(response)
     }
 
-    private var context: CurlewError.Context {
+    fileprivate var context: CurlewError.Context {
         CurlewError.Context(
             method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
             history: history, showsQuery: showsQuery)
@@ -116,51 +116,67 @@ extension CurlewResponse {
 final class SharedDecision: Sendable {
     private typealias Waiter = CheckedContinuation<CurlewResponse, any Error>
 
-    private enum State {
-        case open
-        case deciding([Waiter])
-        case decided(Result<CurlewResponse, any Error>)
+    private struct State {
+        var hasBegun = false
+        var result: Result<CurlewResponse, any Error>?
+        var waiters: [Int: Waiter] = [:]
+        var lastWaiter = 0
     }
 
     private let decide: RequestOptions.ResponseDecision
-    private let state = Guarded(State.open)
+    private let state = Guarded(State())
 
     init(_ decide: @escaping RequestOptions.ResponseDecision) { self.decide = decide }
 
     /// The response for the caller, after the decision.
     func resolve(_ response: CurlewResponse) async throws -> CurlewResponse {
         let isFirst = state.withLock { state in
-            guard case .open = state else { return false }
-            state = .deciding([])
-            return true
+            defer { state.hasBegun = true }
+            return !state.hasBegun
         }
-        guard isFirst else { return try await wait() }
+        guard isFirst else { return try await wait(response) }
         let result: Result<CurlewResponse, any Error>
         do {
             result = .success(try await response.disposed(by: decide))
         } catch {
             result = .failure(error)
         }
-        let waiters: [Waiter] = state.withLock { state in
-            guard case .deciding(let waiters) = state else { return [] }
-            state = .decided(result)
-            return waiters
+        let waiters = state.withLock { state in
+            defer { state.waiters = [:] }
+            state.result = result
+            return Array(state.waiters.values)
         }
         for waiter in waiters { waiter.resume(with: result) }
         return try result.get()
     }
 
-    private func wait() async throws -> CurlewResponse {
-        try await withCheckedThrowingContinuation { waiter in
-            let result: Result<CurlewResponse, any Error>? = state.withLock { state in
-                switch state {
-                case .open: break
-                case .deciding(let waiters): state = .deciding(waiters + [waiter])
-                case .decided(let result): return result
-                }
-                return nil
-            }
-            if let result { waiter.resume(with: result) }
+    /// Waits for the decision of the first caller.
+    private func wait(_ response: CurlewResponse) async throws -> CurlewResponse {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
         }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (waiter: Waiter) in
+                let result = state.withLock { state in
+                    if state.result == nil { state.waiters[number] = waiter }
+                    return state.result
+                }
+                if let result { return waiter.resume(with: result) }
+                // A cancellation before the waiter was added did not find it.
+                if Task.isCancelled { leave(number, response) }
+            }
+        } onCancel: {
+            leave(number, response)
+        }
+    }
+
+    /// Removes the waiter of a cancelled task, and cancels the exchange.
+    private func leave(_ number: Int, _ response: CurlewResponse) {
+        guard let waiter = state.withLock({ $0.waiters.removeValue(forKey: number) }) else { return }
+        response.body.abandon()
+        waiter.resume(
+            throwing: CurlewError(
+                .cancelled, "the task was cancelled during the decision on the response", context: response.context))
     }
 }

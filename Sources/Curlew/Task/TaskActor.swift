@@ -43,7 +43,8 @@ public actor TaskActor {
 
     // MARK: Response
 
-    /// Waits for the head of the response. Cancellation of the waiting Swift task cancels the exchange.
+    /// Waits for the head of the response, and for the decision of ``RequestOptions/onResponse``. Cancellation of a
+    /// waiting Swift task cancels the exchange.
     ///
     /// All callers that wait when the head arrives get the same response; its body can be read once. Later callers get
     /// ``ErrorCode/responseAlreadyTaken``.

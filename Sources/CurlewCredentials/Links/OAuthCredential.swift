@@ -97,7 +97,8 @@ public struct OAuthCredential: CurlewMiddleware {
     /// itself, the requests that wait for it get a new token. A user's requests fail with
     /// ``Curlew/ErrorCode/credentialUnavailable``, so none of them gets the token of the next user. If the renewal is
     /// using the store, the call waits for the store.
-    /// - Throws: The error of the store. The token is then still in the store: call the function again.
+    /// - Throws: The error of the store, or ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cancelled`` if the task is
+    ///   cancelled while it waits for the store. The token is then still in the store: call the function again.
     public func forget() async throws {
         let removal = source.beginRemoval()
         let isUser = source.grant == nil

@@ -52,7 +52,7 @@ final class OAuthTokenSource: Sendable {
 
     /// Removes the token from the store, after the renewal that has its turn.
     func finish(_ removal: StoreTurns.Turn) async throws {
-        await turns.wait(for: removal)
+        try await turns.wait(for: removal)
         defer { turns.end() }
         unsaved.withLock { $0 = nil }
         try await store.save(nil)
@@ -65,7 +65,7 @@ final class OAuthTokenSource: Sendable {
     func renew(_ old: OAuth.Token?) async throws -> OAuth.Token {
         while true {
             let turn = turns.take()
-            await turns.wait(for: turn)
+            try await turns.wait(for: turn)
             defer { turns.end() }
             // A removal cancels the renewals that were begun before.
             try Task.checkCancellation()

@@ -5,7 +5,8 @@ extension OAuth {
     /// A store of a token between requests, and perhaps between processes.
     ///
     /// The content of a store is secret. Calls do not overlap unless several credentials share the store. The functions
-    /// must not call ``OAuthCredential/forget()``, which waits for them.
+    /// must not call ``OAuthCredential/forget()``, which waits for them. Every request for a token waits for the store,
+    /// so a store that may hang needs a timeout of its own.
     public protocol TokenStore: Sendable {
         /// The stored token; nil without one.
         func load() async throws -> OAuth.Token?

@@ -99,7 +99,8 @@ extension HTTPSession {
         }
     }
 
-    /// Sends a request; `onInterim` has received all interim responses when this function returns.
+    /// Sends a request; `onInterim` has received all interim responses when this function returns. A cancellation of
+    /// the task also cancels `onInterim`.
     private func send(_ request: CurlewRequest, _ onInterim: (@Sendable (HTTPResponse) async -> Void)?) async throws
         -> CurlewResponse
     {
@@ -119,10 +120,15 @@ extension HTTPSession {
                 }
             }
         }
-        let result: Result<CurlewResponse, any Error>
-        do { result = .success(try await send(request)) } catch { result = .failure(error) }
-        continuation.finish()
-        await listener.value
+        let result = await withTaskCancellationHandler {
+            let result: Result<CurlewResponse, any Error>
+            do { result = .success(try await send(request)) } catch { result = .failure(error) }
+            continuation.finish()
+            await listener.value
+            return result
+        } onCancel: {
+            listener.cancel()
+        }
         return try result.get()
     }
 }

@@ -275,7 +275,7 @@ final class WebSocketEndpoint: UpgradedConnectionUser {
             sender.freeIdleMemory()
         case .lost:
             connectionBreaks(
-                CurlewError(.idleTimeout, "the peer did not answer a ping within \(options.pongTimeout)"))
+                CurlewError(.idleTimeout, "the peer did not answer a ping within \(options.pongTimeout.text)"))
         case .idle:
             outcome.noteIdle()
             close(.goingAway, "idle")

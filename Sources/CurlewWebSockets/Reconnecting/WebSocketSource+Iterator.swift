@@ -35,7 +35,14 @@ extension WebSocketSource {
                 case .connecting: if let event = await connect() { return event }
                 case .open(let socket): if let event = await read(socket) { return event }
                 case .waiting(let wait):
-                    if (try? await source.clock.sleep(for: wait)) != nil { phase = .ready }
+                    do {
+                        try await source.clock.sleep(for: wait)
+                        phase = .ready
+                    } catch {
+                        guard !Task.isCancelled else { continue }
+                        // A clock that fails would fail in the next wait, too.
+                        return end(nil, CurlewError(wrapping: error), reconnects: false)
+                    }
                 }
             }
             phase = .closed

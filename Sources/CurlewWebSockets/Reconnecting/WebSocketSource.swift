@@ -87,7 +87,7 @@ public struct WebSocketSource: AsyncSequence, Sendable {
         attempts: 10, backoff: Retry.Backoff(base: .seconds(1), maximum: .seconds(60)), totalTime: Timeouts.unlimited)
     /// A closure that returns true if a WebSocket with this ending is opened again.
     public var reconnects: @Sendable (CurlewWebSocket.Ending) -> Bool = { WebSocketSource.reconnectsByDefault($0) }
-    /// The clock that measures the waits.
+    /// The clock that measures the waits. An error of the clock closes the source.
     public var clock: any Clock<Duration> = ContinuousClock()
     let cursor: Cursor
 

@@ -38,6 +38,30 @@ struct OAuthStoreTests {
         nonisolated func waitForSave() async { for await _ in began.stream {} }
     }
 
+    /// A store whose loads last until it is released. A cancellation does not end them.
+    actor HangingStore: OAuth.TokenStore {
+        private(set) var token: OAuth.Token?
+        private let began = AsyncStream.makeStream(of: Void.self)
+        private let gate = AsyncStream.makeStream(of: Void.self)
+
+        init(_ token: OAuth.Token?) { self.token = token }
+
+        func load() async -> OAuth.Token? {
+            began.continuation.finish()
+            // An unstructured task is not cancelled with the task that waits for it.
+            let stream = gate.stream
+            await Task { for await _ in stream {} }.value
+            return token
+        }
+
+        func save(_ token: OAuth.Token?) { self.token = token }
+
+        /// Waits until a load has begun.
+        nonisolated func waitForLoad() async { for await _ in began.stream {} }
+
+        nonisolated func release() { gate.continuation.finish() }
+    }
+
     func expired() throws -> OAuth.Token {
         try OAuth.Token(
             accessToken: "SECRET-old", refreshToken: "SECRET-refresh-0", expiration: Date(timeIntervalSinceNow: -1))
@@ -161,24 +185,58 @@ struct OAuthStoreTests {
     }
 
     @Test("turns are in the order in which they were taken, and a removal makes earlier ones obsolete")
-    func turns() async {
+    func turns() async throws {
         let turns = StoreTurns()
         let first = turns.take()
         let second = turns.take()
         let removal = turns.takeForRemoval()
         let last = turns.take()
         let order = Guarded<[Int]>([])
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, turn) in [last, removal, second, first].enumerated() {
                 group.addTask {
-                    await turns.wait(for: turn)
+                    try await turns.wait(for: turn)
                     order.withLock { $0.append(3 - number) }
                     turns.end()
                 }
             }
+            try await group.waitForAll()
         }
         #expect(order.withLock { $0 } == [0, 1, 2, 3])
         #expect(!turns.isCurrent(first) && !turns.isCurrent(second))
         #expect(turns.isCurrent(removal) && turns.isCurrent(last))
+    }
+
+    @Test("a cancelled wait for a turn ends, and its turn is skipped")
+    func cancelledTurn() async throws {
+        let turns = StoreTurns()
+        let running = turns.take()
+        try await turns.wait(for: running)
+        let skipped = turns.take()
+        let next = turns.take()
+        let wait = Task { try await turns.wait(for: skipped) }
+        wait.cancel()
+        #expect(await curlewError { try await wait.value }?.code == .cancelled)
+        turns.end()
+        try await turns.wait(for: next)
+    }
+
+    @Test("a logout that waits for a store that hangs can be cancelled, and the next logout removes the token")
+    func cancelledLogout() async throws {
+        let issuer = Issuer(refreshes: true)
+        let tokens = try await MockServer.start { try await issuer.answer($0) }
+        let api = try await servers.api()
+        let store = HangingStore(try expired())
+        let (session, credential) = try servers.session(api, tokens, grant: nil, store: store)
+        let call = Task { try await servers.text(session, api) }
+        await store.waitForLoad()
+        let logout = Task { try await credential.forget() }
+        logout.cancel()
+        #expect(await curlewError { try await logout.value }?.code == .cancelled)
+        #expect(await curlewError { _ = try await call.value }?.code == .credentialUnavailable)
+        #expect(await store.token != nil)
+        store.release()
+        try await credential.forget()
+        #expect(await store.token == nil)
     }
 }

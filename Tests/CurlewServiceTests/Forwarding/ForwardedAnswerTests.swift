@@ -145,6 +145,31 @@ struct ForwardedAnswerTests {
         await server.shutdown()
     }
 
+    @Test("a cancelled forward cancels its receiver of interim answers")
+    func cancelledInterim() async throws {
+        let server = try await upstream("HTTP/1.1 103 X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        let session = try HTTPSession(baseURL: server.url(), configuration: testConfiguration(), chain: .bare)
+        var rules = try HTTPSession.Forwarding(named: "edge")
+        let (beginnings, beginning) = AsyncStream.makeStream(of: Void.self)
+        let (pauses, pause) = AsyncStream.makeStream(of: Void.self)
+        rules.onInterim = { _ in
+            beginning.finish()
+            // The stream ends when the task is cancelled.
+            for await _ in pauses {}
+        }
+        let forwarding = Task { [rules] in
+            _ = try await session.forward(
+                HTTPRequest(method: .get, scheme: "http", authority: "a.test", path: "/"),
+                body: AsyncStream<ByteBuffer> { $0.finish() }, as: rules)
+        }
+        for await _ in beginnings {}
+        forwarding.cancel()
+        _ = await forwarding.result
+        withExtendedLifetime(pause) {}
+        await session.shutdown()
+        await server.shutdown()
+    }
+
     @Test(
         "a body of another length than declared ends with an error, and no byte beyond the length is written",
         arguments: [

@@ -85,7 +85,8 @@ struct PostgresAccessTests {
         try postgres.run("UPDATE \"\(queue.schema)\".curlew_version SET version = 7, compatible = 6")
         error = await curlewError { _ = try await queue.session(postgres, http) }
         #expect(error?.code == .queueFailed && error?.message.contains("7") == true)
-        var away = PostgresSettings("postgres://me:hunter2@127.0.0.1:1/nowhere")
+        let refused = try RefusedPort.unused()
+        var away = PostgresSettings("postgres://me:hunter2@127.0.0.1:\(refused.port)/nowhere")
         away.connectTimeout = .seconds(5)
         let nowhere = away
         error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: nowhere, http: http) }

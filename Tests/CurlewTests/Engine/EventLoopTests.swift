@@ -53,6 +53,22 @@ struct EventLoopTests {
         try await eventually("the loop's core is gone") { core == nil }
     }
 
+    @Test("the thread of a stopping loop ends when another thread detaches the last handle")
+    func lateDetachment() async throws {
+        weak var core: LoopCore?
+        do {
+            let loop = try CurlewEventLoop(name: "curlew-detach")
+            core = loop.core
+            loop.core.attach()
+        }
+        if let running = core {
+            // The loop has seen that it is to stop once it has run this.
+            await withCheckedContinuation { done in running.execute { done.resume() } }
+            running.detach()
+        }
+        try await eventually("the loop's core is gone") { core == nil }
+    }
+
     @Test("tasks that prefer an event loop keep it alive, and release it when they end")
     func preferred() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }

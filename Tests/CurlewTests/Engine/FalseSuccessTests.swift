@@ -37,8 +37,8 @@ struct FalseSuccessTests {
     }
 }
 
-/// The table "What libcurl does, and what we do" of the article Architecture. Each row has a case here: a check on a
-/// simulated attempt if that suffices, otherwise the name of the test that proves it over a socket.
+/// The table in the section "The work of libcurl and of Curlew" of the article Architecture. Each row has a case here:
+/// a check on a simulated attempt if that suffices, otherwise the name of the test that proves it over a socket.
 enum FalseSuccess {
     struct Row: Sendable, CustomTestStringConvertible {
         /// The beginning of the row.

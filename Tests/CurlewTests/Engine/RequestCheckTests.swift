@@ -114,6 +114,15 @@ struct RequestCheckTests {
         }
     }
 
+    @Test("a password in a URL may begin with a combining mark")
+    func combiningPassword() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        _ = try await makeSession().get(.raw("http://user:%CC%81pw@127.0.0.1:\(server.port)/"))
+        let recorded = try #require(await server.takeRequest())
+        // The bytes "user:\u{301}pw" in Base64.
+        #expect(recorded.fields[.authorization] == "Basic dXNlcjrMgXB3")
+    }
+
     @Test(
         "a path is sent as written, and a fragment is never sent",
         arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d", "/%c3%A9?q=%2f%2F"], [HTTPVersionPolicy.http11, .negotiated])

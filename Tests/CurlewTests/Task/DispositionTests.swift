@@ -151,6 +151,25 @@ struct DispositionTests {
         #expect(try await other.body.collect(upTo: 9) == Array("hello".utf8))
     }
 
+    @Test("a caller that is cancelled during the decision of another caller does not wait for it")
+    func cancelledWaiter() async throws {
+        let (beginnings, beginning) = AsyncStream.makeStream(of: Void.self)
+        let (pauses, pause) = AsyncStream.makeStream(of: Void.self)
+        let decision = SharedDecision { _, _ in
+            beginning.finish()
+            for await _ in pauses {}
+            return .allow
+        }
+        let response = try stubResponse("{}")
+        let first = Task { try await decision.resolve(response) }
+        for await _ in beginnings {}
+        let second = Task { try await decision.resolve(response) }
+        second.cancel()
+        #expect(await curlewError { _ = try await second.value }?.code == .cancelled)
+        pause.finish()
+        #expect(try await first.value.status == .ok)
+    }
+
     @Test("a response without a task can be decided on")
     func stub() async throws {
         let folder = try ScratchFolder()

@@ -105,6 +105,7 @@ struct WebSocketFaultTests {
             }
         }
         #expect(error?.code == .idleTimeout)
+        #expect(error?.message == "the peer did not answer a ping within 200 ms")
         await stage.session.shutdown()
     }
 

@@ -8,6 +8,16 @@ import Testing
 
 @Suite("A WebSocket that reconnects", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct WebSocketSourceTests {
+    /// A clock that cannot wait.
+    private struct BrokenClock: Clock {
+        struct Failure: Error {}
+
+        var now: ContinuousClock.Instant { ContinuousClock.now }
+        var minimumResolution: Duration { .nanoseconds(1) }
+
+        func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { throw Failure() }
+    }
+
     /// The events of a source as texts.
     private func words(_ source: WebSocketSource, upTo limit: Int = 100) async -> [String] {
         var words: [String] = []
@@ -209,5 +219,19 @@ struct WebSocketSourceTests {
         #expect(waits.allSatisfy { $0 != nil })
         await session.shutdown()
         await server.shutdown()
+    }
+
+    @Test("a source closes if its clock fails")
+    func brokenClock() async throws {
+        let server = try await MockWebSocketServer.start { socket in
+            try await socket.close(.serviceRestart)
+            _ = try await socket.receive()
+        }
+        let session = try makeSession(baseURL: "http://127.0.0.1:\(server.port)/")
+        var source = source(session)
+        source.clock = BrokenClock()
+        let words = await words(source)
+        #expect(words == ["connecting", "open", "closed 1012", "closed foreign-failure for good"])
+        await session.shutdown()
     }
 }

@@ -132,7 +132,8 @@ extension ConcurrencyLimiter {
             var machine: ConcurrencyMachine
             var turns = AwaitedTurns()
 
-            var isInUse: Bool { machine.isInUse }
+            // A verdict that its request has not received yet keeps the group.
+            var isInUse: Bool { machine.isInUse || !turns.isEmpty }
             func isIdle(at now: Int64) -> Bool { !isInUse }
             mutating func leave(_ number: UInt64) -> Bool { machine.leave(number) }
         }

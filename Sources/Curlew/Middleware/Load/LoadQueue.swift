@@ -52,6 +52,9 @@ struct AwaitedTurns {
 
     private var turns: [UInt64: Turn] = [:]
 
+    /// True if every verdict has been delivered.
+    var isEmpty: Bool { turns.isEmpty }
+
     mutating func open(_ number: UInt64) { turns[number] = .isOpen }
 
     /// - Returns: The continuation to resume; nil if the request does not wait yet.

@@ -113,7 +113,8 @@ extension RequestRateLimiter {
             /// The task that waits for the time of the next turn.
             var pump: Task<Void, Never>?
 
-            var isInUse: Bool { machine.isInUse }
+            // A verdict that its request has not received yet keeps the group.
+            var isInUse: Bool { machine.isInUse || !turns.isEmpty }
             mutating func isIdle(at now: Int64) -> Bool { machine.isIdle(at: now) }
 
             mutating func leave(_ number: UInt64) -> Bool {

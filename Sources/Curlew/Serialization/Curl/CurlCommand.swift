@@ -92,7 +92,7 @@ private struct CurlCommand {
         let hasData = !request.body.isNone || Self.methodsWithContent.contains(request.method)
         if hasData, !request.fields.contains(.contentType) { append("--header", "Content-Type:") }
         guard let user = request.uri.userInformation, !request.fields.contains(.authorization) else { return }
-        append("--user", masksSecrets ? "***" : Self.printable(user.contains(":") ? user : user + ":"))
+        append("--user", masksSecrets ? "***" : Self.printable(user.utf8.contains(.colon) ? user : user + ":"))
     }
 
     private mutating func appendBody() {

@@ -37,11 +37,11 @@ extension HTTPSession {
     /// - Returns: The result of the closure.
     /// - Throws: ``CurlewError``: ``ErrorCode/upgradeRefused`` with the response and the beginning of its body if the
     ///   server does not switch; ``ErrorCode/foreignFailure`` for the closure's own error.
-    public func upgrade<Result>(
+    public func upgrade<Value>(
         _ reference: URIReference, to protocolName: String, method: HTTPRequest.Method = .get,
         query: RequestParameters = .none, fields: HTTPFields = HTTPFields(), credential: Credential? = nil,
-        options: RequestOptions = RequestOptions(), _ body: (UpgradedStream) async throws -> Result
-    ) async throws -> Result {
+        options: RequestOptions = RequestOptions(), _ body: (UpgradedStream) async throws -> Value
+    ) async throws -> Value {
         let request = try upgradeRequest(
             method, reference, to: protocolName, query: query, fields: fields, credential: credential, options: options)
         var response = try await send(request)

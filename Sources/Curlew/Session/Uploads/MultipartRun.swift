@@ -29,7 +29,7 @@ struct MultipartRun: Sendable {
                 // The server has forgotten the upload, so it restarts.
                 try patience.restart(after: error)
                 for index in 0..<journal.partCount { journal.restart(index) }
-                journal.speak(.tus)
+                journal.speak(.undecided)
             }
         }
     }

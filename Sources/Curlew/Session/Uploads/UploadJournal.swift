@@ -55,7 +55,7 @@ final class UploadJournal: Sendable {
             token = known
         } else {
             token = try UploadToken(
-                target: target, length: identity.size, dialect: .tus, identity: identity,
+                target: target, length: identity.size, dialect: .undecided, identity: identity,
                 parts: UploadPart.parts(of: identity.size, count: 1))
         }
         // The server may have more bytes than the token lists.
@@ -223,8 +223,8 @@ final class UploadJournal: Sendable {
     // MARK: Completion
 
     /// Runs the upload, adds the token to an error, and removes the token's file after success.
-    func ending<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
-        let result: Swift.Result<Result, any Error>
+    func ending<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
         do { result = .success(try await work()) } catch { result = .failure(error) }
         // The last write of the token must end before the function returns.
         _ = await state.withLock { $0.writing }?.result
@@ -233,7 +233,7 @@ final class UploadJournal: Sendable {
             if let tokenFile { await TokenFile.remove(tokenFile) }
             return value
         case .failure(let error):
-            var failure = error as? CurlewError ?? CurlewError(.cancelled, "the upload was cancelled")
+            var failure = CurlewError(wrapping: error)
             if failure.code.concernsFile { failure = failure.naming(path) }
             throw failure.adding(CurlewError.Context(uploadToken: token))
         }

@@ -14,6 +14,7 @@ struct UploadStart: Sendable {
         case .tus: return TusDialect()
         case .multipart:
             throw CurlewError(.invalidResumeToken, "an upload by presigned URLs can be resumed by presigned URLs only")
+        case .undecided: throw CurlewError(.invalidResumeToken, "the upload has not begun")
         }
     }
 

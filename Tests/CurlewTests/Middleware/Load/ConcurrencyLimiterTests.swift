@@ -39,7 +39,8 @@ struct ConcurrencyLimiterTests {
         let session = try makeSession { limiter }
         do { _ = try await session.get(.raw(server.url("/dropped"))) }
         try await eventually("the place of the dropped one is free") { figures(limiter)?.inFlight == 0 }
-        let error = await curlewError { _ = try await session.get("http://127.0.0.1:1/") }
+        let refused = try RefusedPort.unused()
+        let error = await curlewError { _ = try await session.get(.raw(refused.url())) }
         #expect(error?.code == .connectionRefused)
         let stalled = Task { try await session.fetch(server.url("/stall")) }
         try await server.waitForRequests(2)
@@ -241,6 +242,30 @@ struct ConcurrencyLimiterTests {
         #expect(limiter.figures["http://stalled.test:80"]?.inFlight == 1)
         stalled.cancel()
         _ = await stalled.result
+    }
+
+    @Test("a group stays while a request has not received its verdict")
+    func undeliveredVerdict() async throws {
+        let queue = LoadQueue(capacity: 1, dropsOldest: true)
+        let core = ConcurrencyLimiter.Core(.fixed(1), .origin, queue, .continuous)
+        var dropped = try CurlewRequest(.get, CurlewURI("http://a.test/1"))
+        var admitted = try CurlewRequest(.get, CurlewURI("http://a.test/2"))
+        let droppedArrival: ConcurrencyLimiter.Core.Arrival
+        let admittedArrival: ConcurrencyLimiter.Core.Arrival
+        do {
+            let slot = core.arrive(try CurlewRequest(.get, CurlewURI("http://a.test/0")))
+            droppedArrival = core.arrive(dropped)
+            admittedArrival = core.arrive(admitted)
+            withExtendedLifetime(slot) {}
+        }
+        do { _ = try await core.wait(&admitted, admittedArrival) }
+        #expect(core.figures["http://a.test:80"] == .init(inFlight: 0, waiting: 0, limit: 1))
+        for number in 0..<LoadScope.groupLimit {
+            _ = core.arrive(try CurlewRequest(.get, CurlewURI("http://h\(number).test/")))
+        }
+        try #require(core.figures["http://a.test:80"] != nil)
+        let error = await curlewError { _ = try await core.wait(&dropped, droppedArrival) }
+        #expect(error?.code == .overloaded)
     }
 
     @Test("a closure that names groups may query the link itself")

@@ -71,6 +71,10 @@ struct CurlCommandTests {
         let plain = try CurlewRequest(.get, "https://me:hidden4@a.test/")
         #expect(plain.curlCommand().contains("--user '***'"))
         #expect(plain.curlCommand(maskingSecrets: false).contains("--user me:hidden4"))
+        let combining = try CurlewRequest(.get, "https://me:%CC%81pw@a.test/")
+        // The colons of "User-Agent:", of the password and of "https:".
+        let command = combining.curlCommand(maskingSecrets: false)
+        #expect(command.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 3)
     }
 
     @Test("a command contains no terminal control characters")

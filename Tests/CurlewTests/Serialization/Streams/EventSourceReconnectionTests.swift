@@ -8,6 +8,16 @@ import Testing
 struct EventSourceReconnectionTests {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 
+    /// A clock that cannot wait.
+    private struct BrokenClock: Clock {
+        struct Failure: Error {}
+
+        var now: ContinuousClock.Instant { ContinuousClock.now }
+        var minimumResolution: Duration { .nanoseconds(1) }
+
+        func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { throw Failure() }
+    }
+
     @Test("an event source reconnects from the last identifier, after the time that the server set")
     func reconnection() async throws {
         let server = try await MockServer.start()
@@ -200,5 +210,15 @@ struct EventSourceReconnectionTests {
         }
         try await clock.advanceToNextSleeper()
         #expect(await task.value == ["error connection-refused", "closed connection-refused"])
+    }
+
+    @Test("an event source closes if its clock fails")
+    func brokenClock() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(.events("data: a\n\n"))
+        let source = try makeSession().eventSource(.raw(server.url()), clock: BrokenClock())
+        var words: [String] = []
+        for await event in source { words.append(event.word) }
+        #expect(words == ["open", "message a ", "error connection-lost", "closed foreign-failure"])
     }
 }

@@ -37,6 +37,23 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
+    @Test("an error of the caller's closure is not reported as a cancellation")
+    func foreignFailure() async throws {
+        struct Failure: Error {}
+        let server = try await UploadServer.start(.draft(6))
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.willCreate = { throw Failure() }
+        let (upload, url) = (options, server.url)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .ietf, upload: upload)
+        }
+        #expect(error?.code == .foreignFailure && error?.underlying is Failure)
+        #expect(server.log.isEmpty)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
     @Test("an interrupted upload continues at its offset", arguments: dialects)
     func broken(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
