@@ -25,8 +25,11 @@ package final class Broadcaster<Element: Sendable>: Sendable {
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     /// Adds a listener.
-    /// - Parameter first: An element that the listener gets at once.
-    package func listen(from first: Element? = nil) -> AsyncStream<Element> {
+    /// - Parameters:
+    ///   - first: An element that the listener gets at once.
+    ///   - onEnd: Called once after the listener has stopped, from any thread.
+    package func listen(from first: Element? = nil, onEnd: @escaping @Sendable () -> Void = {}) -> AsyncStream<Element>
+    {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(bufferSize))
         if let first { continuation.yield(first) }
@@ -41,7 +44,10 @@ package final class Broadcaster<Element: Sendable>: Sendable {
             continuation.finish()
             return stream
         }
-        continuation.onTermination = { [weak self] _ in self?.remove(number) }
+        continuation.onTermination = { [weak self] _ in
+            self?.remove(number)
+            onEnd()
+        }
         return stream
     }
 
