@@ -223,8 +223,8 @@ let package = Package(
         .target(name: "CurlewTestingTraits", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: settings),
         .target(name: "CStalledResolver", path: "Tests/CStalledResolver", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CSystemFaults", path: "Tests/CSystemFaults", linkerSettings: [.linkedLibrary("dl")]),
-        // A PostgreSQL server for tests, and for campaigns that kill it. The package in Tools/ shares this folder and the
-        // next one by symbolic links.
+        // A PostgreSQL server for tests, and for campaigns that kill it. The package in Tools/ has symbolic links to
+        // this folder and to SeededNumbers.
         .target(
             name: "PostgresServer", dependencies: ["Curlew"], path: "Tests/PostgresServer", swiftSettings: settings),
         .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),

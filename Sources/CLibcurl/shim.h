@@ -100,6 +100,15 @@ static inline CURLMcode curlew_multi_set_timer(CURLM *multi, int (*function)(CUR
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
 
+// Acts on every transfer and connection of a handle. Deprecated for ordinary use, because it takes time for each of them.
+static inline CURLMcode curlew_multi_act_on_all(CURLM *multi) {
+    int running = 0;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return curl_multi_socket_all(multi, &running);
+#pragma GCC diagnostic pop
+}
+
 static inline CURLcode curlew_message_result(const CURLMsg *message) { return message->data.result; }
 
 static inline unsigned int curlew_version_number(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }

@@ -71,9 +71,12 @@ final class EngineShard: LoopTimer {
         noteWork()
     }
 
-    /// Makes libcurl look at the connections that it shuts down, now or in the next turn.
+    /// Makes libcurl continue the shutdown of its connections.
     func runShutdowns() {
-        if Engine.forgetsShutdowns, let raw { curl_multi_wakeup(raw) } else { act(on: CURL_SOCKET_TIMEOUT, 0) }
+        guard Engine.forgetsShutdowns else { return act(on: CURL_SOCKET_TIMEOUT, 0) }
+        guard let raw else { return }
+        curlew_multi_act_on_all(raw)
+        noteWork()
     }
 
     /// Records that transfers may have ended.

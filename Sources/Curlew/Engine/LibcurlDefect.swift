@@ -44,9 +44,8 @@ enum LibcurlDefect: String, CaseIterable {
     /// No other exchange can join a cleartext HTTP/2 connection before its first response has begun.
     case sharesAfterFirstHead
 
-    /// A connection that libcurl shuts down is looked at only after an event of its socket, which libcurl may not watch.
-    /// Without such an event its descriptor stays open as long as the multi handle. From 8.20 on, `curl_multi_wakeup`
-    /// makes libcurl look at it.
+    /// The shutdown of a connection continues only with an event of its socket, which libcurl may not watch. Without
+    /// such an event its descriptor stays open as long as the multi handle. So libcurl is called for all its sockets.
     case forgetsShutdowns
 
     /// The hexadecimal digits of percent-encoded bytes are sent in capitals, whatever the URL has
