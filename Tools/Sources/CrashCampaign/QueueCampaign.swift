@@ -214,8 +214,9 @@ final class QueueCampaign {
                 throw Finding("a transfer ended as \(transfer.state): \(String(describing: transfer.lastError))")
             }
             guard acknowledged.insert(transfer.id).inserted else { throw Finding("an end came again") }
-            if expected == .cancelled, let path = transfer.request.destination?.location?.path, access(path, F_OK) == 0
-            {
+            // The names of a download's URL and of its file have the same number.
+            let number = transfer.request.url.split(separator: "/").last ?? ""
+            if expected == .cancelled, access("\(folder)/file-\(number)", F_OK) == 0 {
                 throw Finding("a cancelled transfer has named its file")
             }
             if case .file(let file) = transfer.outcome {

@@ -24,7 +24,9 @@ final class Soak: Sendable {
         self.mode = mode
         self.seed = seed
         self.duration = duration
-        SharedThreads.start()
+        // The threads that all servers share live as long as the process.
+        let server = try await MockServer.start { _ in MockResponse() }
+        await server.shutdown()
         before = .now()
         certificate = try HeldCertificate.localhost()
     }
