@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Tools Benchmarks Fuzzi
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
+.PHONY: check-tools help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -149,11 +149,13 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 test-early-answers: setup ## Tests every HTTP/2 response that comes before the end of its upload
 	CURLEW_TEST_EARLY_ANSWERS=all RUNNER='$(RUNNER)' $(MAKE) --no-print-directory test FILTER=EarlyAnswerTests
 
-# The programs in Tools/ use the build folder of Examples/: Curlew is built once for both.
-TOOLS = $(SWIFTFLAGS) --package-path Tools --scratch-path Examples/.build
+TOOLS = $(SWIFTFLAGS) --package-path Tools
 
 tools: setup ## Builds the programs in Tools/
 	$(SWIFT) build $(TOOLS)
+
+check-tools: setup ## Checks the programs in Tools/ against the modules that were built last
+	@.ci/check-tools
 
 test-crash: setup ## Kills processes that download, upload, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TOOLS)
@@ -210,4 +212,4 @@ docs: setup ## Builds the documentation into .build/docs; a warning is an error
 include Fuzzing/fuzz.mk
 
 clean: ## Removes all build folders
-	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-userland .build-traits Examples/.build Benchmarks/.build Fuzzing/.build Fuzzing/.build-libcurl
+	rm -rf .build .build-api .build-from-version .build-json-alone .build-thread .build-address .build-userland .build-traits Examples/.build Tools/.build Benchmarks/.build Fuzzing/.build Fuzzing/.build-libcurl

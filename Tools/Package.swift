@@ -23,9 +23,7 @@ let package = Package(
         .executable(name: "soak", targets: ["Soak"]),
     ],
     dependencies: [
-        // The traits are those of Examples/Package.swift, because both packages share a build folder.
-        .package(
-            name: "curlew", path: "..", traits: [.defaults, "Images", "Postgres", "Service", "Storage", "TestKit"]),
+        .package(name: "curlew", path: "..", traits: [.defaults, "Postgres", "Storage", "TestKit"]),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
