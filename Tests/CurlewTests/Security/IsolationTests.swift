@@ -103,9 +103,8 @@ struct PolicyIsolationTests {
 
     @Test("a TLS session is resumed after all idle connections were closed")
     func closedIdleConnections() async throws {
-        let server = try await MockServer.start(.init(tls: ServerTLS(try TestChain.sent()), protocols: [.http11])) { _ in
-            MockResponse(body: "ok")
-        }
+        let tls = ServerTLS(try TestChain.sent())
+        let server = try await MockServer.start(.init(tls: tls, protocols: [.http11])) { _ in MockResponse(body: "ok") }
         let policy = try TestChain.root.get().anchor
         let session = try makeSession { $0.security = policy }
         for isResumed in [false, true, true] {

@@ -1,8 +1,8 @@
 import Curlew
 import CurlewTesting
 import HTTPTypes
-import Synchronization
 import SeededNumbers
+import Synchronization
 
 /// A session, servers of both versions of HTTP that fail occasionally, and as many requests as the time allows.
 final class Soak: Sendable {
