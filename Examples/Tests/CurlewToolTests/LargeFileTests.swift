@@ -3,6 +3,7 @@ import CurlewTesting
 import Foundation
 import Glibc
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// Five gibibytes in each direction, more than 32 bits can count. These tests take long and need much disk space, so
@@ -18,16 +19,18 @@ struct LargeFileTests {
     func download() async throws {
         let folder = try TemporaryFolder()
         let source = try SparseFile(folder.path("source"), size: Self.size)
+        let measured = MeasuredTool()
         let server = try await MockServer.start { _ in
-            MockResponse(fields: [.eTag: "\"sparse\""], body: .stream(length: Self.size, source.chunks()))
+            let chunks = source.chunks { measured.measure() }
+            return MockResponse(fields: [.eTag: "\"sparse\""], body: .stream(length: Self.size, chunks))
         }
-        let tool = try ToolProcess(["download", server.url("/large"), "-o", folder.path("copy")])
-        let end = await tool.end()
+        let end = await measured.run(try ToolProcess(["download", server.url("/large"), "-o", folder.path("copy")]))
         #expect(end.status == 0, "\(end.complaints)")
         #expect(try SparseFile.size(of: folder.path("copy")) == Self.size)
         #expect(try source.marks(in: folder.path("copy")) == source.marks)
-        #expect(end.peakResidentBytes < Self.memoryLimit)
-        print("downloaded 5 GiB with \(end.peakResidentBytes / 1_000_000) MB resident at most")
+        let peak = try #require(measured.peak)
+        #expect(peak < Self.memoryLimit)
+        print("downloaded 5 GiB with \(peak / 1_000_000) MB resident at most")
         #expect(folder.names == ["copy", "source"])
         await server.shutdown()
     }
@@ -36,20 +39,37 @@ struct LargeFileTests {
     func upload() async throws {
         let folder = try TemporaryFolder()
         let source = try SparseFile(folder.path("source"), size: Self.size)
+        let measured = MeasuredTool()
         let server = try await MockServer.start { request in
             var count = 0
             for try await chunk in request.body { count += chunk.count }
+            measured.measure()
             let told = request.fields[.contentLength] ?? "none"
             return MockResponse(body: .string("\(count) of \(told)"))
         }
-        let tool = try ToolProcess(["upload", folder.path("source"), server.url("/sink")])
-        let end = await tool.end()
+        let end = await measured.run(try ToolProcess(["upload", folder.path("source"), server.url("/sink")]))
         #expect(end.status == 0, "\(end.complaints)")
         #expect(end.output.contains("\(source.size) of \(source.size)"))
-        #expect(end.peakResidentBytes < Self.memoryLimit)
-        print("uploaded 5 GiB with \(end.peakResidentBytes / 1_000_000) MB resident at most")
+        let peak = try #require(measured.peak)
+        #expect(peak < Self.memoryLimit)
+        print("uploaded 5 GiB with \(peak / 1_000_000) MB resident at most")
         await server.shutdown()
     }
+}
+
+/// A run of the tool, and its greatest resident memory at the end of the body.
+private final class MeasuredTool: Sendable {
+    private let state = Mutex<(tool: ToolProcess?, peak: Int?)>((nil, nil))
+
+    /// The greatest resident memory in bytes; nil before the end of the body.
+    var peak: Int? { state.withLock { $0.peak } }
+
+    func run(_ tool: ToolProcess) async -> ToolProcess.End {
+        state.withLock { $0.tool = tool }
+        return await tool.end()
+    }
+
+    func measure() { state.withLock { $0.peak = $0.tool?.residentPeak } }
 }
 
 /// A sparse file with marks at its beginning, beyond 4 GiB, and at its end.
@@ -89,20 +109,26 @@ struct SparseFile: Sendable {
     }
 
     /// The bytes of the file in chunks of 256 KiB.
-    func chunks() -> Chunks { Chunks(path: path) }
+    /// - Parameter atEnd: Called after the last chunk was taken.
+    func chunks(atEnd: @escaping @Sendable () -> Void) -> Chunks { Chunks(path: path, atEnd: atEnd) }
 
     struct Chunks: AsyncSequence, Sendable {
         let path: String
+        let atEnd: @Sendable () -> Void
 
         struct Iterator: AsyncIteratorProtocol {
             let file: FileHandle?
+            let atEnd: @Sendable () -> Void
 
             mutating func next() async throws -> [UInt8]? {
-                guard let data = try file?.read(upToCount: 256 << 10), !data.isEmpty else { return nil }
+                guard let data = try file?.read(upToCount: 256 << 10), !data.isEmpty else {
+                    atEnd()
+                    return nil
+                }
                 return Array(data)
             }
         }
 
-        func makeAsyncIterator() -> Iterator { Iterator(file: FileHandle(forReadingAtPath: path)) }
+        func makeAsyncIterator() -> Iterator { Iterator(file: FileHandle(forReadingAtPath: path), atEnd: atEnd) }
     }
 }
