@@ -2,21 +2,19 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// The built tool as a child process, whose memory the kernel measures.
+/// The built tool as a child process.
 final class ToolProcess: Sendable {
     /// The end of the process.
     struct End: Sendable {
         /// The exit status, negative for a signal.
         var status: Int32
-        /// The peak resident memory in bytes.
-        var peakResidentBytes: Int
         var output: String
         var complaints: String
     }
 
     private let process: pid_t
     private let folder: TemporaryFolder
-    private let ended: Task<(status: Int32, peakResidentBytes: Int), Never>
+    private let ended: Task<Int32, Never>
 
     /// - Parameters:
     ///   - arguments: The arguments after the tool's name.
@@ -67,12 +65,11 @@ final class ToolProcess: Sendable {
         return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("curlew").path
     }
 
-    private static func wait(for process: pid_t) -> (status: Int32, peakResidentBytes: Int) {
+    private static func wait(for process: pid_t) -> Int32 {
         var word: Int32 = 0
-        var usage = rusage()
-        while wait4(process, &word, 0, &usage) < 0, errno == EINTR {}
+        while waitpid(process, &word, 0) < 0, errno == EINTR {}
         let signal = word & 0x7F
-        return (signal == 0 ? word >> 8 & 0xFF : -signal, Int(usage.ru_maxrss) * 1024)
+        return signal == 0 ? word >> 8 & 0xFF : -signal
     }
 
     func send(_ signal: Int32) { kill(process, signal) }
@@ -98,10 +95,8 @@ final class ToolProcess: Sendable {
 
     /// Waits until the process has ended.
     func end() async -> End {
-        let (status, peak) = await ended.value
-        return End(
-            status: status, peakResidentBytes: peak, output: folder.text("output"),
-            complaints: folder.text("complaints"))
+        let status = await ended.value
+        return End(status: status, output: folder.text("output"), complaints: folder.text("complaints"))
     }
 }
 
