@@ -71,10 +71,16 @@ extension Transfer {
         if attempt.wire == .http2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
         // The socket of QUIC does not show whether the connection has ended.
         if attempt.wire == .http3 { return isOnNewConnection || refusal == .refusedStream ? .refusedStream : .resend }
-        guard attempt.wire == .http2, easy.errorText.isEmpty, let evidence else { return .resend }
+        guard attempt.wire == .http2, easy.errorText.isEmpty else { return .resend }
         // libcurl does not open another connection after the loss of a new one.
-        if isOnNewConnection { return .refusedStream }
-        return evidence.isOpen && !evidence.mayHideError(ofSharing: self) ? .refusedStream : .resend
+        return isOnNewConnection || refusal == .refusedStream || isRefusedStream ? .refusedStream : .resend
+    }
+
+    /// True if libcurl's repetition of a request on a kept HTTP/2 connection means that the server refused its stream:
+    /// the connection itself has not ended.
+    var isRefusedStream: Bool {
+        guard attempt.wire == .http2, attempt.reportedRefusal == nil, let evidence else { return false }
+        return evidence.isOpen && !evidence.mayHideError(ofSharing: self)
     }
 
     /// True if the end of a body without a length is not the end of its stream, but an error of the HTTP/2 connection.

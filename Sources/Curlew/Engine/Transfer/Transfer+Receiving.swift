@@ -81,11 +81,14 @@ extension Transfer {
     func observeRawBody(_ bytes: UnsafeRawBufferPointer) { attempt.follow(raw: bytes) }
 
     /// Observes libcurl's messages. libcurl reports a GOAWAY of HTTP/2 when it reads it, a stream that ends with
-    /// HTTP_1_1_REQUIRED, and a stream that an HTTP/3 server has rejected (H3_REQUEST_REJECTED, RFC 9114 §8.1).
+    /// HTTP_1_1_REQUIRED, a stream that an HTTP/3 server has rejected (H3_REQUEST_REJECTED, RFC 9114 §8.1), and its own
+    /// repetition of a request. The connection is still as the server left it then: libcurl shuts it down before it
+    /// opens another, and the server may close it in return.
     func observeWords(_ words: UnsafeRawBufferPointer) {
         if words.contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
         if attempt.wire == .http2, words.contains("HTTP_1_1_REQUIRED") { attempt.noteRefusal(.http11Required) }
         if attempt.wire == .http3, words.contains("refused by server") { attempt.noteRefusal(.refusedStream) }
+        if words.contains("retrying a fresh connect"), isRefusedStream { attempt.noteRefusal(.refusedStream) }
     }
 
     /// Makes libcurl report its messages until a response has begun, if only a refusal by the server would permit a
