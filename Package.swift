@@ -66,6 +66,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewCore", targets: ["CurlewCore"]),
         .library(name: "CurlewCredentials", targets: ["CurlewCredentials"]),
         .library(name: "CurlewImages", targets: ["CurlewImages"]),
         .library(name: "CurlewJSON", targets: ["CurlewJSON"]),
@@ -116,7 +117,7 @@ let package = Package(
         .target(name: "CurlewSupport", swiftSettings: settings),
         .target(name: "CurlewJSON", dependencies: ["CurlewSupport"], swiftSettings: settings),
         .target(
-            name: "Curlew",
+            name: "CurlewCore",
             dependencies: [
                 .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
                 .target(name: "CIDN2", condition: .when(traits: ["InternationalNames"])),
@@ -132,6 +133,15 @@ let package = Package(
                 logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
+            swiftSettings: settings
+        ),
+        .target(name: "CurlewCache", dependencies: ["CurlewCore"], swiftSettings: settings),
+        .target(name: "CurlewLoad", dependencies: ["CurlewCore"], swiftSettings: settings),
+        .target(name: "CurlewTransfers", dependencies: ["CurlewCore"], swiftSettings: settings),
+        // The module that programs import: it exports the modules above.
+        .target(
+            name: "Curlew",
+            dependencies: ["CurlewCache", "CurlewCore", "CurlewLoad", "CurlewTransfers"],
             swiftSettings: settings
         ),
         .target(

@@ -1,9 +1,5 @@
-// Requests, responses and fields are the types of swift-http-types: a program that imports Curlew has their names, and
-// those of CurlewJSON. CurlewSupport has names for the package alone; every file of Curlew sees them.
-@_exported public import CurlewJSON
-@_exported public import CurlewSupport
-@_exported public import HTTPTypes
-
-#if !os(Linux)
-#error("Curlew runs on Linux; on another system, build it in the devcontainer (.devcontainer/devcontainer.json)")
-#endif
+// The module that programs import. Its parts are modules, so that the compiler checks their dependencies.
+@_exported public import CurlewCache
+@_exported public import CurlewCore
+@_exported public import CurlewLoad
+@_exported public import CurlewTransfers

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Each fault from the client's and the server's side", .noLeaks, .timeLimit(.minutes(2)))
 struct FaultMatrixTests {

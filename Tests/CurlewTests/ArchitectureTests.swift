@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The dependencies between the modules, and between the folders of the library ("rooms"): as drawn in the article
 /// Architecture, and as found in the manifest and in the sources.
@@ -63,7 +63,7 @@ struct ArchitectureTests {
     @Test("a folder only uses types of the folders that its arrows lead to")
     func arrows() throws {
         let drawn = try drawn("The rooms")
-        let sources = try Repository.sources(in: "Sources/Curlew")
+        let sources = try Repository.sources(in: "Sources/CurlewCore")
         #expect(sources.count > 100)
         #expect(Set(sources.map(\.room)) == Set(drawn.keys))
         for arrow in RoomGraph(sources).arrows where drawn[arrow.from]?.contains(arrow.to) != true {

@@ -1,6 +1,9 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("The documented table of limits")
 struct BoundsTests {

@@ -4,7 +4,8 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("The printed recipes", .endsServers, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RecipeTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The places that name the version of Curlew. The version itself is in `UserAgent.swift`.
 @Suite("The version in the project's files")
@@ -30,7 +30,7 @@ struct ReleaseTests {
 
     @Test("the documentation names this version wherever it shows a User-Agent")
     func userAgents() throws {
-        var texts = try Repository.sources(in: "Sources/Curlew").map(\.text)
+        var texts = try Repository.sources(in: "Sources/CurlewCore").map(\.text)
         texts.append(try Repository.text(of: "DocC/Curlew.docc/MigratingFromAFNetworking.md"))
         let found = texts.flatMap { $0.matches(of: /Curlew\/(\d[\d.]*)/).map { String($0.1) } }
         #expect(found.count > 3)

@@ -1,7 +1,8 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-@testable internal import Curlew
+@testable internal import CurlewCache
+@testable internal import CurlewCore
 
 /// A fuzz target for encoded cache entries. A decoded entry must stay equal after encoding and decoding, must be usable
 /// without a trap, and must stay within its bounds. The checksum is corrected first, because nearly every input would

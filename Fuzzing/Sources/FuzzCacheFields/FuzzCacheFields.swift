@@ -1,7 +1,8 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-@testable internal import Curlew
+@testable internal import CurlewCache
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// A fuzz target for the fields that a cache reads. Ages and lifetimes must stay within their bounds, and no response

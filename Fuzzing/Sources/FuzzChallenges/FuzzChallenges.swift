@@ -1,7 +1,7 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// A fuzz target for challenges. Each field's challenges must be within their bounds and valid, and equal after writing

@@ -1,6 +1,6 @@
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// A fuzz target for text in legacy encodings. Repaired text must have a bounded size, and invalid bytes must not hide

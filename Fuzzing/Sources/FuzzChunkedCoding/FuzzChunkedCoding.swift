@@ -1,6 +1,6 @@
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 
 /// A fuzz target for the chunked coding. The pieces must not decide if the coding is broken. A body that is coded by
 /// the RFC must be valid, and bytes after the last chunk must not matter.

@@ -1,7 +1,7 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// A fuzz target for file names. For every server the name must be a single visible name in a folder, and harmless on

@@ -1,7 +1,8 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-@testable internal import Curlew
+@testable internal import CurlewCore
+@testable internal import CurlewLoad
 
 /// A fuzz target for Content-Range and the evaluation of responses to ranges. Only requested bytes may be accepted,
 /// whatever the server sends.

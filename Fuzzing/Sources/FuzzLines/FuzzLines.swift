@@ -1,6 +1,6 @@
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 
 /// A fuzz target for the lines of NDJSON. The lines must be the text between line feeds, up to the first line that is
 /// too long, whatever the pieces of the body are.

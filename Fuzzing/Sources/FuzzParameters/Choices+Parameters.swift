@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewJSON
 
 extension Choices {

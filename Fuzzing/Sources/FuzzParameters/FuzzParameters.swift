@@ -1,6 +1,7 @@
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
+@testable internal import CurlewTransfers
 @testable internal import CurlewJSON
 @testable internal import CurlewSupport
 

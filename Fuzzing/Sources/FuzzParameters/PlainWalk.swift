@@ -1,4 +1,4 @@
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewJSON
 
 /// The pairs of a tree, found by simple recursion over texts.

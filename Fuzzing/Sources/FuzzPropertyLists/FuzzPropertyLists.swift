@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 
 /// A fuzz target for property lists. The check of a list must end within its bounds, and Foundation's decoder must
 /// survive every accepted list.

@@ -1,7 +1,7 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// A fuzz target for redirects. For every Location the next request must have a valid URI with `http` or `https`. The

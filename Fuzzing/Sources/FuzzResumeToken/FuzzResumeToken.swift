@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 
 /// A fuzz target for download tokens. A decoded token must stay within its bounds, and must be equal after writing and
 /// reading.

@@ -1,7 +1,7 @@
 internal import FuzzingKit
 internal import HTTPTypes
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// A fuzz target for Retry-After and HTTP dates. A wait must never be negative, digits must mean seconds, and a date

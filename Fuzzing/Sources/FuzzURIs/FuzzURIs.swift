@@ -1,6 +1,6 @@
 internal import FuzzingKit
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// A fuzz target for URIs. A URI must stay equal after writing and reading, must contain no byte that may not be sent,

@@ -1,6 +1,6 @@
 internal import Glibc
 
-@testable internal import Curlew
+@testable internal import CurlewCore
 @testable internal import CurlewSupport
 
 /// The server for the requests of an input: one thread and two ports. One port follows the input's script, the other

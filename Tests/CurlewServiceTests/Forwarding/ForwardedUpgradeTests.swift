@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 @testable import CurlewService
 
 @Suite("A gateway passes upgrades on", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("A cache in the standard chain", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheChainTests {

@@ -4,7 +4,8 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("Credentials and a cache", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheCredentialTests {

@@ -2,7 +2,8 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("Entries of a cache")
 struct CacheEntryTests {

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 /// RFC 9111 §4.2, as functions of fields and times.
 @Suite("The freshness of stored responses")

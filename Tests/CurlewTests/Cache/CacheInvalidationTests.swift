@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
 
 /// RFC 9111 §4.4.
 @Suite("Invalidation of stored responses", .noLeaks, .timeLimit(.minutes(2)))

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("Responses to QUERY in a cache", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheQueryTests {

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 /// RFC 9111 §3.3, §3.4; RFC 9110 §14.
 @Suite("Ranges of representations in a cache", .noLeaks, .timeLimit(.minutes(2)))

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 /// RFC 9111 §3, §4.1, §4.3.4 and §4.3.5.
 @Suite("Entries that a 304 or a HEAD refreshes", .noLeaks, .timeLimit(.minutes(2)))

@@ -3,7 +3,10 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 /// A clock of whole seconds that a test sets.
 final class TurnableClock: Sendable {

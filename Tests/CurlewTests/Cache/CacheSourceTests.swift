@@ -4,7 +4,9 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Options that choose the source of a response", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheSourceTests {
@@ -233,7 +235,7 @@ struct CacheSourceTests {
 
     @Test("each option of a request is in the table of sources")
     func table() throws {
-        let table = try Repository.text(of: "Sources/Curlew/Message/ResponseSource.swift")
+        let table = try Repository.text(of: "Sources/CurlewCore/Message/ResponseSource.swift")
         let options = RequestOptions(tag: "a")
         var names: [String] = []
         func collect(_ value: Any, depth: Int) {

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 /// RFC 9111 §3, as functions of a request and a response.
 @Suite("Responses that may be stored")

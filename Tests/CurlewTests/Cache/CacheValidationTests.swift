@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 /// RFC 9111 §4.3, RFC 5861, RFC 8246.
 @Suite("Validation of stored responses", .noLeaks, .timeLimit(.minutes(2)))

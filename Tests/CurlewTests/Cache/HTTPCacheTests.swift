@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("A cache before a server", .noLeaks, .timeLimit(.minutes(2)))
 struct HTTPCacheTests {

@@ -5,7 +5,8 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 /// Encoded bodies, for the tests of the decoders.
 enum CodedBodies {

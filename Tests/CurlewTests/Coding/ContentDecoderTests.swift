@@ -2,7 +2,8 @@ import CurlewTesting
 import FoundationEssentials
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Decoders of content codings", .timeLimit(.minutes(2)))
 struct ContentDecoderTests {

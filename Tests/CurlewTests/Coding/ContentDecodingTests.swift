@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Decoding of response bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ContentDecodingTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 private let dates: [(String, Int64)] = [
     ("Wed, 09 Jun 2021 10:18:14 GMT", 1_623_233_894), ("Wednesday, 09-Jun-21 10:18:14 GMT", 1_623_233_894),

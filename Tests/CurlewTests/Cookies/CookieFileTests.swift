@@ -2,7 +2,8 @@ import CurlewTestingTraits
 import Foundation
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The file of a cookie jar", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CookieFileTests {

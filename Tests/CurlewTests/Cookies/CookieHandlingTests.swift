@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Cookies over the network", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct CookieHandlingTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The limits of a cookie jar", .timeLimit(.minutes(1)))
 struct CookieLimitsTests {

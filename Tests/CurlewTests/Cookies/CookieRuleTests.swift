@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 private let secure = "https://h.example/d/e"
 private let plain = "http://h.example/d/e"

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// A clock that a test sets, in seconds since 1970.
 final class SetTime: Sendable {

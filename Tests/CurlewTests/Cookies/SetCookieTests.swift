@@ -1,7 +1,7 @@
 import CurlewTesting
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Set-Cookie fields, by the topics of the public http-state cases")
 struct SetCookieTests {

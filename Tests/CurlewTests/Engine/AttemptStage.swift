@@ -1,7 +1,7 @@
 import CLibcurl
 import HTTPTypes
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// An attempt with simulated events, without an engine and a socket.
 final class AttemptStage {

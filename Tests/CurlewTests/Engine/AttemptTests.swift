@@ -3,7 +3,8 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("An attempt without an engine")
 struct AttemptTests {

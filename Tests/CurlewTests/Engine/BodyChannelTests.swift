@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The channel of a response body")
 struct BodyChannelTests {

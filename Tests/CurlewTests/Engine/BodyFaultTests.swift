@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The end of a body", .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyFaultTests {

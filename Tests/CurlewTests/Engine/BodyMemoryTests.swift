@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The memory of buffered bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyMemoryTests {

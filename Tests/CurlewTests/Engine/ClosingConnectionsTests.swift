@@ -2,7 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Connections that are closed while their server keeps its side open", .noLeaks, .timeLimit(.minutes(1)))
 struct ClosingConnectionsTests {

@@ -4,7 +4,7 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The connection pool", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionPoolTests {

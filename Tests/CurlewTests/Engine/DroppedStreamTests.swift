@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("A dropped HTTP/2 stream", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct DroppedStreamTests {

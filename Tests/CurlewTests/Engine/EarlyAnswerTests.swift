@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Responses that precede the end of the HTTP/2 request (RFC 9113 §8.1), in all combinations.
 @Suite("HTTP/2 responses before the end of the upload", .noLeaks, .timeLimit(.minutes(5)))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The documented tables of error codes")
 struct ErrorCodeTableTests {
@@ -28,7 +28,7 @@ struct ErrorCodeTableTests {
 
     @Test("the article lists each error code under its name")
     func ourCodes() throws {
-        let source = try Repository.text(of: "Sources/Curlew/Message/ErrorCode.swift")
+        let source = try Repository.text(of: "Sources/CurlewCore/Message/ErrorCode.swift")
         let declared = source.split(separator: "\n").compactMap { line -> String? in
             guard line.contains("public static let") else { return nil }
             let name = line.split(separator: "public static let ")[1].split(separator: " ")[0]

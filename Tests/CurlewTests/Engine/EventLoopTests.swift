@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The event loop", .endsServers, .timeLimit(.minutes(1)))
 struct EventLoopTests {

@@ -3,7 +3,9 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Broken responses that libcurl reports as successes")
 struct FalseSuccessTests {

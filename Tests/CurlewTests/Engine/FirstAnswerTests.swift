@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The first answer of an HTTP/2 connection", .noLeaks, .timeLimit(.minutes(2)))
 struct FirstAnswerTests {

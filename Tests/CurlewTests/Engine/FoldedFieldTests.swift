@@ -3,7 +3,8 @@ import HTTPTypes
 import Testing
 import ThreadWork
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The cost of folded field lines", .timeLimit(.minutes(2)))
 struct FoldedFieldTests {

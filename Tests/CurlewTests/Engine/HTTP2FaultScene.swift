@@ -2,7 +2,7 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// A request to an HTTP/2 server whose behaviour is a script.
 enum HTTP2FaultScene {

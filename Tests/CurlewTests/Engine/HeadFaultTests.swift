@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Checks of a response head", .noLongTurns, .timeLimit(.minutes(2)))
 struct HeadFaultTests {

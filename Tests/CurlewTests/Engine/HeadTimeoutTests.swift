@@ -4,7 +4,7 @@ import Dispatch
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The time limit for the head", .noLeaks, .timeLimit(.minutes(2)))
 struct HeadTimeoutTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Workarounds by version of libcurl")
 struct LibcurlDefectTests {

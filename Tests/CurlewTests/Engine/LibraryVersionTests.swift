@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The loaded libcurl")
 struct LibraryVersionTests {

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// A caller's thread starts an exchange on a sleeping loop, and leaves the rest to the loop's thread.
 @Suite("Running a sleeping loop on a caller's thread", .keepsToPool, .endsServers, .noLeaks, .timeLimit(.minutes(1)))

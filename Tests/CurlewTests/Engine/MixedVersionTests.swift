@@ -4,7 +4,7 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// libcurl before 8.5 sends requests over busy HTTP/1.1 connections to a host, once another connection to it uses
 /// HTTP/2.

@@ -1,7 +1,7 @@
 import CLibcurl
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The number of connections to open")
 struct OriginDemandTests {

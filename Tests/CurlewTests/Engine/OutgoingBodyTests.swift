@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The outgoing body of an attempt")
 struct OutgoingBodyTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Sockets watched by a loop", .timeLimit(.minutes(1)))
 struct PollerTests {

@@ -2,7 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The servers of the tests of the pool.
 enum PoolScene {

@@ -2,7 +2,8 @@ import CLibcurl
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("A checked request, without a session")
 struct PreparedRequestTests {

@@ -1,7 +1,7 @@
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("A token bucket, and a shared limit")
 struct TokenBucketTests {

@@ -4,7 +4,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Requests that are repeated because their first attempt certainly, or harmlessly, had no effect.
 @Suite("Repeated requests", .noLeaks, .timeLimit(.minutes(2)))

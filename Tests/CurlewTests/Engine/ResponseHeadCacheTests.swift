@@ -2,7 +2,8 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The cache of response heads", .timeLimit(.minutes(1)))
 struct ResponseHeadCacheTests {

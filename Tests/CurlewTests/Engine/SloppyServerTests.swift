@@ -4,7 +4,8 @@ import HTTPTypes
 import Logging
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Tolerated faults of servers", .endsServers, .timeLimit(.minutes(2)))
 struct SloppyServerTests {

@@ -2,7 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The connection pool and the streams of HTTP/2", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct StreamPoolTests {

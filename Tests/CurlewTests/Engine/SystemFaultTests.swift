@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite(
     "Failures of the system", .serialized, .noLeaks, .timeLimit(.minutes(2)),

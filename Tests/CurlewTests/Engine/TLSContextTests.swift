@@ -1,7 +1,7 @@
 import COpenSSL
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The TLS contexts of a multi handle", .timeLimit(.minutes(1)))
 struct TLSContextTests {

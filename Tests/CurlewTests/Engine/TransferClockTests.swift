@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The time limits of a transfer, with simulated time")
 struct TransferClockTests {

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Bodies that end with their TLS connection", .noLeaks, .timeLimit(.minutes(2)))
 struct TruncationTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The channel of a request body", .timeLimit(.minutes(1)))
 struct UploadChannelTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The pump of a request body", .timeLimit(.minutes(1)))
 struct UploadPumpTests {

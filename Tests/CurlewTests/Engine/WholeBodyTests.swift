@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Bodies that arrived completely", .timeLimit(.minutes(1)))
 struct WholeBodyTests {

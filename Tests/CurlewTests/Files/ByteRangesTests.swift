@@ -1,7 +1,7 @@
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Ranges, gaps and segments")
 struct SegmentPlanTests {

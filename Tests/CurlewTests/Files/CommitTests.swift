@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The final name of a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CommitTests {

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Errors that concern a file", .noLeaks, .timeLimit(.minutes(1)))
 struct FileErrorTests {

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite(
     "Disks that refuse data", .noLeaks, .timeLimit(.minutes(1)),

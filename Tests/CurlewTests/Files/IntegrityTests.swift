@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Integrity checks of saved files", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct IntegrityTests {

@@ -2,7 +2,7 @@ import CurlewTestingTraits
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("A part file beside its destination", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct PartFileTests {

@@ -2,7 +2,7 @@ import HTTPTypes
 import Testing
 import ThreadWork
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Validators of representations")
 struct RepresentationValidatorTests {

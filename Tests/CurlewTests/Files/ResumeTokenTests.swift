@@ -5,7 +5,7 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Resume tokens of downloads")
 struct ResumeTokenTests {

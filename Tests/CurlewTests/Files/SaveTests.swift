@@ -4,7 +4,9 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Saving a body into a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SaveTests {

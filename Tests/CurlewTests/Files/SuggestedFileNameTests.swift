@@ -1,7 +1,8 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Suggested file names")
 struct SuggestedFileNameTests {

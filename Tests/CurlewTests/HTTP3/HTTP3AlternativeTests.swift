@@ -4,7 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Alternative services with HTTP/3", .serialized, .noLeaks, .timeLimit(.minutes(2)))
 struct HTTP3AlternativeTests {

@@ -3,7 +3,7 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The decisions between QUIC and TCP, without a server.
 @Suite("The state of HTTP/3 without a server")

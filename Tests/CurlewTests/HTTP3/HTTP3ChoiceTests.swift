@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The choice of HTTP/3", .noLeaks, .timeLimit(.minutes(2)))
 struct HTTP3ChoiceTests {

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Malformed HTTP/3 of a server; `http3_faults.py` has the bytes of each fault. `make test-http3` runs these tests.
 @Suite(

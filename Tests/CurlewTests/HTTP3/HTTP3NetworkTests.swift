@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Exchanges through a UDP relay with seeded faults. `make test-http3` runs them.
 @Suite(

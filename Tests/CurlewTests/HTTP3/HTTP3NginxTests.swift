@@ -5,7 +5,7 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Exchanges with nginx, whose QUIC and HTTP/3 are its own. `make test-http3` runs them with Debian 13's nginx.
 @Suite(

@@ -3,7 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 /// The process of `http3_server.py`, an HTTP/3 server with aioquic. It ends with the object.
 ///

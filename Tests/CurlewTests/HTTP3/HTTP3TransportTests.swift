@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// QUIC itself: its handshake, its timeouts and its flow control. `make test-http3` runs these tests.
 @Suite(

@@ -4,7 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 /// Exchanges with an independent HTTP/3 server, aioquic. `make test-http3` runs them.
 @Suite(

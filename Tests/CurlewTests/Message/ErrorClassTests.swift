@@ -6,7 +6,7 @@ import Testing
 @Suite("The classes of errors")
 struct ErrorClassTests {
     private func codes() throws -> [ErrorCode] {
-        let source = try Repository.text(of: "Sources/Curlew/Message/ErrorCode.swift")
+        let source = try Repository.text(of: "Sources/CurlewCore/Message/ErrorCode.swift")
         return source.split(separator: "\n").filter { $0.contains("public static let") }
             .map { ErrorCode(rawValue: String($0.split(separator: "\"")[1])) }
     }
@@ -37,8 +37,8 @@ struct ErrorClassTests {
 
     @Test("the documentation of a class lists exactly its codes")
     func documentation() throws {
-        let source = try Repository.text(of: "Sources/Curlew/Message/ErrorCode+Classes.swift")
-        let codes = try Repository.text(of: "Sources/Curlew/Message/ErrorCode.swift").split(separator: "\n")
+        let source = try Repository.text(of: "Sources/CurlewCore/Message/ErrorCode+Classes.swift")
+        let codes = try Repository.text(of: "Sources/CurlewCore/Message/ErrorCode.swift").split(separator: "\n")
             .filter { $0.contains("public static let") }
             .map {
                 (

@@ -2,7 +2,8 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Options in one line")
 struct OptionsTests {

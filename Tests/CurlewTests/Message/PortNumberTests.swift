@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 /// RFC 3986 §3.2.3: `port = *DIGIT`. Leading zeros do not change a port, and no server listens on port 0 (RFC 6335 §6).
 private let ports: [(text: String, port: Int?)] = [

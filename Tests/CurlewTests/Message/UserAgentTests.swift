@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("User-Agent", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct UserAgentTests {

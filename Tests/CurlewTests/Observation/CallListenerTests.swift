@@ -4,7 +4,8 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 /// A listener that stores its events.
 private final class Notes: CallListener {

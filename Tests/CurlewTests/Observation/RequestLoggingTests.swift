@@ -4,7 +4,9 @@ import HTTPTypes
 import Logging
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Logged requests and masked secrets", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RequestLoggingTests {

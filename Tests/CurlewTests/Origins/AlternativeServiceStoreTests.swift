@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The store of alternatives")
 struct AlternativeServiceStoreTests {

@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Requests to alternative services", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct AlternativeServiceTests {

@@ -4,7 +4,9 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("HTTPS for hosts with Strict-Transport-Security", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct StrictTransportTests {

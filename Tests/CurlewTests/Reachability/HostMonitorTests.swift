@@ -2,7 +2,8 @@ import CStalledResolver
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite(
     "Reachability of a host across network changes",

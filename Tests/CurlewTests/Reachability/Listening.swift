@@ -1,7 +1,9 @@
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 /// Reads updates until one matches; earlier ones are transitional states.
 @discardableResult

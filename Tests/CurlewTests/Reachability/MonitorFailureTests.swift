@@ -2,7 +2,7 @@ import CurlewTestingTraits
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Monitors with an unknown status", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MonitorFailureTests {

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Listeners of a reachability monitor", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct MonitorTests {

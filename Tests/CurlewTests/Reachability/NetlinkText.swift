@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Netlink messages in the format of the kernel, for the tests of the parser.
 enum NetlinkText {

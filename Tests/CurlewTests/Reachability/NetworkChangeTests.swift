@@ -2,7 +2,7 @@ import CurlewTestingTraits
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("A monitor across network changes", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct NetworkChangeTests {

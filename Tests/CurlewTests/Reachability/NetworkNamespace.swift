@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 // Swift's Glibc module lacks these GNU extensions.
 private let enterNewNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET

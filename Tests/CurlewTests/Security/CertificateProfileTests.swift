@@ -1,7 +1,8 @@
 import CurlewTesting
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("The contents of certificates", .timeLimit(.minutes(3)))
 struct CertificateProfileTests {

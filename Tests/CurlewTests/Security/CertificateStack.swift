@@ -2,7 +2,7 @@ import COpenSSL
 import CurlewTesting
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Certificates in an OpenSSL stack, as in a handshake.
 final class CertificateStack {

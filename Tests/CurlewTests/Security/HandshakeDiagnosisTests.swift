@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The cause of a TLS failure")
 struct HandshakeDiagnosisTests {

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import Foundation
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Host names in certificates (RFC 9525)", .endsServers, .timeLimit(.minutes(2)))
 struct HostNameTests {

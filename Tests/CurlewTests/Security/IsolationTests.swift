@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Isolation of connections by policy", .endsServers, .timeLimit(.minutes(2)))
 struct PolicyIsolationTests {

@@ -2,7 +2,8 @@ import COpenSSL
 import CurlewTesting
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("The search for certificate paths", .timeLimit(.minutes(3)))
 struct PathSearchTests {

@@ -2,7 +2,8 @@ import CurlewTesting
 import FoundationEssentials
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("The validation of a certificate path", .timeLimit(.minutes(1)))
 struct PathValidationTests {

@@ -2,7 +2,7 @@ import CurlewTesting
 import FoundationEssentials
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The verdict on a peer", .timeLimit(.minutes(1)))
 struct PeerVerifierTests {

@@ -4,7 +4,9 @@ import Foundation
 import Logging
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Rotating identities and anchors in files", .noLeaks, .timeLimit(.minutes(2)))
 struct RotationFileTests {

@@ -1,7 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The certificates and the interval of the tests of rotations.
 enum RotationScene {

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Rotating identities and anchors", .noLeaks, .timeLimit(.minutes(2)))
 struct RotationTests {

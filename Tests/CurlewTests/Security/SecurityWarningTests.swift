@@ -2,7 +2,7 @@ import CurlewTesting
 import Logging
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Warnings about security policies")
 struct SecurityWarningTests {

@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Options and arguments of a call", .noLeaks, .timeLimit(.minutes(1)))
 struct CallOptionTests {

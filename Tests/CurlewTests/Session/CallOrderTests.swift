@@ -5,7 +5,8 @@ import HTTPTypes
 import Logging
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 /// A link, a listener, a log handler and a dispatch that record the calls that reach them.
 private final class Trail: CallListener, Sendable {

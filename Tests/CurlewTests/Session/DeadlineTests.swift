@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("Deadlines of a task's calls", .noLeaks, .timeLimit(.minutes(1)))
 struct DeadlineTests {

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The event loops of a session", .timeLimit(.minutes(1)))
 struct LoopAssignmentTests {

@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Secrets of a session and the origin of its base", .endsServers, .noLeaks, .timeLimit(.minutes(1)))
 struct SecretScopeTests {

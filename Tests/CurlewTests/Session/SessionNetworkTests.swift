@@ -5,7 +5,9 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("A session across network changes", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNetworkTests {

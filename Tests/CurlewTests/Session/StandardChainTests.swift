@@ -4,7 +4,8 @@ import HTTPTypes
 import Logging
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("The standard chain", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct StandardChainTests {

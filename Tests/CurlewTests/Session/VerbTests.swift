@@ -4,7 +4,9 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Verbs", .endsServers, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct VerbTests {

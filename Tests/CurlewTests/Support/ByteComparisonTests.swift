@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
 
 /// The first of two texts that are equivalent in Unicode but different for servers: é as one scalar and as two.
 private let composed = "caf\u{E9}"

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The three forms of HTTP dates")
 struct HTTPDateTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 extension Trait where Self == KeepsToPoolTrait {
     /// A trait that fails a test if libcurl did not use the connection that the pool had chosen.

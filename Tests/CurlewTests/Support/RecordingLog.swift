@@ -1,6 +1,6 @@
 import Logging
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// A log handler that stores the lines.
 struct RecordingLog: Sendable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Waits by a clock")
 struct TimekeeperTests {

@@ -1,7 +1,7 @@
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("A line of waiting elements")
 struct WaitingLineTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("The state machine of a task")
 struct TaskLifecycleTests {

@@ -4,7 +4,8 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The length and the repetition of sent bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct UploadTests {

@@ -1,7 +1,7 @@
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 @testable import CurlewWebSockets
 
 @Suite("A WebSocket over a scripted connection", .serialized, .timeLimit(.minutes(1)))

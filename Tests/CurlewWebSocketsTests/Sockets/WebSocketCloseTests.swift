@@ -2,7 +2,9 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("The close of a WebSocket", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 @testable import CurlewWebSockets
 
 @Suite("The exchange of a WebSocket", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -2,7 +2,9 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("Faults of a WebSocket's peer", .noLeaks, .serialized, .timeLimit(.minutes(2)))

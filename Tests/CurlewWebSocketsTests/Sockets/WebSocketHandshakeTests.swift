@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("The opening handshake of a WebSocket over a socket", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 @testable import CurlewWebSockets
 
 @Suite("A WebSocket that reconnects", .noLeaks, .serialized, .timeLimit(.minutes(2)))

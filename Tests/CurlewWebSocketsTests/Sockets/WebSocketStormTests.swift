@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("Many WebSockets", .noLeaks, .serialized, .timeLimit(.minutes(4)))

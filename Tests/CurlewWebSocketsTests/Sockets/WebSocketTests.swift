@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("A WebSocket over a socket", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -2,7 +2,8 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 /// A server that records the close frames of its clients, and a session.

@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("A request for an upgrade", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct UpgradeHandshakeTests {

@@ -2,7 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The bytes of an upgraded connection", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct UpgradedStreamTests {

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 private let localNames = [
     "localhost", "localhost.", "LOCALHOST.", "LocalHost", "a.localhost", "a.localhost.", "A.b.LOCALHOST.",

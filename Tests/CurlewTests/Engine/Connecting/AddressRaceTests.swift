@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 extension Connecting {
     @Suite("The race of addresses")

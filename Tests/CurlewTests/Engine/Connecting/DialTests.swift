@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The dials of a test. They are only used on the loop.
 private final class Dials: @unchecked Sendable {

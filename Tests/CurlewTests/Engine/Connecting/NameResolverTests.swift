@@ -1,7 +1,8 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 extension Connecting {
     @Suite("The resolver")

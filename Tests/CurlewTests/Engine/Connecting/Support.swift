@@ -1,7 +1,8 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 /// The serialized suites of this folder: they count the descriptors of the process.
 @Suite("Connecting", .serialized, .timeLimit(.minutes(2)))

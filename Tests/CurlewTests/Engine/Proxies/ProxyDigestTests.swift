@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("A proxy with Digest authentication", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyDigestTests {

@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Requests through a proxy", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyTests {

@@ -1,7 +1,8 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 /// RFC 6266 §4.1 with the implied white space of RFC 2616, and RFC 8187 §3.2: one field in all notations of the
 /// grammars.

@@ -2,7 +2,8 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Media types")
 struct MediaTypeTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Media types by file extension")
 struct FileExtensionTableTests {

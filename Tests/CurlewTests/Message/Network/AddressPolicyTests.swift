@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Networks and address policies")
 struct AddressPolicyTests {

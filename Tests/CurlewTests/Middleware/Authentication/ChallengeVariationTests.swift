@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// RFC 9110 §11.2 and §11.6.1, RFC 7616 §3.3: one challenge in all notations of the grammar.
 @Suite("Challenges in every notation")

@@ -1,7 +1,7 @@
 import CurlewTesting
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("A shared credential", .timeLimit(.minutes(1)))
 struct CredentialStoreTests {

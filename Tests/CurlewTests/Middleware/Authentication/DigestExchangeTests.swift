@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Digest authentication over sockets", .endsServers, .timeLimit(.minutes(2)))
 struct DigestExchangeTests {

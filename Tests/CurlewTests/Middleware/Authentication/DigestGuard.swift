@@ -1,7 +1,7 @@
 import CurlewTesting
 import HTTPTypes
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The server's side of Digest: it creates nonces, checks answers, and accepts each count of a nonce once.
 actor DigestGuard {

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The examples of RFC 7616 §3.9 and RFC 2617 §3.5.
 @Suite("Digest answers")

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// Authentication that libcurl performs itself. A server simulates the steps of NTLM without checking them; Negotiate
 /// has no Kerberos here, so only its failure is tested.

@@ -3,7 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Waiting for the network after a failed connection", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ConnectivityWaitTests {

@@ -4,7 +4,8 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Circuit breakers", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CircuitBreakerTests {

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The limit of concurrent requests", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ConcurrencyLimiterTests {

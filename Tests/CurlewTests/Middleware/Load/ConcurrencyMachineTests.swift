@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The state machine of a concurrency limit")
 struct ConcurrencyMachineTests {

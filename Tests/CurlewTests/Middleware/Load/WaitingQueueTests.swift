@@ -1,7 +1,8 @@
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("A queue of waiting requests")
 struct WaitingQueueTests {

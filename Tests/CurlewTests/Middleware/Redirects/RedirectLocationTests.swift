@@ -4,7 +4,8 @@ import HTTPTypes
 import Testing
 import ThreadWork
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The target of a Location", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectLocationTests {

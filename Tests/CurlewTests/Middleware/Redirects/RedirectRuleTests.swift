@@ -1,7 +1,8 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("The next request of a redirect")
 struct RedirectRuleTests {

@@ -2,13 +2,13 @@ import CurlewTesting
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The table of retried failures")
 struct RetryTableTests {
     private func codes() throws -> [String: ErrorCode] {
         var codes: [String: ErrorCode] = [:]
-        let source = try Repository.text(of: "Sources/Curlew/Message/ErrorCode.swift")
+        let source = try Repository.text(of: "Sources/CurlewCore/Message/ErrorCode.swift")
         for line in source.split(separator: "\n") where line.contains("public static let") {
             let name = line.split(separator: "public static let ")[1].split(separator: " ")[0]
             codes[String(name)] = ErrorCode(rawValue: String(line.split(separator: "\"")[1]))

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
 
 @Suite("The wait before a retry", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryWaitTests {

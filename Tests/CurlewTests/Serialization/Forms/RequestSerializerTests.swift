@@ -2,7 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The placement of parameters", .timeLimit(.minutes(1)))
 struct RequestSerializerTests {

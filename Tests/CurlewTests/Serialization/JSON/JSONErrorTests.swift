@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The module CurlewJSON has its own error type. Functions of Curlew report a `CurlewError` instead.
 @Suite("JSON errors as CurlewError")

@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The JSON dialect of a session", .endsServers, .timeLimit(.minutes(1)))
 struct SessionJSONTests {

@@ -1,4 +1,4 @@
-@testable import Curlew
+@testable import CurlewCore
 
 extension MultipartFormData {
     /// A form whose boundary is `B`.

@@ -1,7 +1,8 @@
 import Glibc
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Form parts from files", .timeLimit(.minutes(1)))
 struct FormFileTests {

@@ -1,7 +1,8 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Form parts from streams", .timeLimit(.minutes(1)))
 struct FormStreamTests {

@@ -5,7 +5,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Large forms", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct LargeFormTests {

@@ -1,7 +1,9 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The parser of multipart bodies", .timeLimit(.minutes(2)))
 struct MultipartParserTests {

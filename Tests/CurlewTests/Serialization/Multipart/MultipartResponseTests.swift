@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Multipart responses", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MultipartResponseTests {

@@ -4,7 +4,8 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Bodies spooled to a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SpoolTests {

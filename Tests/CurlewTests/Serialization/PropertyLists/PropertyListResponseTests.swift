@@ -4,7 +4,7 @@ import SeededNumbers
 import Testing
 import ThreadWork
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Property list responses", .timeLimit(.minutes(1)))
 struct PropertyListResponseTests {

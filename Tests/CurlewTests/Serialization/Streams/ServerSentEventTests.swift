@@ -1,7 +1,8 @@
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Server-sent events")
 struct ServerSentEventTests {

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 /// The labels of each encoding of the WHATWG Encoding Standard, from its encodings.json (2024-2026), except
 /// `replacement`.

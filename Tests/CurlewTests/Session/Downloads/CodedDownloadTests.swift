@@ -4,7 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("Content codings and files", .noLeaks, .timeLimit(.minutes(1)))
 struct CodedDownloadTests {

@@ -3,7 +3,8 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 /// A server with one file that may change during the test, a folder for downloads, and a session.
 struct DownloadBench {

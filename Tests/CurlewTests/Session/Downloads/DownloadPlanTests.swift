@@ -1,7 +1,9 @@
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("The plan of a download")
 struct DownloadPlanTests {

@@ -3,7 +3,9 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Downloads into files", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct DownloadTests {

@@ -4,7 +4,9 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Interrupted downloads that resume automatically", .noLeaks, .noLongTurns, .timeLimit(.minutes(3)))
 struct InterruptedDownloadTests {

@@ -4,7 +4,7 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("Part files modified by others", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct PartFileTamperingTests {

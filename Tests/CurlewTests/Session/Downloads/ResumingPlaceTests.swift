@@ -2,7 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
 
 @Suite("The destinations of resumed downloads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ResumingPlaceTests {

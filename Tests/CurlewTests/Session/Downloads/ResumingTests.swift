@@ -5,7 +5,9 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Downloads resumed from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ResumingTests {

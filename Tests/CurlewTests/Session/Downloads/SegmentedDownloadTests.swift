@@ -4,7 +4,8 @@ import HTTPTypes
 import SeededNumbers
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Downloads over several connections", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct SegmentedDownloadTests {

@@ -3,7 +3,8 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Downloads that are suspended, resumed and cancelled", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SteeredDownloadTests {

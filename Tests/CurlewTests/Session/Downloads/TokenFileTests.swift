@@ -5,7 +5,8 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Token files of downloads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct TokenFileTests {

@@ -4,7 +4,8 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 /// A server of uploads in parts, whose URLs expire.
 private final class PartServer: Sendable {

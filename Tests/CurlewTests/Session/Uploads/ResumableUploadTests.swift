@@ -5,7 +5,8 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Resumable uploads", .noLeaks, .timeLimit(.minutes(1)))
 struct ResumableUploadTests {

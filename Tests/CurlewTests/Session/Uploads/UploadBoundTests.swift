@@ -4,7 +4,9 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Limits of resumable uploads: repeated bytes and other origins", .noLeaks, .timeLimit(.minutes(2)))
 struct UploadBoundTests {

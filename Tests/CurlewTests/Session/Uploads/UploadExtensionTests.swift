@@ -5,7 +5,9 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Resumable uploads: extensions, limits and tokens", .noLeaks, .timeLimit(.minutes(5)))
 struct UploadExtensionTests {

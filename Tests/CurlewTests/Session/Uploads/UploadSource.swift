@@ -2,7 +2,8 @@ import CurlewTesting
 import CurlewTestingTraits
 import FoundationEssentials
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewTransfers
 
 /// A file that a test uploads, in its own folder.
 struct UploadSource: Sendable {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
 
-@testable import Curlew
+@testable import CurlewCore
+@testable import CurlewLoad
 
 @Suite("The simulation of load and failure", .timeLimit(.minutes(1)))
 struct LoadSimulationTests {

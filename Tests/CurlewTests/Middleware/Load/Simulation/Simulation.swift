@@ -1,6 +1,8 @@
 import SeededNumbers
 
-@testable import Curlew
+@testable import CurlewCache
+@testable import CurlewCore
+@testable import CurlewLoad
 
 /// Calls to a server that degrades and recovers, in simulated time: with or without the limits of a client.
 ///

@@ -1,0 +1,9 @@
+// Requests, responses and fields are the types of swift-http-types: a program that imports Curlew has their names, and
+// those of CurlewJSON. CurlewSupport has names for the package alone; every file of Curlew sees them.
+@_exported public import CurlewJSON
+@_exported public import CurlewSupport
+@_exported public import HTTPTypes
+
+#if !os(Linux)
+#error("Curlew runs on Linux; on another system, build it in the devcontainer (.devcontainer/devcontainer.json)")
+#endif
