@@ -88,7 +88,7 @@ package struct ResponseSource: Sendable {
 }
 
 /// The settings of a session that select the source of a response, used where the request has none of its own.
-protocol SourceDefaults: AnyObject, Sendable {
+package protocol SourceDefaults: AnyObject, Sendable {
     var route: ConnectionRoute { get }
     var proxies: ProxyResolver { get }
     var addressPolicy: AddressPolicy { get }

@@ -10,9 +10,9 @@ package enum ReachabilityTarget: Sendable, Hashable {
 
     /// An address, and its interface.
     package struct Destination: Sendable, Hashable {
-        var address: IPAddress
+        package var address: IPAddress
         /// The name or number of the interface: the text after the percent sign (RFC 4007 §11).
-        var zone: String?
+        package var zone: String?
 
         /// Nil for text that is not an address.
         init?(_ text: some StringProtocol) {

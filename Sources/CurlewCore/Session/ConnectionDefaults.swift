@@ -3,14 +3,14 @@ internal import HTTPTypes
 /// The settings of a session for route, proxy, addresses and trust. They serve links that choose where to connect, or
 /// that share responses.
 package final class ConnectionDefaults: SourceDefaults {
-    let route: ConnectionRoute
-    let proxies: ProxyResolver
-    let addressPolicy: AddressPolicy
+    package let route: ConnectionRoute
+    package let proxies: ProxyResolver
+    package let addressPolicy: AddressPolicy
     package let security: SecurityPolicy
     private let securityName = Guarded<String?>(nil)
 
     /// The name of the security policy. It is made at the first use, because the policy may have many certificates.
-    var securityText: String {
+    package var securityText: String {
         securityName.withLock { name in
             if let name { return name }
             let made = security.sessionSourceText

@@ -22,7 +22,7 @@ extension CurlewRequest {
 
     /// Upgrades the URI from `http` to `https`, and records that secrets for the `http` origin may go to the `https`
     /// origin: the host is the same, and the connection is safer.
-    mutating func upgrade() {
+    package mutating func upgrade() {
         guard !uri.layout.isSecure else { return }
         options.uriBeforeUpgrade = uri
         uri = uri.upgraded()

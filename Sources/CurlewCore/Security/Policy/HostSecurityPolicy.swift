@@ -59,7 +59,7 @@ extension SecurityPolicy {
     }
 
     /// True if the policy of a host permits TLS 1.3, which HTTP/3 needs.
-    func allowsHTTP3(to host: String) -> Bool { policy(for: host).maximumTLSVersion == .tls13 }
+    package func allowsHTTP3(to host: String) -> Bool { policy(for: host).maximumTLSVersion == .tls13 }
 
     private func policy(for host: String) -> SecurityPolicy {
         guard !hosts.isEmpty, let name = HostName(host: host) else { return self }

@@ -85,7 +85,7 @@ extension Proxy.Configuration: CustomStringConvertible, CustomDebugStringConvert
 }
 
 /// A ``Proxy/Configuration`` in parsed form, ready for use by each request.
-struct ProxyResolver: Sendable {
+package struct ProxyResolver: Sendable {
     private enum Kind: Sendable {
         case none
         case environment(ProxyEnvironment)
