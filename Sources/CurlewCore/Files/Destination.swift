@@ -134,6 +134,18 @@ public struct DownloadedFile: Sendable {
     public let digest: ContentDigest?
     /// The redirects that led to the response, in their order.
     public let history: [CurlewResponse.Redirect]
+
+    package init(
+        path: String, size: Int64, response: HTTPResponse?, uri: CurlewURI, digest: ContentDigest?,
+        history: [CurlewResponse.Redirect]
+    ) {
+        self.path = path
+        self.size = size
+        self.response = response
+        self.uri = uri
+        self.digest = digest
+        self.history = history
+    }
 }
 
 extension CurlewResponse {

@@ -11,8 +11,15 @@ package struct HostLookup: Sendable {
     static let threadLimit = 16
 
     /// Begins a resolution. Its answer is delivered once, from any thread.
-    package var begin: @Sendable (_ host: String, _ answer: @escaping @Sendable (Answer) -> Void) -> Void = { host, answer in
-        Lookup(host: host, answer: answer).start()
+    package var begin: @Sendable (_ host: String, _ answer: @escaping @Sendable (Answer) -> Void) -> Void
+
+    /// The resolution by the system, or another one.
+    package init(
+        begin: @escaping @Sendable (_ host: String, _ answer: @escaping @Sendable (Answer) -> Void) -> Void = {
+            Lookup(host: $0, answer: $1).start()
+        }
+    ) {
+        self.begin = begin
     }
 }
 

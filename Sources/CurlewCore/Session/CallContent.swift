@@ -116,7 +116,7 @@ extension HTTPSession {
         }
     }
 
-    func request(
+    package func request(
         _ method: HTTPRequest.Method, _ reference: URIReference, _ settings: CallSettings
     ) throws -> CurlewRequest {
         var request = try request(
