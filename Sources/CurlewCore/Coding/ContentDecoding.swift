@@ -51,7 +51,7 @@ public struct ContentDecoding: CurlewMiddleware {
         name: .acceptEncoding, value: ContentDecoderKind.allCases.map(\.name).joined(separator: ", "))
 
     /// The response with its body decoded, if possible.
-    func decoded(_ response: CurlewResponse, to method: HTTPRequest.Method) throws -> CurlewResponse {
+    package func decoded(_ response: CurlewResponse, to method: HTTPRequest.Method) throws -> CurlewResponse {
         let isBodiless = method == .head || [204, 206, 304].contains(response.status.code)
         guard !isBodiless, response.body.length != 0 else { return response }
         let list = ContentCodingList(response.fields)

@@ -129,7 +129,7 @@ extension CurlewResponse {
 
     /// The error for a status that excludes saving, with the beginning of the body, which usually has the reason. The
     /// rest of the body is cancelled.
-    func refusal(_ message: String) async -> CurlewError {
+    package func refusal(_ message: String) async -> CurlewError {
         let (bytes, breakage) = await body.gather(upTo: ByteSize(CurlewError.bodyPrefixLimit))
         body.abandon()
         if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled {

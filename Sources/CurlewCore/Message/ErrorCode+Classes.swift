@@ -37,7 +37,7 @@ extension ErrorCode {
     var isPermanent: Bool { isTrustFailure || Self.permanent.contains(self) }
 
     /// True if the received bytes are unusable.
-    var isCorruption: Bool { Self.corruption.contains(self) }
+    package var isCorruption: Bool { Self.corruption.contains(self) }
 
     /// True if the failure concerns a file that is read or written.
     package var concernsFile: Bool { Self.fileFailures.contains(self) }
@@ -80,7 +80,7 @@ extension ErrorCode {
 
 extension HTTPResponse.Status {
     /// The statuses of temporary failures: 408, 429, 500, 502, 503 and 504.
-    static let transient: Set<HTTPResponse.Status> = [
+    package static let transient: Set<HTTPResponse.Status> = [
         .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
     ]
 

@@ -40,7 +40,7 @@ extension RequestOptions {
     private enum GroupKey: SourceKey { static let defaultValue: SuspensionGroup? = nil }
 
     /// The group that suspends and resumes the tasks of all attempts.
-    var suspensionGroup: SuspensionGroup? {
+    package var suspensionGroup: SuspensionGroup? {
         get { self[GroupKey.self] }
         set { self[GroupKey.self] = newValue }
     }

@@ -50,12 +50,9 @@ struct DownloadAttempts: Sendable {
     }
 
     private func context(_ response: CurlewResponse) -> CurlewError.Context {
-        var context = CurlewError.Context(
+        CurlewError.Context(
             method: request.method, uri: response.uri, stage: .receiving, response: response.head,
-            showsQuery: request.options.showsQueries)
-        context.history = response.history
-        context.attempts = response.attempts
-        return context
+            attempts: response.attempts, history: response.history, showsQuery: request.options.showsQueries)
     }
 
     // MARK: Failures

@@ -97,7 +97,7 @@ extension CurlewResponse {
 
             /// Leaves the return of each chunk's memory to the caller, also after it has requested the next chunk.
             /// - Returns: A closure that takes the memory back; nil if memory is not reused.
-            mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
+            package mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
                 guard case .source(let source) = source else { return nil }
                 isMemoryTaken = true
                 return { chunk in

@@ -102,6 +102,7 @@ extension CurlewResponse {
         return CurlewError(code, message, context: context, underlying: underlying)
     }
 }
+
 extension URIReference {
     /// The same reference with `http` instead of `ws`, and `https` instead of `wss`.
     var withWebScheme: URIReference {
