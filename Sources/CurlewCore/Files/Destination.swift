@@ -46,7 +46,7 @@ public struct Destination: Sendable {
     private init(place: Place) { self.place = place }
 
     /// The path for a response's body.
-    func path(for response: CurlewResponse) async throws -> String {
+    package func path(for response: CurlewResponse) async throws -> String {
         switch place {
         case .file(let path): return path
         case .folder(let folder):
@@ -90,17 +90,17 @@ public struct Destination: Sendable {
 
     /// Makes the part file for a path.
     /// - Parameter name: The name of the part file; nil chooses a random one.
-    func makePart(for path: String, named name: String? = nil) async throws -> PartFile {
+    package func makePart(for path: String, named name: String? = nil) async throws -> PartFile {
         try await PartFile.create(beside: path, named: name, existing: existing, createsFolders: createsFolders)
     }
 
     /// Checks that an existing part file can become the file at a path.
-    func check(_ path: String, for part: PartFile) async throws {
+    package func check(_ path: String, for part: PartFile) async throws {
         try await part.checkDestination(path, existing: existing, createsFolders: createsFolders)
     }
 
     /// Renames a complete part file to its path, or to a numbered name like it.
-    func commit(_ part: PartFile, to path: String) async throws -> String {
+    package func commit(_ part: PartFile, to path: String) async throws -> String {
         try await part.commit(to: path, existing: existing, synchronizes: synchronizes)
     }
 }

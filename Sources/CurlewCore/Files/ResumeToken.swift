@@ -40,13 +40,13 @@ public struct ResumeToken: Sendable, Hashable {
     /// The newest supported version of the format.
     static let version = 1
     /// The most ranges that a token holds.
-    static let rangeLimit = 1024
+    package static let rangeLimit = 1024
 
     /// A range of received bytes.
-    struct Received: Sendable, Hashable {
-        var range: Range<Int64>
+    package struct Received: Sendable, Hashable {
+        package var range: Range<Int64>
         /// The SHA-256 of the range, in hexadecimal. Without it, only an unchanged part file is resumed.
-        var sha256: String?
+        package var sha256: String?
     }
 
     /// The requested URI, without user information.
@@ -62,15 +62,15 @@ public struct ResumeToken: Sendable, Hashable {
     /// The path of the final file; nil if it was not determined.
     public let destination: String?
     package let identity: FileSnapshot
-    let received: [Received]
+    package let received: [Received]
     /// The content codings of the bytes, in lower case and in the order of their application; usually none.
-    let codings: [String]
+    package let codings: [String]
 
     /// The number of received bytes.
     public var receivedCount: Int64 { ByteRanges(received.map(\.range)).count }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
-    init(
+    package init(
         uri: CurlewURI, finalURI: CurlewURI?, validator: ResumeToken.Validator, total: Int64?, partPath: String,
         destination: String?, identity: FileSnapshot, received: [Received], codings: [String] = []
     ) throws {

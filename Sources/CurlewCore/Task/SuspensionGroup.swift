@@ -11,6 +11,8 @@ package final class SuspensionGroup: Sendable {
 
     private let state = Guarded(State())
 
+    package init() {}
+
     /// True if the transfers are suspended. An exchange reads it when it starts.
     package var isHeld: Bool { state.withLock { $0.isHeld } }
 

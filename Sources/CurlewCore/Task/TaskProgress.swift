@@ -3,9 +3,9 @@ public struct TaskProgress: Sendable, Hashable {
     /// The bytes of a body in one direction.
     public struct Counts: Sendable, Hashable {
         /// The bytes on the wire, without chunked coding and with content codings, which are decoded after the task.
-        public internal(set) var wire: Int64 = 0
+        public package(set) var wire: Int64 = 0
         /// The final number of ``wire`` bytes, if it is known.
-        public internal(set) var total: Int64?
+        public package(set) var total: Int64?
 
         /// The completed part, 0 to 1, if the total is known.
         public var fraction: Double? {
@@ -14,11 +14,13 @@ public struct TaskProgress: Sendable, Hashable {
     }
 
     /// The body of the request.
-    public internal(set) var sent = Counts()
+    public package(set) var sent = Counts()
     /// The body of the response.
-    public internal(set) var received = Counts()
+    public package(set) var received = Counts()
     /// True if the task has ended, successfully or not: in the last element only.
-    public internal(set) var isFinished = false
+    public package(set) var isFinished = false
+
+    package init() {}
 }
 
 extension TaskProgress {
