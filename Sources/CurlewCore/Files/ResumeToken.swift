@@ -47,6 +47,11 @@ public struct ResumeToken: Sendable, Hashable {
         package var range: Range<Int64>
         /// The SHA-256 of the range, in hexadecimal. Without it, only an unchanged part file is resumed.
         package var sha256: String?
+
+        package init(range: Range<Int64>, sha256: String? = nil) {
+            self.range = range
+            self.sha256 = sha256
+        }
     }
 
     /// The requested URI, without user information.
