@@ -86,9 +86,8 @@ public struct HTTPCache: CurlewMiddleware {
 
     /// A QUERY with its content. The body is read here, because the key contains it; but only if the cache may be used.
     private func query(_ original: CurlewRequest) async -> CacheRequest {
-        guard original.options.effectiveCachePolicy != .noStore, let content = await QueryContent(reading: original) else {
-            return CacheRequest(original, at: clock())
-        }
+        guard original.options.effectiveCachePolicy != .noStore, let content = await QueryContent(reading: original)
+        else { return CacheRequest(original, at: clock()) }
         var request = original
         request.body = content.body
         return CacheRequest(request, at: clock(), content: content)

@@ -1,7 +1,6 @@
 internal import FuzzingKit
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 
 /// A fuzz target for content codings. The decoding must not depend on the pieces of the body, must stay within its
 /// bounds, and must reverse compression.

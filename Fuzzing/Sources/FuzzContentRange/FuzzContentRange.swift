@@ -2,7 +2,6 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 
 /// A fuzz target for Content-Range and the evaluation of responses to ranges. Only requested bytes may be accepted,
 /// whatever the server sends.

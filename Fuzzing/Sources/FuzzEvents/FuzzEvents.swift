@@ -1,7 +1,6 @@
 internal import FuzzingKit
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 
 /// A fuzz target for Server-Sent Events. The events must not depend on the pieces of the stream, and must equal those
 /// of a second reader that follows the standard literally.

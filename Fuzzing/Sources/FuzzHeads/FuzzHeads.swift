@@ -2,7 +2,6 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 @testable internal import CurlewSupport
 
 /// A fuzz target for heads of responses. A parser with a cache of earlier heads must read each head like a parser

@@ -2,7 +2,6 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 @testable internal import CurlewSupport
 
 /// A fuzz target for media types. A type must stay equal after writing and reading, its parts must be valid, and it

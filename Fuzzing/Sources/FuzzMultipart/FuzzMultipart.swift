@@ -2,7 +2,6 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 
 /// A fuzz target for multipart bodies. The parts must not depend on the pieces, parsing must return the parts of a
 /// form, and the buffer for incomplete data must be bounded.

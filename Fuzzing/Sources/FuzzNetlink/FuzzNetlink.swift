@@ -1,7 +1,6 @@
 internal import FuzzingKit
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 
 /// A fuzz target for the kernel's messages about the network. All messages must be read within their bounds, and no
 /// network may be reachable without a message that states it.

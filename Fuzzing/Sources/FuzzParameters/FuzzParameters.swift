@@ -1,7 +1,6 @@
 internal import FuzzingKit
 
 @testable internal import CurlewCore
-@testable internal import CurlewTransfers
 @testable internal import CurlewJSON
 @testable internal import CurlewSupport
 

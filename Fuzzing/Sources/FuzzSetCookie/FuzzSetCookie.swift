@@ -2,7 +2,6 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 @testable internal import CurlewSupport
 
 /// A fuzz target for Set-Cookie. A jar must stay within its bounds, its Cookie fields must be valid, and it must be

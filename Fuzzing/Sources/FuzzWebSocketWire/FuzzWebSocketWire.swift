@@ -3,8 +3,6 @@ internal import FuzzingKit
 internal import HTTPTypes
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
-@testable internal import CurlewTransfers
 @testable internal import CurlewWebSockets
 
 /// Arbitrary frames of a server over a socket. Each WebSocket ends within its timeouts, no turn of the loop is long,

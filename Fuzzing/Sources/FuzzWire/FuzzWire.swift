@@ -4,7 +4,6 @@ internal import Glibc
 internal import HTTPTypes
 
 @testable internal import CurlewCore
-@testable internal import CurlewLoad
 
 /// A fuzz target for responses on the wire, through libcurl. For every response each request must end within its
 /// timeouts, and no turn of the loop may take long.

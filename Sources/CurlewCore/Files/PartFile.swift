@@ -188,7 +188,9 @@ package final class PartFile: Sendable {
     ///   - synchronizes: True if the call waits until the file and its name are on the disk.
     /// - Returns: The path of the file: another one only with ``Destination/ExistingFile/unique``.
     /// - Throws: ``CurlewError``. If the complete file could not be moved, ``CurlewError/file`` has its path.
-    package func commit(to path: String, existing: Destination.ExistingFile, synchronizes: Bool) async throws -> String {
+    package func commit(
+        to path: String, existing: Destination.ExistingFile, synchronizes: Bool
+    ) async throws -> String {
         try await perform { try $0.commit(to: path, existing: existing, synchronizes: synchronizes) }
     }
 
@@ -240,7 +242,9 @@ package final class PartFile: Sendable {
     ///   - isCancellable: True if cancelling the task stops the reading. A token that is made because of a cancellation
     ///     needs false.
     /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` if the file is shorter, or cannot be read.
-    package func feed(_ range: Range<Int64>, to digest: Guarded<MessageDigest>, isCancellable: Bool = false) async throws {
+    package func feed(
+        _ range: Range<Int64>, to digest: Guarded<MessageDigest>, isCancellable: Bool = false
+    ) async throws {
         var position = range.lowerBound
         while position < range.upperBound {
             if isCancellable { try Task.checkCancellation() }

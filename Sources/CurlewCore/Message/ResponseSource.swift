@@ -44,7 +44,9 @@ package struct ResponseSource: Sendable {
     private static let usual = ResponseSource(name: nil, knowledge: .complete)
 
     /// - Parameter content: The content of a QUERY as text; empty for other requests.
-    package static func of(_ request: CurlewRequest, _ content: [(name: String, value: String)] = []) -> ResponseSource {
+    package static func of(
+        _ request: CurlewRequest, _ content: [(name: String, value: String)] = []
+    ) -> ResponseSource {
         let hasHost = request.fields.contains(host)
         guard request.options.isAnySet || request.connectionDefaults != nil || hasHost || !content.isEmpty else {
             return usual

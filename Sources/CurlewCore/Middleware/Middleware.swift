@@ -35,7 +35,7 @@ extension CurlewMiddleware {
     public typealias Response = CurlewResponse
 }
 
-/// A link of requests and responses whose place in ``StandardChain`` the core reserves, and whose type it does not know.
+/// A link of requests and responses whose place in ``StandardChain`` the core reserves without knowing its type.
 package protocol RequestLink: CurlewMiddleware
 where Input == CurlewRequest, Output == CurlewResponse, NextInput == CurlewRequest, NextOutput == CurlewResponse {}
 

@@ -38,9 +38,9 @@ package struct DetachedDispatch: RequestDispatch {
         self.completion = completion
     }
 
-    package func dispatch(_ request: CurlewRequest, over transport: ObjectIdentifier?, by send: @escaping Send) async throws
-        -> CurlewResponse
-    {
+    package func dispatch(
+        _ request: CurlewRequest, over transport: ObjectIdentifier?, by send: @escaping Send
+    ) async throws -> CurlewResponse {
         Task { [completion] in
             let result: Result<CurlewResponse, any Error>
             do { result = .success(try await send(request)) } catch { result = .failure(error) }

@@ -3,6 +3,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
+@testable import CurlewCache
 @testable import CurlewCore
 @testable import CurlewTransfers
 @testable import CurlewWebSockets
