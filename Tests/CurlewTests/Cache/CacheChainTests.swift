@@ -5,7 +5,6 @@ import Testing
 
 @testable import CurlewCache
 @testable import CurlewCore
-@testable import CurlewTransfers
 
 @Suite("A cache in the standard chain", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheChainTests {

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Errors that concern a file", .noLeaks, .timeLimit(.minutes(1)))
 struct FileErrorTests {

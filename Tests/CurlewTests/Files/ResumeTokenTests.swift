@@ -6,6 +6,7 @@ import SeededNumbers
 import Testing
 
 @testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Resume tokens of downloads")
 struct ResumeTokenTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import CurlewCache
 @testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Deadlines of a task's calls", .noLeaks, .timeLimit(.minutes(1)))
 struct DeadlineTests {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import CurlewCore
 @testable import CurlewLoad
+@testable import CurlewTransfers
 
 @Suite("Content codings and files", .noLeaks, .timeLimit(.minutes(1)))
 struct CodedDownloadTests {

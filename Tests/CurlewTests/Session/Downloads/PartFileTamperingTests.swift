@@ -5,6 +5,7 @@ import HTTPTypes
 import Testing
 
 @testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("Part files modified by others", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct PartFileTamperingTests {

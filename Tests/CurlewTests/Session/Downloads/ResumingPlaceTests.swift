@@ -3,6 +3,7 @@ import CurlewTestingTraits
 import Testing
 
 @testable import CurlewCore
+@testable import CurlewTransfers
 
 @Suite("The destinations of resumed downloads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ResumingPlaceTests {
