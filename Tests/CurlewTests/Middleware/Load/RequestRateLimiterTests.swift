@@ -28,6 +28,19 @@ struct RequestRateLimiterTests {
         await server.shutdown()
     }
 
+    @Test("a request waits for its turn without repeated attempts, if the limiter's clock cannot wait")
+    func brokenClock() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let clock = BrokenClock()
+        let limiter = RequestRateLimiter(
+            .perSecond(20, burst: 1), queue: LoadQueue(timeout: Timeouts.unlimited), clock: clock)
+        let session = try makeSession { limiter }
+        for _ in 0..<2 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
+        #expect((1...3).contains(clock.sleeps))
+        await session.shutdown()
+        await server.shutdown()
+    }
+
     @Test("a 429 to one call slows down all calls of the session")
     func shared() async throws {
         let server = try await MockServer.start { request in
