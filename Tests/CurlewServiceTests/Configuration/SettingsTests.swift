@@ -70,7 +70,8 @@ struct SettingsTests {
         #expect(!read.session.addressPolicy.permits("8.8.8.8"))
         #expect(read.session.addressPolicy.permits("1.1.1.1"))
         #expect(read.session.addressPolicy.requiresHTTPS)
-        let replaced = try await HTTPSession.Settings(reader: reader(["address-policy.base": "any"]), defaults: defaults)
+        let replaced = try await HTTPSession.Settings(
+            reader: reader(["address-policy.base": "any"]), defaults: defaults)
         #expect(replaced.session.addressPolicy == .any)
     }
 
