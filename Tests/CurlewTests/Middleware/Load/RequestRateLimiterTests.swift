@@ -33,9 +33,12 @@ struct RequestRateLimiterTests {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let clock = BrokenClock()
         let limiter = RequestRateLimiter(
-            .perSecond(20, burst: 1), queue: LoadQueue(timeout: Timeouts.unlimited), clock: clock)
+            .perSecond(1, burst: 1), queue: LoadQueue(timeout: Timeouts.unlimited), clock: clock)
         let session = try makeSession { limiter }
-        for _ in 0..<2 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
+        // Both ask for a turn at once: the second one waits for a second, however slow the responses are.
+        async let first = session.fetch(server.url())
+        async let second = session.fetch(server.url())
+        #expect(try await [first, second] == [Array("ok".utf8), Array("ok".utf8)])
         #expect((1...3).contains(clock.sleeps))
         await session.shutdown()
         await server.shutdown()
