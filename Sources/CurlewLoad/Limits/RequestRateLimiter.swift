@@ -267,8 +267,13 @@ extension RequestRateLimiter {
             state.pump = Task { [weak self] in
                 while let sleep = self?.pump(group) {
                     guard let timekeeper = self?.timekeeper else { return }
-                    // An error of the clock only repeats the loop; a cancellation ends it.
-                    if (try? await timekeeper.sleep(for: .nanoseconds(sleep))) == nil, Task.isCancelled { return }
+                    do {
+                        try await timekeeper.sleep(for: .nanoseconds(sleep))
+                    } catch {
+                        // A clock that fails would repeat the loop without a pause. A cancellation ends the loop.
+                        guard !Task.isCancelled else { return }
+                        try? await ContinuousClock().sleep(for: .nanoseconds(sleep))
+                    }
                 }
             }
         }

@@ -2,25 +2,25 @@
 internal import Curlew
 
 extension SettingsDraft {
-    /// The keys of an address policy. If one of them has a value, the policy is built only from these keys and replaces
-    /// the default.
+    /// The keys of an address policy. With a base they make a new policy. Without one they change the default, so that
+    /// a key that forbids something never permits something else.
     struct Addresses: Sendable {
         enum Base: Sendable { case any, publicOnly, only }
-        var base = Base.any
+        var base: Base?
         var allowed: [IPNetwork] = []
         var denied: [IPNetwork] = []
         var ports: [Int] = []
         var requiresHTTPS = false
         var allowsUnixSockets = false
 
-        func policy(insteadOf policy: AddressPolicy, _ found: Set<String>) throws -> AddressPolicy {
-            guard found.contains(where: { $0.hasPrefix("address-policy.") }) else { return policy }
+        func policy(insteadOf policy: AddressPolicy) throws -> AddressPolicy {
             guard base != .only || !allowed.isEmpty else {
                 throw SettingsProblem(
                     "address-policy.base", "address-policy.allow", message: "only, and nothing is allowed")
             }
             var made =
                 switch base {
+                case nil: policy.allowing(allowed)
                 case .any: AddressPolicy.any.allowing(allowed)
                 case .publicOnly: AddressPolicy.publicOnly.allowing(allowed)
                 case .only: AddressPolicy.only(allowed)

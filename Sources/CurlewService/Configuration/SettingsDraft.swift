@@ -27,7 +27,7 @@ struct SettingsDraft: Sendable {
     /// - Throws: ``SettingsProblem``, and the errors of making a session.
     func finished() throws -> HTTPSession.Settings {
         var settings = settings
-        settings.session.addressPolicy = try addresses.policy(insteadOf: settings.session.addressPolicy, found)
+        settings.session.addressPolicy = try addresses.policy(insteadOf: settings.session.addressPolicy)
         settings.session.proxy = try proxy.configuration(insteadOf: settings.session.proxy)
         settings.session.security = try trust.policy(from: settings.session.security)
         settings.chain.redirects.policy = try redirects.policy(insteadOf: settings.chain.redirects.policy)

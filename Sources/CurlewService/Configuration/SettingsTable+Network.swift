@@ -34,8 +34,8 @@ extension SettingsTable {
             "Other places to connect to, as `curl --connect-to`; `*` is any host or port"),
         SettingsEntry(
             "address-policy.base", \.addresses.base,
-            Form.choice(["any": SettingsDraft.Addresses.Base.any, "public-only": .publicOnly, "only": .only]),
-            "The addresses that may be connected to; `only` is those of `address-policy.allow`"),
+            Form.choice(["any": SettingsDraft.Addresses.Base.any, "public-only": .publicOnly, "only": .only]).optional,
+            "A new policy: the addresses that may be connected to; `only` is those of `address-policy.allow`"),
         SettingsEntry(
             "address-policy.allow", \.addresses.allowed,
             Form.network.list("list of networks", "networks such as 10.0.0.0/8"), "Networks that may be connected to"),

@@ -59,6 +59,22 @@ struct SettingsTests {
         #expect(without.chain.cache == nil)
     }
 
+    @Test("a key that forbids addresses or URLs keeps the program's own address policy")
+    func narrowedPolicy() async throws {
+        var defaults = HTTPSession.Settings(baseURL: "https://example.com/")
+        defaults.session.addressPolicy = .publicOnly
+        let read = try await HTTPSession.Settings(
+            reader: reader(["address-policy.deny": "8.8.8.0/24", "address-policy.https-only": true]),
+            defaults: defaults)
+        #expect(!read.session.addressPolicy.permits("127.0.0.1"))
+        #expect(!read.session.addressPolicy.permits("8.8.8.8"))
+        #expect(read.session.addressPolicy.permits("1.1.1.1"))
+        #expect(read.session.addressPolicy.requiresHTTPS)
+        let replaced = try await HTTPSession.Settings(
+            reader: reader(["address-policy.base": "any"]), defaults: defaults)
+        #expect(replaced.session.addressPolicy == .any)
+    }
+
     @Test("a default that is displayed as a value can be set, and changes nothing")
     func defaults() async throws {
         // These keys are valid only together with other keys.

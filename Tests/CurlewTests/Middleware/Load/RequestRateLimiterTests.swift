@@ -29,6 +29,22 @@ struct RequestRateLimiterTests {
         await server.shutdown()
     }
 
+    @Test("a request waits for its turn without repeated attempts, if the limiter's clock cannot wait")
+    func brokenClock() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let clock = BrokenClock()
+        let limiter = RequestRateLimiter(
+            .perSecond(1, burst: 1), queue: LoadQueue(timeout: Timeouts.unlimited), clock: clock)
+        let session = try makeSession { limiter }
+        // Both ask for a turn at once: the second one waits for a second, however slow the responses are.
+        async let first = session.fetch(server.url())
+        async let second = session.fetch(server.url())
+        #expect(try await [first, second] == [Array("ok".utf8), Array("ok".utf8)])
+        #expect((1...3).contains(clock.sleeps))
+        await session.shutdown()
+        await server.shutdown()
+    }
+
     @Test("a 429 to one call slows down all calls of the session")
     func shared() async throws {
         let server = try await MockServer.start { request in

@@ -8,16 +8,6 @@ import Testing
 struct EventSourceReconnectionTests {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 
-    /// A clock that cannot wait.
-    private struct BrokenClock: Clock {
-        struct Failure: Error {}
-
-        var now: ContinuousClock.Instant { ContinuousClock.now }
-        var minimumResolution: Duration { .nanoseconds(1) }
-
-        func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { throw Failure() }
-    }
-
     @Test("an event source reconnects from the last identifier, after the time that the server set")
     func reconnection() async throws {
         let server = try await MockServer.start()
