@@ -37,7 +37,7 @@ package final class PartFile: Sendable {
     ///   ``ErrorCode/fileFailed``.
     package static func create(
         beside destination: String, named name: String? = nil, existing: Destination.ExistingFile = .replace,
-        createsFolders: Bool = false, permissions: mode_t = 0o666
+        createsFolders: Bool = false, permissions: UInt32 = 0o666
     ) async throws -> PartFile {
         try await PartFile {
             try OpenFile(
