@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Tools Benchmarks Fuzzi
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api check-tools api-check docs bench clean
+.PHONY: help setup demo install gallery examples test test-unit test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api check-tools api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -58,6 +58,12 @@ examples: setup ## Builds the examples
 
 test: setup ## Runs the tests; FILTER=… chooses
 	$(TEST)
+
+# Tests that take many seconds of a processor run with `make test` alone.
+LONG_UNIT_TESTS = AutobahnCompressionTests|FrameFuzzingTests|RandomInputTests|CharsetTests/time
+test-unit: setup ## Runs the tests that need no server, in parallel, and builds no others; FILTER=… chooses
+	CURLEW_TESTS=unit $(SWIFT) build --product curlewPackageTests $(TRAITS) $(SWIFTFLAGS)
+	"$$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/curlewPackageTests.xctest" --testing-library swift-testing $(if $(FILTER),--filter '$(FILTER)',--skip '$(LONG_UNIT_TESTS)')
 
 test-examples: setup ## Builds the examples and runs their tests
 	$(TEST_EXAMPLES)

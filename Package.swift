@@ -238,7 +238,16 @@ let package = Package(
         .target(
             name: "PostgresServer", dependencies: ["Curlew"], path: "Tests/PostgresServer", swiftSettings: settings),
         .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),
+        // Stubs, files and errors for both kinds of tests.
+        .target(
+            name: "TestHelpers", dependencies: ["Curlew", httpTypes], path: "Tests/TestHelpers",
+            swiftSettings: settings),
         .target(name: "ThreadWork", path: "Tests/ThreadWork", swiftSettings: settings),
+        // Tests that need neither a server nor an event loop. They run in parallel: `make test-unit`.
+        .testTarget(
+            name: "CurlewUnitTests",
+            dependencies: ["Curlew", "CurlewJSON", "CurlewSupport", httpTypes, logging, "SeededNumbers", "TestHelpers"],
+            swiftSettings: settings),
         .testTarget(
             name: "CurlewTests",
             dependencies: [
@@ -256,6 +265,7 @@ let package = Package(
                 httpTypes,
                 logging,
                 "SeededNumbers",
+                "TestHelpers",
                 "ThreadWork",
             ],
             exclude: [
@@ -277,7 +287,14 @@ let package = Package(
                 httpTypes,
                 logging,
                 "SeededNumbers",
+                "TestHelpers",
             ],
+            exclude: ["Links/moto_server.py"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CurlewCredentialsUnitTests",
+            dependencies: ["Curlew", "CurlewCredentials", httpTypes, logging, "SeededNumbers", "TestHelpers"],
             exclude: ["Oracle"],
             swiftSettings: settings
         ),
@@ -348,8 +365,15 @@ let package = Package(
                 "CurlewWebSockets",
                 httpTypes,
                 "SeededNumbers",
+                "TestHelpers",
             ],
-            exclude: ["Interop/live_servers.py", "Interop/wsproto_peer.py", "Interop/wsproto-recordings.jsonl"],
+            exclude: ["Interop/live_servers.py"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CurlewWebSocketsUnitTests",
+            dependencies: ["Curlew", "CurlewWebSockets", "CZlib", httpTypes, "SeededNumbers", "TestHelpers"],
+            exclude: ["Interop/wsproto_peer.py", "Interop/wsproto-recordings.jsonl"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -376,3 +400,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `make test-unit` sets the variable: only the tests that need no server are built.
+if Context.environment["CURLEW_TESTS"] == "unit" {
+    package.targets.removeAll { $0.isTest && !$0.name.hasSuffix("UnitTests") && $0.name != "CurlewJSONTests" }
+}

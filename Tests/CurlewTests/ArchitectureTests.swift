@@ -1,4 +1,5 @@
 import Foundation
+import TestHelpers
 import Testing
 
 @testable import CurlewCore
@@ -103,13 +104,6 @@ struct ArchitectureTests {
                 .init(from: "Above", to: "Below", file: "Heap.swift", type: "Roof.Slope"),
             ])
     }
-}
-
-/// A source file and its room.
-struct SourceFile {
-    let room: String
-    let name: String
-    let text: String
 }
 
 /// The types of other rooms that the files of a room use. The graph is built from words, without Swift's syntax:

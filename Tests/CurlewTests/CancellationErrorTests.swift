@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("The error of a cancelled call", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))

@@ -1,3 +1,4 @@
+import TestHelpers
 import Testing
 
 @Suite("The code in the documentation")

@@ -1,4 +1,5 @@
 import Foundation
+import TestHelpers
 import Testing
 
 /// Files that repeat the contents of others: a change of one must reach the others.

@@ -2,6 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import FoundationEssentials
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCache

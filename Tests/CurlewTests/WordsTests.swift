@@ -1,3 +1,4 @@
+import TestHelpers
 import Testing
 
 /// The rules for comments, doc comments, names of tests, and the string literals of the library.

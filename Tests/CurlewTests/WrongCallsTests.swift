@@ -1,4 +1,5 @@
 import Foundation
+import TestHelpers
 import Testing
 
 /// Mistakes in daily calls, and the compiler's messages about them. If a message is misleading, an unavailable overload

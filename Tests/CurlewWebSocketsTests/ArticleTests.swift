@@ -51,8 +51,10 @@ struct ArticleTests {
         let names = article.matches(of: /`(\w+Tests)\/(\w+)`/)
         #expect(names.count > 10)
         for name in names {
-            let source = folders.lazy.compactMap { try? text(of: "Tests/CurlewWebSocketsTests/\($0)/\(name.1).swift") }
-                .first
+            let paths = ["", "Unit"].flatMap { kind in
+                folders.map { "Tests/CurlewWebSockets\(kind)Tests/\($0)/\(name.1).swift" }
+            }
+            let source = paths.lazy.compactMap { try? text(of: $0) }.first
             #expect(source?.contains("func \(name.2)(") == true, "\(name.0)")
         }
     }

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCredentials
@@ -16,7 +17,7 @@ struct AWSCredentialSourceTests {
     @Test("a container's endpoint returns a credential for the token of the environment")
     func container() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .string(Self.answer)) }
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let file = try folder.write("Basic FILE\n", mode: 0o644)
         for (name, value, sent) in [
             ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic PLAIN", "Basic PLAIN"),
@@ -88,7 +89,7 @@ struct AWSCredentialSourceTests {
 
     @Test("the standard sources do not query an instance's metadata service, and the first credential is used")
     func order() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let file = try folder.write("[build]\naws_access_key_id = FILE\naws_secret_access_key = s\n", mode: 0o600)
         let variables = ["AWS_SHARED_CREDENTIALS_FILE": file, "AWS_PROFILE": "build"]
         let sources: [AWSCredentialSource] = [.environment([:]), .sharedFile(environment: variables)]

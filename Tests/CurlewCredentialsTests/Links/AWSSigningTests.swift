@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCredentials

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCredentials
@@ -33,8 +34,8 @@ struct CredentialRecipeTests {
     @Test("the recipe for S3 signs each attempt of an upload")
     func objects() async throws {
         let server = try await server()
-        let folder = try TemporaryFolder()
-        let path = try folder.write(Array("heron".utf8), to: "heron.jpg")
+        let folder = try ScratchFolder()
+        let path = try folder.write("heron.jpg", Array("heron".utf8))
         let credential = try AWSCredential(accessKey: "AKID", secretKey: "SECRET")
         try await CredentialSnippets.photo(path, to: server.url(), .fixed(credential))
         for _ in 0..<2 {

@@ -3,6 +3,7 @@ import CurlewCredentials
 import CurlewTesting
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 /// Requests to moto, an independent server of S3's protocol that verifies signatures with botocore's rules.
@@ -25,7 +26,7 @@ struct MotoTests {
             let output = Pipe()
             process.executableURL = URL(filePath: python)
             process.arguments = [
-                URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Oracle/moto_server.py").path()
+                URL(filePath: #filePath).deletingLastPathComponent().appending(path: "moto_server.py").path()
             ]
             process.standardInput = input
             process.standardOutput = output
@@ -120,12 +121,12 @@ struct MotoTests {
             }
         }
         multipart.partSize = .mebibytes(5)
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let content = [UInt8](unsafeUninitializedCapacity: 12 << 20) { buffer, count in
             for index in 0..<(12 << 20) { buffer[index] = UInt8(truncatingIfNeeded: index &* 7 &+ index >> 13) }
             count = 12 << 20
         }
-        let path = try folder.write(content, to: "film.bin")
+        let path = try folder.write("film.bin", content)
         let receipt = try await api.upload(file: path, multipart: multipart)
         #expect(receipt.entityTag != nil)
         #expect(try await api.get("birds/film.bin", as: .bytes) == content)

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCredentials
@@ -119,7 +120,7 @@ struct OAuthCredentialTests {
         let issuer = Issuer(refreshes: true)
         let tokens = try await MockServer.start { try await issuer.answer($0) }
         let api = try await api(refusing: ["Bearer SECRET-login"])
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let store = OAuth.FileTokenStore("\(folder.path)/token")
         let (session, credential) = try session(api, tokens, grant: nil, store: store)
         let missing = await curlewError { _ = try await text(session, api) }
@@ -228,7 +229,7 @@ struct OAuthCredentialTests {
 
     @Test("a file that other users may read, or that contains no token, is an error")
     func badFiles() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let open = OAuth.FileTokenStore(try folder.write("{}", mode: 0o644))
         #expect(await curlewError { _ = try await open.load() }?.code == .credentialFileExposed)
         let broken = OAuth.FileTokenStore(try folder.write(#"{"accessToken":"SECRET SECRET"}"#, mode: 0o600))

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCredentials
@@ -172,7 +173,7 @@ struct OAuthStoreTests {
 
     @Test("a file of a token that exists and cannot be opened is an error, and not a missing token")
     func unreadable() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let path = "\(folder.path)/loop"
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
         let store = OAuth.FileTokenStore(path)

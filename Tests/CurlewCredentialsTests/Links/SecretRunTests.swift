@@ -4,6 +4,7 @@ import CurlewTestingTraits
 import Foundation
 import HTTPTypes
 import Logging
+import TestHelpers
 import Testing
 
 @testable import CurlewCredentials

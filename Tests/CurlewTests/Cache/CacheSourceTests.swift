@@ -2,6 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCache

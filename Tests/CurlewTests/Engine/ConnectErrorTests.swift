@@ -3,6 +3,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Failures to connect", .endsServers, .timeLimit(.minutes(1)))

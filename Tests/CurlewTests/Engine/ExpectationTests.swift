@@ -1,6 +1,7 @@
 import Curlew
 import CurlewTesting
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Expect: 100-continue", .timeLimit(.minutes(2)))

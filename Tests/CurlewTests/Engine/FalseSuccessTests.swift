@@ -1,6 +1,7 @@
 import CLibcurl
 import Glibc
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore
@@ -33,8 +34,10 @@ struct FalseSuccessTests {
         switch row.proof {
         case .attempt(let check): try check()
         case .test(let name, let file):
-            let text = try Repository.text(of: "Tests/CurlewTests/\(file).swift")
-            #expect(text.contains("\"\(name)\""), "\(file) has no test of this name")
+            let texts = ["CurlewTests", "CurlewUnitTests"].compactMap {
+                try? Repository.text(of: "Tests/\($0)/\(file).swift")
+            }
+            #expect(texts.contains { $0.contains("\"\(name)\"") }, "\(file) has no test of this name")
         }
     }
 }

@@ -2,6 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Synchronization
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

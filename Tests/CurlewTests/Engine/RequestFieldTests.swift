@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Equal fields over both versions of HTTP", .endsServers, .timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("A silent HTTP/2 connection", .noLeaks, .timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 import CurlewTesting
 import CurlewTestingTraits
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

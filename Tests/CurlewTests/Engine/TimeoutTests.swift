@@ -1,6 +1,7 @@
 import Curlew
 import CurlewTesting
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Time limits and their errors", .timeLimit(.minutes(2)))

@@ -1,6 +1,7 @@
 import CurlewTestingTraits
 import FoundationEssentials
 import Glibc
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -1,5 +1,6 @@
 import Curlew
 import Glibc
+import TestHelpers
 
 /// A file system of a few bytes in memory, mounted on a folder as long as this object lives.
 final class TemporaryDisk: Sendable {

@@ -3,6 +3,7 @@ import CurlewTestingTraits
 import Foundation
 import Glibc
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -1,6 +1,7 @@
 import Curlew
 import CurlewTesting
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("The classes of errors")

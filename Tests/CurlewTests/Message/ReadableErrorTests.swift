@@ -1,6 +1,7 @@
 import CurlewTesting
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

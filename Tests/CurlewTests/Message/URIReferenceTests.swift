@@ -1,5 +1,6 @@
 import CurlewTesting
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

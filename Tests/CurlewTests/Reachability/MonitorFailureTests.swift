@@ -1,5 +1,6 @@
 import CurlewTestingTraits
 import Glibc
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import Foundation
+import TestHelpers
 import Testing
 
 @Suite("Pins", .endsServers, .timeLimit(.minutes(2)))

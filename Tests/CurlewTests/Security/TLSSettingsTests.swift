@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Foundation
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("TLS settings of a policy", .endsServers, .timeLimit(.minutes(2)))

@@ -3,6 +3,7 @@ import CurlewTestingTraits
 import Foundation
 import HTTPTypes
 import Logging
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Synchronization
+import TestHelpers
 import Testing
 
 @Suite("The order of session events", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 import Curlew
 import CurlewTesting
+import TestHelpers
 import Testing
 
 /// A server and a session with HTTP/1.1 in cleartext, or HTTP/2 over TLS.

@@ -1,6 +1,7 @@
 import Curlew
 import CurlewTesting
 import HTTPTypes
+import TestHelpers
 import Testing
 
 /// A session on its own loop, with limits that are short enough for tests of failures and long enough for slow
@@ -16,21 +17,6 @@ func makeSession(
     return try HTTPSession(
         baseURL: baseURL, configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
     )
-}
-
-/// The error that `body` throws.
-func curlewError(
-    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
-) async -> CurlewError? {
-    do {
-        try await body()
-        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
-    } catch let error as CurlewError {
-        return error
-    } catch {
-        Issue.record("not a CurlewError: \(error)", sourceLocation: sourceLocation)
-    }
-    return nil
 }
 
 /// Lets at least this time elapse: the duration of a request without an answer.
@@ -70,13 +56,4 @@ func rawAnswer(_ answer: String) async throws -> RawServer {
         _ = try await connection.readHead()
         try await connection.write(answer)
     }
-}
-
-/// The error of the test's own that a call throws.
-func linkError(
-    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
-) async -> (any Error)? {
-    let error = await curlewError(sourceLocation: sourceLocation, body)
-    #expect(error?.code == .foreignFailure, sourceLocation: sourceLocation)
-    return error?.underlying
 }

@@ -1,5 +1,6 @@
 import Curlew
 import Glibc
+import TestHelpers
 
 /// The possible changes of a file of 10 bytes or more during its upload.
 enum FileChange: String, CaseIterable, Sendable {

@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("File changes during an upload", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))

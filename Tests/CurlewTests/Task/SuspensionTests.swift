@@ -3,6 +3,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Suspension of a task in every state", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))

@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("States, progress and body of a task", .endsServers, .timeLimit(.minutes(2)))

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Dispatch
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Upload tasks", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))

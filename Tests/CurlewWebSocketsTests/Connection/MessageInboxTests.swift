@@ -1,5 +1,6 @@
 import Curlew
 import CurlewTestingTraits
+import TestHelpers
 import Testing
 
 @testable import CurlewWebSockets

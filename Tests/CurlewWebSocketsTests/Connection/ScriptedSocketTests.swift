@@ -1,4 +1,5 @@
 import CurlewTestingTraits
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import CurlewWebSockets
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("A WebSocket over a stub transport", .noLeaks, .serialized, .timeLimit(.minutes(1)))

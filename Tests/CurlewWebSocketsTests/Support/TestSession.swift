@@ -16,21 +16,6 @@ func makeSession(
     )
 }
 
-/// The error that `body` throws.
-func curlewError(
-    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
-) async -> CurlewError? {
-    do {
-        try await body()
-        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
-    } catch let error as CurlewError {
-        return error
-    } catch {
-        Issue.record("not a CurlewError: \(error)", sourceLocation: sourceLocation)
-    }
-    return nil
-}
-
 /// A route to a server.
 struct Way: Sendable, CustomTestStringConvertible {
     let name: String

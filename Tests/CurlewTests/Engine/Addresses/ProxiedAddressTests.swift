@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("An address policy with a proxy", .endsServers, .timeLimit(.minutes(2)))

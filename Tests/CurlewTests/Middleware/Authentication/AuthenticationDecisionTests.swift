@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("A closure that decides on challenges", .endsServers, .timeLimit(.minutes(1)))

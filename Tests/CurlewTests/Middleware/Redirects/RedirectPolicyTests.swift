@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Redirect policies", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))

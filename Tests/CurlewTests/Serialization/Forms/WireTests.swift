@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @Suite("Requests with parameters, byte for byte", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))

@@ -13,7 +13,7 @@ struct PackedReadingsTests {
             parameters, into: CurlewRequest(.post, "http://a.test/7"))
         #expect(request.uri.description == "http://a.test/7?place=Wadden%20Sea&unit=K")
         #expect(request.fields[.contentEncoding] == "deflate")
-        let body = try request.bytes()
+        guard case .bytes(let body) = request.body.source else { throw CurlewError(.bodyFailed, "no bytes") }
         #expect(try inflated(body) == readings.json())
         #expect(try body.count < readings.json().count / 5)
     }

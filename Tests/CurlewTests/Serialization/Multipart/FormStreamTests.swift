@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -3,6 +3,7 @@ import CurlewTestingTraits
 import Dispatch
 import FoundationEssentials
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -1,6 +1,7 @@
 import CurlewTesting
 import HTTPTypes
 import SeededNumbers
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -2,6 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import SeededNumbers
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -3,6 +3,7 @@ import CurlewTestingTraits
 import FoundationEssentials
 import Glibc
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

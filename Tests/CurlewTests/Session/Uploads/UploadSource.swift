@@ -1,6 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 import FoundationEssentials
+import TestHelpers
 
 @testable import CurlewCore
 @testable import CurlewTransfers

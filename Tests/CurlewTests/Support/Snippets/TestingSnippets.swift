@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import Glibc
+import TestHelpers
 import Testing
 
 /// The code of the article on testing, so that it compiles and holds. ``DocumentationTests`` compares the two.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestHelpers
 import Testing
 
 @testable import CurlewCore

@@ -1,6 +1,0 @@
-import Foundation
-
-/// The value after encoding to JSON and decoding.
-func decoded<Value: Codable>(_ value: Value) throws -> Value {
-    try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
-}
