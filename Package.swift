@@ -246,7 +246,9 @@ let package = Package(
         // Tests that need neither a server nor an event loop. They run in parallel: `make test-unit`.
         .testTarget(
             name: "CurlewUnitTests",
-            dependencies: ["Curlew", "CurlewJSON", "CurlewSupport", httpTypes, logging, "SeededNumbers", "TestHelpers"],
+            dependencies: [
+                "Curlew", "CurlewJSON", "CurlewSupport", httpTypes, logging, "SeededNumbers", "TestHelpers",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "CurlewTests",

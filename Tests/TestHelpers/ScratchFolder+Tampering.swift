@@ -2,7 +2,9 @@ package import Curlew
 import Glibc
 
 extension ScratchFolder {
-    package func rename(_ name: String, to newName: String) throws { try check(Glibc.rename(file(name), file(newName))) }
+    package func rename(_ name: String, to newName: String) throws {
+        try check(Glibc.rename(file(name), file(newName)))
+    }
 
     package func link(_ name: String, to target: String) throws { try check(symlink(file(target), file(name))) }
 

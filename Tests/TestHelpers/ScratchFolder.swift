@@ -8,7 +8,8 @@ package final class ScratchFolder: Sendable {
 
     package init() throws {
         path = "/tmp/curlew-test-\(UInt64.random(in: 0...UInt64.max))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false,
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
     }
 
