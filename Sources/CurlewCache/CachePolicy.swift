@@ -56,14 +56,15 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The use of an ``HTTPCache`` by this request; nil means ``HTTPCache/Policy/standard``.
+    /// The use of an ``HTTPCache`` by this request; nil means ``HTTPCache/Policy/standard``. Downloads and streams of
+    /// events have ``HTTPCache/Policy/noStore``, unless the caller chooses another policy.
     public var cachePolicy: HTTPCache.Policy? {
-        get { self[CachePolicyKey.self] }
-        set { self[CachePolicyKey.self] = newValue }
+        get { self[CachePolicyKey.self] ?? (isNotStored ? .noStore : nil) }
+        set {
+            self[CachePolicyKey.self] = newValue
+            if isNotStored { isNotStored = false }
+        }
     }
-
-    /// The caller's policy, or the default for the kind of request.
-    var effectiveCachePolicy: HTTPCache.Policy { cachePolicy ?? (isNotStored ? .noStore : .standard) }
 
     /// The user, or the group of users, to whom the responses belong. A response that is stored in one partition never
     /// answers a request of another.

@@ -18,7 +18,7 @@ struct CacheRequest {
     init(_ request: CurlewRequest, at time: Int64, content: QueryContent? = nil) {
         self.request = request
         self.time = time
-        policy = request.options.effectiveCachePolicy
+        policy = request.options.cachePolicy ?? .standard
         let words = content.flatMap { try? $0.words() }
         self.content = words == nil ? nil : content
         contentWords = words ?? []

@@ -86,7 +86,7 @@ public struct HTTPCache: CurlewMiddleware {
 
     /// A QUERY with its content. The body is read here, because the key contains it; but only if the cache may be used.
     private func query(_ original: CurlewRequest) async -> CacheRequest {
-        guard original.options.effectiveCachePolicy != .noStore, let content = await QueryContent(reading: original)
+        guard original.options.cachePolicy != .noStore, let content = await QueryContent(reading: original)
         else { return CacheRequest(original, at: clock()) }
         var request = original
         request.body = content.body

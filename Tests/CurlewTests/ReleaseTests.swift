@@ -31,10 +31,28 @@ struct ReleaseTests {
 
     @Test("the documentation names this version wherever it shows a User-Agent")
     func userAgents() throws {
-        var texts = try Repository.sources(in: "Sources/CurlewCore").map(\.text)
+        var texts = try Repository.swiftFiles(under: "Sources").map { try Repository.text(of: $0) }
         texts.append(try Repository.text(of: "DocC/Curlew.docc/MigratingFromAFNetworking.md"))
         let found = texts.flatMap { $0.matches(of: /Curlew\/(\d[\d.]*)/).map { String($0.1) } }
         #expect(found.count > 3)
         #expect(Set(found) == [Self.version])
+    }
+
+    @Test("each claim of the README has suites or commands, which exist")
+    func claims() throws {
+        let article = try Repository.text(of: "DocC/Curlew.docc/Conformance.md")
+        let section = try #require(article.split(separator: "## The claims of the README").last)
+        let table = section.split(separator: "\n## ")[0].split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let rows = table.dropFirst(2)
+        #expect(rows.count > 20)
+        let make = try Repository.text(of: "Makefile") + Repository.text(of: "Benchmarks/bench.mk")
+        let suites = try Repository.swiftFiles(under: "Tests").map { try Repository.text(of: $0) }.joined()
+        for row in rows {
+            let names = row.matches(of: /`(\w+Tests)`/)
+            let targets = row.matches(of: /`make ([\w-]+)/)
+            #expect(!names.isEmpty || !targets.isEmpty, "\(row)")
+            for name in names { #expect(suites.contains("struct \(name.1) {"), "\(name.1)") }
+            for target in targets { #expect(make.contains("\n\(target.1):"), "\(target.1)") }
+        }
     }
 }

@@ -1,4 +1,4 @@
-package import Curlew
+import Curlew
 import Glibc
 
 extension ScratchFolder {

@@ -1,4 +1,4 @@
-package import Curlew
+import Curlew
 import FoundationEssentials
 import Glibc
 

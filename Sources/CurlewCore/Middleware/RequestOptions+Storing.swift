@@ -4,8 +4,8 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// True if caches store no response to this request, unless the caller has chosen a policy: the client keeps the
-    /// content elsewhere, or the content is current only when it arrives.
+    /// True if caches neither answer this request nor store its response, unless the caller has chosen a policy: the
+    /// client keeps the content elsewhere, or the content is current only when it arrives.
     package var isNotStored: Bool {
         get { self[NotStoredKey.self] }
         set { self[NotStoredKey.self] = newValue }

@@ -53,7 +53,7 @@ package struct WaitingLine<Element> {
 
     /// Adds an element that has waited before, in front of the others of its level.
     /// - Returns: The place of the element, for its removal.
-    package mutating func prepend(_ element: Element, level: Int) -> Int {
+    mutating func prepend(_ element: Element, level: Int) -> Int {
         firstArrival -= 1
         let place = makeSlot(element, arrival: firstArrival, level: level)
         let first = levels[level].first

@@ -55,7 +55,7 @@ enum FalseSuccess {
 
     enum Proof: Sendable {
         case attempt(@Sendable () throws -> Void)
-        /// A test with this name, in this file under `Tests/CurlewTests`.
+        /// A test with this name, in this file under `Tests/CurlewTests` or `Tests/CurlewUnitTests`.
         case test(String, in: String)
     }
 
