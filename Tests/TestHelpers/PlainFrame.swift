@@ -1,5 +1,3 @@
-package import Testing
-
 /// A frame of RFC 6455 §5.2. Its coding is independent of the module's code and has no checks.
 package struct PlainFrame: Hashable {
     package var isFinal = true
@@ -77,6 +75,6 @@ package struct PlainFrame: Hashable {
     }
 }
 
-extension PlainFrame: CustomTestStringConvertible {
-    package var testDescription: String { "opcode \(opcode) with \(payload.count) bytes" }
+extension PlainFrame: CustomStringConvertible {
+    package var description: String { "opcode \(opcode) with \(payload.count) bytes" }
 }

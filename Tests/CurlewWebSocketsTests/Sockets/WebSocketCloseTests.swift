@@ -1,11 +1,9 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import TestHelpers
 import Testing
 
-@testable import CurlewCache
-@testable import CurlewCore
-@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("The close of a WebSocket", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -1,10 +1,10 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import TestHelpers
 import Testing
 
-@testable import CurlewCore
 @testable import CurlewWebSockets
 
 @Suite("The exchange of a WebSocket", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -1,11 +1,9 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import TestHelpers
 import Testing
 
-@testable import CurlewCore
-@testable import CurlewLoad
-@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("Faults of a WebSocket's peer", .noLeaks, .serialized, .timeLimit(.minutes(2)))

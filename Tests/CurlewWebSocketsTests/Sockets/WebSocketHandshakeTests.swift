@@ -1,12 +1,10 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import TestHelpers
 import Testing
 
-@testable import CurlewCache
-@testable import CurlewCore
-@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("The opening handshake of a WebSocket over a socket", .noLeaks, .serialized, .timeLimit(.minutes(2)))

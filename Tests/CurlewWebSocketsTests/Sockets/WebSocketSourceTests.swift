@@ -1,9 +1,9 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@testable import CurlewCore
 @testable import CurlewWebSockets
 
 @Suite("A WebSocket that reconnects", .noLeaks, .serialized, .timeLimit(.minutes(2)))

@@ -1,10 +1,9 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import SeededNumbers
 import Testing
 
-@testable import CurlewCore
-@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 @Suite("Many WebSockets", .noLeaks, .serialized, .timeLimit(.minutes(4)))

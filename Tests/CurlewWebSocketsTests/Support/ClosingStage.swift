@@ -1,9 +1,8 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@testable import CurlewCore
-@testable import CurlewTransfers
 @testable import CurlewWebSockets
 
 /// A server that records the close frames of its clients, and a session.

@@ -1,12 +1,9 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import TestHelpers
 import Testing
-
-@testable import CurlewCore
-@testable import CurlewLoad
-@testable import CurlewTransfers
 
 @Suite("A request for an upgrade", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct UpgradeHandshakeTests {

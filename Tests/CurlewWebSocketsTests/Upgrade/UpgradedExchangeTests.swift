@@ -1,9 +1,8 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import TestHelpers
 import Testing
-
-@testable import CurlewCore
 
 @Suite("The exchange of an upgraded connection", .noLeaks, .serialized, .timeLimit(.minutes(2)))
 struct UpgradedExchangeTests {
