@@ -28,7 +28,8 @@ struct CollisionTests {
         let kinds: Set<Substring> = ["struct", "class", "actor", "enum", "protocol", "typealias"]
         var files: [String] = []
         let modules = [
-            "Curlew", "CurlewCredentials", "CurlewImages", "CurlewJSON", "CurlewService", "CurlewWebSockets",
+            "CurlewCache", "CurlewCore", "CurlewCredentials", "CurlewImages", "CurlewJSON", "CurlewLoad",
+            "CurlewService", "CurlewTransfers", "CurlewWebSockets",
         ]
         for module in modules.map({ "Sources/\($0)" }) {
             // ServiceTrait.swift and ImagesTrait.swift list the names that need the traits.
