@@ -7,7 +7,6 @@ import TestHelpers
 import Testing
 
 @testable import CurlewCore
-@testable import CurlewLoad
 @testable import CurlewTransfers
 
 @Suite("Resumable uploads: extensions, limits and tokens", .noLeaks, .timeLimit(.minutes(5)))
