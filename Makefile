@@ -62,7 +62,7 @@ test: setup ## Runs the tests; FILTER=… chooses
 # Tests that take many seconds of a processor run with `make test` alone.
 LONG_UNIT_TESTS = AutobahnCompressionTests|FrameFuzzingTests|RandomInputTests|CharsetTests/time
 test-unit: setup ## Runs the tests that need no server, in parallel, and builds no others; FILTER=… chooses
-	CURLEW_TESTS=unit $(SWIFT) build --product curlewPackageTests $(TRAITS) $(SWIFTFLAGS)
+	CURLEW_TESTS=unit SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build --product curlewPackageTests $(TRAITS) $(SWIFTFLAGS)
 	"$$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/curlewPackageTests.xctest" --testing-library swift-testing $(if $(FILTER),--filter '$(FILTER)',--skip '$(LONG_UNIT_TESTS)')
 
 test-examples: setup ## Builds the examples and runs their tests
