@@ -260,7 +260,7 @@ final class MultiHandle: @unchecked Sendable {
     /// Starts the idle time if no transfer is left. After it the engine is freed, with every idle connection. Called
     /// after each end of a transfer.
     func noteUse() {
-        guard active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return }
+        guard !isClosed, active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return }
         idleSince = core.now
         if idleTimer.owner == nil { idleTimer.owner = self }
         guard isRetired || idleTimer.deadline == .distantFuture else { return }
@@ -385,7 +385,8 @@ final class MultiHandle: @unchecked Sendable {
 }
 
 private final class IdleTimer: LoopTimer {
-    weak var owner: MultiHandle?
+    // Not weak: a weak reference would make each retain of the handle slow. `close` removes the timer.
+    unowned var owner: MultiHandle?
 
     override func fire() { owner?.idleTimerFired() }
 }

@@ -17,11 +17,12 @@ protocol CallReporter: AnyObject, Sendable {
     /// The result of the request has changed the state of a circuit.
     func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest)
     /// A request is passed to the transport. The listeners of the attempt may change its fields.
-    /// - Parameter session: The session that carries the request; nil for another transport.
+    /// - Parameter gauges: The source of the figures of the session that carries the request; nil for another
+    ///   transport.
     /// - Returns: The receiver of the attempt's reports; nil without a listener.
-    func attemptBegins(_ request: inout CurlewRequest, over session: (any AnyObject & Sendable)?) -> (
-        any AttemptReporter
-    )?
+    func attemptBegins(
+        _ request: inout CurlewRequest, gauges: (any AnyObject & Sendable)?
+    ) -> (any AttemptReporter)?
 }
 
 /// The receiver of the reports about one attempt. It also watches the exchange of the attempt, if a session carries it.

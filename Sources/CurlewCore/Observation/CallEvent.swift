@@ -87,8 +87,9 @@ public struct CallEvent: Sendable {
     public package(set) var metrics: TaskMetrics?
     /// The change of a circuit.
     public package(set) var circuit: CircuitTransition?
-    /// The session of the attempt, for Curlew's own listeners, which do not retain it; nil for another transport.
-    package var session: (any AnyObject & Sendable)?
+    /// The source of the figures of the attempt's session, for Curlew's own listeners, which do not retain it; nil for
+    /// another transport.
+    package var gauges: (any AnyObject & Sendable)?
 
     /// The code of the error. An error that is neither Curlew's nor a cancellation has `_OTHER`, as in OpenTelemetry.
     public var errorCode: ErrorCode? {

@@ -50,8 +50,8 @@ private final class QueuedListener: CallListener {
 
     func receive(_ event: CallEvent) {
         var event = event
-        // The queue must not retain the session, which ends when it is released.
-        event.session = nil
+        // The queue must not retain parts of the session, which ends when it is released.
+        event.gauges = nil
         // The listener's copy of the request has no part in this call, even if the listener sends it.
         event.request.reporter = nil
         event.request.watchers = []

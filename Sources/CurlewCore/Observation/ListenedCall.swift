@@ -105,14 +105,14 @@ package final class ListenedCall: CallReporter {
     // MARK: Attempts
 
     func attemptBegins(
-        _ request: inout CurlewRequest, over session: (any AnyObject & Sendable)?
+        _ request: inout CurlewRequest, gauges: (any AnyObject & Sendable)?
     ) -> (any AttemptReporter)? {
         let number = nextAttempt()
         for subscription in subscriptions {
             subscription.listener.prepare(&request, call: self.number, attempt: number)
         }
         guard kinds.concernAttempts else { return nil }
-        publish(.attemptStarted, request, attempt: number) { $0.session = session }
+        publish(.attemptStarted, request, attempt: number) { $0.gauges = gauges }
         return ListenedAttempt(number: number, of: self)
     }
 }

@@ -90,7 +90,7 @@ final class ChainEnd: Sendable {
     private func transfer(_ request: CurlewRequest, _ latest: LatestExchange? = nil) async throws -> CurlewResponse {
         var request = request
         if request.options.isAnySet { try request.options.deadline?.prepareAttempt(&request) }
-        let attempt = request.reporter?.attemptBegins(&request, over: session)
+        let attempt = request.reporter?.attemptBegins(&request, gauges: session?.gauges)
         do {
             var response: CurlewResponse
             if let session {

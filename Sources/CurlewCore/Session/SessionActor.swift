@@ -9,6 +9,7 @@ public actor SessionActor {
     /// The configuration of the session.
     public nonisolated let configuration: SessionConfiguration
     nonisolated let shards: [SessionShard]
+    nonisolated let gauges: SessionGauges
     private nonisolated let defaults: RequestDefaults
     nonisolated let broadcaster: Broadcaster<SessionEvent>
     nonisolated let rate: SharedRate
@@ -41,7 +42,8 @@ public actor SessionActor {
                     eventBodyLimit: max(0, configuration.eventBodyLimit.bytes), rate: rate, broadcaster: broadcaster,
                     onCancel: { invalidation.cancels() }, onEmpty: { invalidation.loopIsEmpty() }))
         }
-        SessionRegistry.add(self)
+        gauges = SessionGauges(shards)
+        SessionRegistry.add(ObjectIdentifier(self), shards)
     }
 
     deinit {

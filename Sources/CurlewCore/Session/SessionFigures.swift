@@ -40,8 +40,18 @@ extension SessionActor {
 
     /// The present counts of tasks and connections. The event loops count them on demand, in time that grows with the
     /// number of tasks and connections. A monitor should ask only every few seconds.
-    public nonisolated func figures() async -> Figures {
-        var sum = Figures()
+    public nonisolated func figures() async -> Figures { await gauges.figures() }
+}
+
+/// The source of a session's figures. Observers refer to it weakly. A weak reference to the session itself would move
+/// its reference count to a side table, and each retain of the session would take five times as many instructions.
+package final class SessionGauges: Sendable {
+    private let shards: [SessionShard]
+
+    init(_ shards: [SessionShard]) { self.shards = shards }
+
+    package func figures() async -> SessionActor.Figures {
+        var sum = SessionActor.Figures()
         for shard in shards { sum = sum + (await shard.figures) }
         return sum
     }

@@ -127,7 +127,7 @@ private final class Parts: Sendable {
     let options: StandardChain.Options
     let logging: RequestLogging?
     let decodes: Bool
-    private let retry: Retry?
+    private let retry: Retry.Start?
     /// True if a usual response concerns none of the links.
     let isUsual: Bool
 
@@ -135,7 +135,7 @@ private final class Parts: Sendable {
         self.options = options
         logging = options.logging
         decodes = options.decoding != nil
-        retry = options.retry
+        retry = options.retry.map { Retry.Start($0) }
         isUsual =
             options.transportLink == nil && options.authentication == nil && options.cookies == nil
             && options.cacheLink == nil

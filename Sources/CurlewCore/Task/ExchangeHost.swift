@@ -179,7 +179,9 @@ final class ExchangeHost: @unchecked Sendable {
 
 /// Watches the deadlines of queued exchanges.
 private final class QueueTimer: LoopTimer {
-    weak var host: ExchangeHost?
+    // Not weak: a weak reference would make each retain of the host slow. The timer is set only while exchanges wait,
+    // and these retain the host.
+    unowned var host: ExchangeHost?
 
     override func fire() { host?.endOverdue() }
 }

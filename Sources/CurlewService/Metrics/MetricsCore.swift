@@ -1,52 +1,39 @@
 #if Service
 internal import Curlew
-internal import Dispatch
 internal import HTTPTypes
-internal import Synchronization
 
-/// The shared state of a link's copies: the notes of calls, and the sessions whose gauges are read.
+/// The shared state of a link's copies: the notes of calls, and the reader of gauges.
 final class MetricsCore: Sendable {
-    private struct WeakSession: Sendable {
-        weak var session: SessionActor?
-    }
-
-    private struct Sessions {
-        var list: [WeakSession] = []
-        /// The session that was used last; most links have only one.
-        weak var last: SessionActor?
-        var isTimed = false
-    }
-
     let hostLimit: Int
-    let gaugeInterval: Duration
-    private let budget: Retry.Budget?
-    private let recorder: MetricsRecorder
+    var gaugeInterval: Duration { gauges.interval }
     private let notes: DeferredQueue<MetricNote>
-    private let active = Atomic(0)
-    private let sessions = Guarded(Sessions())
+    private let gauges: GaugeReader
     /// The maximum number of notes that wait for the backend, and the delay in milliseconds.
     private static let noteLimit = 8192
     private static let noteDelay = 50
 
     init(_ recorder: MetricsRecorder, hostLimit: Int, gaugeInterval: Duration, budget: Retry.Budget?) {
         self.hostLimit = hostLimit
-        self.gaugeInterval = gaugeInterval
-        self.budget = budget
-        self.recorder = recorder
-        notes = DeferredQueue(label: "curlew.metrics", limit: Self.noteLimit, milliseconds: Self.noteDelay) {
+        let notes = DeferredQueue<MetricNote>(
+            label: "curlew.metrics", limit: Self.noteLimit, milliseconds: Self.noteDelay
+        ) {
             recorder.record($0, dropped: $1)
+        }
+        self.notes = notes
+        gauges = GaugeReader(interval: gaugeInterval, budget: budget) { gauges in
+            notes.perform { recorder.record(gauges) }
         }
     }
 
     // MARK: Calls
 
     func begin() -> Instant {
-        active.wrappingAdd(1, ordering: .relaxed)
+        gauges.callBegins()
         return .now
     }
 
     func end(_ request: CurlewRequest, since start: Instant, _ result: Result<CurlewResponse, any Error>) {
-        active.wrappingSubtract(1, ordering: .relaxed)
+        gauges.callEnds()
         let duration = start.nanoseconds(to: .now)
         switch result {
         case .success(let response):
@@ -59,55 +46,8 @@ final class MetricsCore: Sendable {
         }
     }
 
-    // MARK: Gauges
-
-    private func register(_ carrier: any AnyObject & Sendable) {
-        let begins = sessions.withLock { sessions in
-            // The session is usually the same as before. The check avoids a cast, which would cost more than the rest
-            // of this function.
-            guard sessions.last !== carrier || !sessions.isTimed else { return false }
-            guard let session = carrier as? SessionActor else { return false }
-            sessions.last = session
-            if !sessions.list.contains(where: { $0.session === session }) {
-                sessions.list.removeAll { $0.session == nil }
-                sessions.list.append(WeakSession(session: session))
-            }
-            defer { sessions.isTimed = true }
-            return !sessions.isTimed
-        }
-        if begins { scheduleGauges() }
-    }
-
-    private var liveSessions: [SessionActor] { sessions.withLock { $0.list.compactMap(\.session) } }
-
-    /// Reads the gauges at each interval while a session exists.
-    private func scheduleGauges() {
-        Task.detached { [weak self, gaugeInterval] in
-            while true {
-                try? await ContinuousClock().sleep(for: gaugeInterval)
-                guard let self, self.goesOn() else { return }
-                await self.readGauges()
-            }
-        }
-    }
-
-    private func goesOn() -> Bool {
-        sessions.withLock { sessions in
-            sessions.isTimed = sessions.list.contains { $0.session != nil }
-            return sessions.isTimed
-        }
-    }
-
-    private func readGauges() async {
-        var figures: [SessionActor.Figures] = []
-        for session in liveSessions { figures.append(await session.figures()) }
-        let gauges = MetricGauges(
-            activeRequests: active.load(ordering: .relaxed), sessions: figures, budget: budget?.lowestLevel)
-        notes.perform { [recorder] in recorder.record(gauges) }
-    }
-
     func flush() async {
-        await readGauges()
+        await gauges.read()
         await notes.flush()
     }
 }
@@ -119,7 +59,7 @@ extension MetricsCore: CallListener {
 
     func receive(_ event: CallEvent) {
         switch event.kind {
-        case .attemptStarted: if let session = event.session { register(session) }
+        case .attemptStarted: if let source = event.gauges { gauges.register(source) }
         case .attemptEnded: if let metrics = event.metrics { note(event, metrics) }
         case .redirected: notes.add(MetricNote(.redirect, event.request.uri))
         case .retrying:
@@ -157,12 +97,5 @@ extension ErrorCode {
             self = (error as? CurlewError)?.code ?? ErrorCode(rawValue: "_OTHER")
         }
     }
-}
-
-/// The values of all sessions at one moment.
-struct MetricGauges: Sendable {
-    let activeRequests: Int
-    let sessions: [SessionActor.Figures]
-    let budget: Double?
 }
 #endif

@@ -22,10 +22,24 @@ final class ServerMetrics {
         var method = 0
     }
 
+    /// The timers of the outcomes. The next outcome is usually the same as the last, whose timer needs no hash.
+    private struct Timers {
+        private var all: [Outcome: Timer] = [:]
+        private var last: (outcome: Outcome, timer: Timer)?
+
+        mutating func timer(_ outcome: Outcome, orMake make: () -> Timer) -> Timer {
+            if let last, last.outcome == outcome { return last.timer }
+            let timer = all[outcome] ?? make()
+            all[outcome] = timer
+            last = (outcome, timer)
+            return timer
+        }
+    }
+
     private let labels: [(String, String)]
     private let maker: MetricMaker
-    private var calls: [Outcome: Timer] = [:]
-    private var exchanges: [Outcome: Timer] = [:]
+    private var calls = Timers()
+    private var exchanges = Timers()
     private var retries: [Outcome: Counter] = [:]
     private lazy var wait = maker.timer("curlew.client.connection.wait", labels)
     private lazy var sent = maker.recorder("http.client.request.body.size", labels)
@@ -77,18 +91,14 @@ final class ServerMetrics {
     }
 
     private func callTimer(_ outcome: Outcome) -> Timer {
-        if let timer = calls[outcome] { return timer }
-        let method = [("http.request.method", Self.methods[outcome.method])]
-        let made = maker.timer("http.client.request.duration", method + labels + texts(of: outcome))
-        calls[outcome] = made
-        return made
+        calls.timer(outcome) {
+            let method = [("http.request.method", Self.methods[outcome.method])]
+            return maker.timer("http.client.request.duration", method + labels + texts(of: outcome))
+        }
     }
 
     private func exchangeTimer(_ outcome: Outcome) -> Timer {
-        if let timer = exchanges[outcome] { return timer }
-        let made = maker.timer("curlew.client.exchange.duration", labels + texts(of: outcome))
-        exchanges[outcome] = made
-        return made
+        exchanges.timer(outcome) { maker.timer("curlew.client.exchange.duration", labels + texts(of: outcome)) }
     }
 
     private func texts(of outcome: Outcome) -> [(String, String)] {

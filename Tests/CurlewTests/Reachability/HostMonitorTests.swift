@@ -65,7 +65,7 @@ struct HostMonitorTests {
         #expect(await updates.next()?.isReachable == true)
         try network.ip("link set far0 down")
         // The look-up that the change has started has no answer yet.
-        #expect(await updates.next() == .notReachable)
+        await wait(&updates) { $0 == .notReachable }
         try network.ip("link set far0 up", "route del default", "route del ::/0")
         let answer = await resolver.next()
         answer?(.success([.init(IPAddress(ipv4: 0xCB00_7105))]))

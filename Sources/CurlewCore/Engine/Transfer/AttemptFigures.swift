@@ -12,7 +12,10 @@ struct AttemptFigures {
     init(queued: Duration = .zero) { self.queued = queued }
 
     /// The ended attempts in order.
-    var all: [TaskMetrics.Attempt] { earlier + [last].compactMap(\.self) }
+    var all: [TaskMetrics.Attempt] {
+        guard let last else { return [] }
+        return earlier.isEmpty ? [last] : earlier + [last]
+    }
 
     mutating func append(_ figures: TaskMetrics.Attempt) {
         if let last { earlier.append(last) }

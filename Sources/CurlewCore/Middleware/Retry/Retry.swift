@@ -87,9 +87,23 @@ public struct Retry: CurlewMiddleware {
 
     /// Counts the beginning of a call.
     /// - Returns: The time of the beginning.
-    func begin(_ request: CurlewRequest) -> Duration {
-        budget?.deposit(for: request.uri)
-        return timekeeper.elapsed()
+    func begin(_ request: CurlewRequest) -> Duration { Start(self).begin(request) }
+
+    /// The parts of a link that count the beginnings of calls. A copy of the link would cost more than the count.
+    struct Start: Sendable {
+        private let budget: Budget?
+        private let timekeeper: Timekeeper
+
+        init(_ link: Retry) {
+            budget = link.budget
+            timekeeper = link.timekeeper
+        }
+
+        /// - Returns: The time of the beginning.
+        func begin(_ request: CurlewRequest) -> Duration {
+            budget?.deposit(for: request.uri)
+            return timekeeper.elapsed()
+        }
     }
 
     func intercept(

@@ -19,6 +19,16 @@ extension Retry {
         private struct Buckets {
             var table: [String: Bucket] = [:]
             var uses: UInt64 = 0
+            /// The URI of the last use and the place of its bucket. The next call usually has the same host, and needs
+            /// no hash then. A change of the table's keys invalidates the place.
+            var last: (uri: CurlewURI, index: Dictionary<String, Bucket>.Index)?
+
+            mutating func index(of uri: CurlewURI) -> Dictionary<String, Bucket>.Index? {
+                if let last, last.uri.begins(like: uri) { return last.index }
+                guard let index = table.index(forKey: uri.authority) else { return nil }
+                last = (uri, index)
+                return index
+            }
         }
 
         private let extraLoad: Double
@@ -83,16 +93,16 @@ extension Retry {
         }
 
         private func change<Result>(_ uri: CurlewURI, _ body: (inout Bucket) -> Result) -> Result {
-            let host = uri.authority
-            return buckets.withLock { buckets in
+            buckets.withLock { buckets in
                 buckets.uses &+= 1
-                if let index = buckets.table.index(forKey: host) {
+                if let index = buckets.index(of: uri) {
                     buckets.table.values[index].lastUse = buckets.uses
                     return body(&buckets.table.values[index])
                 }
+                buckets.last = nil
                 if buckets.table.count >= hosts { Self.forget(&buckets.table, toKeep: hosts / 2) }
                 var bucket = Bucket(tokens: reserve, refilled: .zero, lastUse: buckets.uses)
-                defer { buckets.table[host] = bucket }
+                defer { buckets.table[uri.authority] = bucket }
                 return body(&bucket)
             }
         }

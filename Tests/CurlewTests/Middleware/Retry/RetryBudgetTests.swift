@@ -77,6 +77,23 @@ struct RetryBudgetTests {
         #expect(try !budget.withdraw(for: uri("h4999.test")))
     }
 
+    @Test("turns of several hosts take each from its own tokens, also after others were forgotten")
+    func takingTurns() throws {
+        let budget = Retry.Budget(extraLoad: 0, reserve: 2, hosts: 2, clock: TestClock())
+        let (first, second, third) = try (uri("a.test"), uri("b.test"), uri("c.test"))
+        #expect(budget.withdraw(for: first))
+        #expect(budget.withdraw(for: second))
+        #expect(budget.withdraw(for: first))
+        #expect(!budget.withdraw(for: first))
+        #expect(budget.withdraw(for: second))
+        // The third host makes the budget forget the first.
+        #expect(budget.withdraw(for: third))
+        #expect(!budget.withdraw(for: second))
+        #expect(budget.withdraw(for: third))
+        #expect(!budget.withdraw(for: third))
+        #expect(budget.withdraw(for: first))
+    }
+
     @Test("a used-up budget of a host makes the failure final, and copies of a link share the budget")
     func exhaustion() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
