@@ -36,7 +36,7 @@ public struct HTTPSession: Sendable {
     public var json: JSONCoding {
         didSet { responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json) }
     }
-    private let chain: Call?
+    private let chain: Chain
     private let limits: CurlewResponse.Limits
     private var responseDefaults: ResponseDefaults
     private var end: End
@@ -50,6 +50,14 @@ public struct HTTPSession: Sendable {
             self.link = link
             next = { try await link.send($0) }
         }
+    }
+
+    /// The links before the end of the chain.
+    private enum Chain {
+        case none
+        /// The standard chain alone. A closure around it would keep a frame for each call that waits.
+        case standard(StandardChain)
+        case links(Call)
     }
 
     /// Makes a client with a new session.
@@ -130,10 +138,10 @@ public struct HTTPSession: Sendable {
         end = End(ChainEnd(transport, home: SecretHome(base: self.baseURL)))
         let links = try links()
         (transport as? SessionActor)?.publishTransitions(of: links)
-        self.chain = Self.call(through: links, around: chain.map { StandardChain($0) })
+        self.chain = Self.chain(of: links, around: chain.map { StandardChain($0) })
     }
 
-    private static func call<Links: CurlewMiddleware>(through links: Links, around standard: StandardChain?) -> Call?
+    private static func chain<Links: CurlewMiddleware>(of links: Links, around standard: StandardChain?) -> Chain
     where
         Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
         Links.NextOutput == CurlewResponse
@@ -142,11 +150,11 @@ public struct HTTPSession: Sendable {
         let standard = links.contains(StandardChain.self) ? nil : standard
         let hasLinks = !(links is ChainBuilder.Empty<CurlewRequest, CurlewResponse>)
         switch (hasLinks, standard) {
-        case (false, nil): return nil
-        case (false, .some(let standard)): return { try await standard.intercept($0, next: $1) }
-        case (true, nil): return { try await links.intercept($0, next: $1) }
+        case (false, nil): return .none
+        case (false, .some(let standard)): return .standard(standard)
+        case (true, nil): return .links { try await links.intercept($0, next: $1) }
         case (true, .some(let standard)):
-            return { request, next in
+            return .links { request, next in
                 try await links.intercept(request) { try await standard.intercept($0, next: next) }
             }
         }
@@ -172,10 +180,10 @@ public struct HTTPSession: Sendable {
         try complete(&request)
         var response: CurlewResponse
         do {
-            if let chain {
-                response = try await chain(request, end.next)
-            } else {
-                response = try await end.link.send(request)
+            switch chain {
+            case .none: response = try await end.link.send(request)
+            case .standard(let standard): response = try await standard.send(&request, next: end.next)
+            case .links(let call): response = try await call(request, end.next)
             }
         } catch {
             throw CurlewError(wrapping: error, request)

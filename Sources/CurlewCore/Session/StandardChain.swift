@@ -95,21 +95,31 @@ public struct StandardChain: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
+        var request = request
+        return try await send(&request, next: next)
+    }
+
+    /// Sends a request through the chain. The request is changed in place, because a copy costs more than the links do.
+    /// It may keep an added field.
+    func send(_ request: inout CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard parts.isUsual, parts.logging?.isWanted != true else { return try await nested(request, next) }
         // A request without special links is sent in one frame. The links are nested only for a response or an error
         // that concerns one of them.
         let begun = parts.begin(request)
-        var sent = request
+        let fields = request.fields
         let decodes = parts.decodes && request.options.decodesContent != false
-        if decodes { ContentDecoding.announce(in: &sent) }
+        if decodes { ContentDecoding.announce(in: &request) }
         let first: Result<CurlewResponse, any Error>
         do {
-            let response = try await next(sent)
+            let response = try await next(request)
             guard response.status.code >= 300 || decodes && response.fields.contains(.contentEncoding) else {
                 return response
             }
             first = .success(response)
         } catch { first = .failure(error) }
+        request.fields = fields
         return try await nested(request, next, FirstAnswer(first, begun))
     }
 
