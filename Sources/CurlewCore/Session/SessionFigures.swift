@@ -44,7 +44,7 @@ extension SessionActor {
 }
 
 /// The source of a session's figures. Observers refer to it weakly. A weak reference to the session itself would move
-/// its reference count to a side table, and each retain of the session would take five times as many instructions.
+/// its reference count to a side table, and each retain of the session would take three times as many instructions.
 package final class SessionGauges: Sendable {
     private let shards: [SessionShard]
 
