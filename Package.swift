@@ -62,7 +62,7 @@ let defaultTraits: Set<String> =
 let package = Package(
     name: "curlew",
     // Curlew needs Linux. Without this version a build on macOS would end with an error about the versions of
-    // dependencies, instead of the sentence in Sources/CurlewSupport/Platform.swift.
+    // dependencies, instead of the sentence in Sources/CurlewPlatform/Platform.swift.
     platforms: [.macOS(.v15)],
     products: [
         // The diagnosis of breaking changes compares the modules that a product names.
@@ -114,9 +114,11 @@ let package = Package(
         .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev", "pkg-config"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev", "pkg-config"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
+        // The C library of the system, which no other module imports.
+        .target(name: "CurlewPlatform", swiftSettings: settings),
         // Bytes, dates, text and locks for all modules. This module has no public names.
-        .target(name: "CurlewSupport", swiftSettings: settings),
-        .target(name: "CurlewJSON", dependencies: ["CurlewSupport"], swiftSettings: settings),
+        .target(name: "CurlewSupport", dependencies: ["CurlewPlatform"], swiftSettings: settings),
+        .target(name: "CurlewJSON", dependencies: ["CurlewPlatform", "CurlewSupport"], swiftSettings: settings),
         .target(
             name: "CurlewCore",
             dependencies: [
@@ -127,6 +129,7 @@ let package = Package(
                 "COpenSSL",
                 .target(name: "CPSL", condition: .when(traits: ["PublicSuffixList"])),
                 "CurlewJSON",
+                "CurlewPlatform",
                 "CurlewSupport",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
@@ -137,8 +140,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "CurlewCache", dependencies: ["CurlewCore"], swiftSettings: settings),
-        .target(name: "CurlewLoad", dependencies: ["CurlewCore"], swiftSettings: settings),
-        .target(name: "CurlewTransfers", dependencies: ["CurlewCore"], swiftSettings: settings),
+        .target(name: "CurlewLoad", dependencies: ["CurlewCore", "CurlewPlatform"], swiftSettings: settings),
+        .target(name: "CurlewTransfers", dependencies: ["CurlewCore", "CurlewPlatform"], swiftSettings: settings),
         // The module that programs import: it exports the modules above.
         .target(
             name: "Curlew",
@@ -147,7 +150,7 @@ let package = Package(
         ),
         .target(
             name: "CurlewCredentials",
-            dependencies: ["COpenSSL", "Curlew", httpTypes],
+            dependencies: ["COpenSSL", "Curlew", "CurlewPlatform", httpTypes],
             swiftSettings: settings
         ),
         .target(
@@ -161,13 +164,17 @@ let package = Package(
                 .target(name: "CJPEG", condition: .when(traits: ["Images"])),
                 .target(name: "CWebP", condition: .when(traits: ["Images"])),
                 "Curlew",
+                "CurlewPlatform",
                 httpTypes,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "CurlewPostgres",
-            dependencies: [.target(name: "CPQ", condition: .when(traits: ["Postgres"])), "Curlew", "CurlewStorage"],
+            dependencies: [
+                .target(name: "CPQ", condition: .when(traits: ["Postgres"])), "Curlew", "CurlewPlatform",
+                "CurlewStorage",
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -190,6 +197,7 @@ let package = Package(
             dependencies: [
                 "CLinux",
                 "Curlew",
+                "CurlewPlatform",
                 "CZlib",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
                 .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
@@ -217,6 +225,7 @@ let package = Package(
                 .target(name: "CBrotliEncoder", condition: .when(traits: ["Brotli"])),
                 "COpenSSL",
                 "Curlew",
+                "CurlewPlatform",
                 "CurlewWebSockets",
                 "CZlib",
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
@@ -231,7 +240,9 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "CurlewTestingTraits", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: settings),
+        .target(
+            name: "CurlewTestingTraits", dependencies: ["Curlew", "CurlewPlatform", "CurlewTesting"],
+            swiftSettings: settings),
         .target(name: "CStalledResolver", path: "Tests/CStalledResolver", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CSystemFaults", path: "Tests/CSystemFaults", linkerSettings: [.linkedLibrary("dl")]),
         // A PostgreSQL server for tests, and for campaigns that kill it. The package in Tools/ has symbolic links to

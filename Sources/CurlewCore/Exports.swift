@@ -3,7 +3,3 @@
 @_exported public import CurlewJSON
 @_exported public import CurlewSupport
 @_exported public import HTTPTypes
-
-#if !os(Linux)
-#error("Curlew runs on Linux; on another system, build it in the devcontainer (.devcontainer/devcontainer.json)")
-#endif

@@ -1,7 +1,7 @@
 #if Postgres
 internal import CPQ
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 /// The effective parameters of a libpq connection: those of the settings, the environment, its files and its defaults.
 struct EffectiveConnection {

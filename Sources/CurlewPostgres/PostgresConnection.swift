@@ -2,7 +2,7 @@
 internal import CPQ
 internal import Curlew
 internal import Dispatch
-internal import Glibc
+internal import CurlewPlatform
 
 /// A value for PostgreSQL or from PostgreSQL, in its text form.
 enum PostgresValue: Sendable {

@@ -2,7 +2,7 @@
 internal import CPQ
 public import Curlew
 public import CurlewStorage
-internal import Glibc
+internal import CurlewPlatform
 
 /// The PostgreSQL database of a queue of durable transfers, and the settings of its connections.
 public struct PostgresSettings: Sendable {

@@ -2,7 +2,7 @@
 internal import Curlew
 internal import Dispatch
 internal import GRDB
-internal import Glibc
+internal import CurlewPlatform
 internal import Synchronization
 
 /// A SQLite database in WAL mode with two connections, each on its own queue, so that reads never wait for writes. A
@@ -56,7 +56,7 @@ final class DatabasePair: Sendable {
         self.checkpointLock = open(checkpointLock, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     }
 
-    deinit { if checkpointLock >= 0 { Glibc.close(checkpointLock) } }
+    deinit { if checkpointLock >= 0 { CurlewPlatform.close(checkpointLock) } }
 
     private static func configuration(_ label: String, _ end: Deadline, isReader: Bool) -> Configuration {
         var configuration = Configuration()

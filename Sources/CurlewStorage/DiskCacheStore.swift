@@ -1,6 +1,6 @@
 #if Storage
 public import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 /// A ``Curlew/HTTPCache/Store`` on a disk; it needs the package's trait `Storage`, which is off by default, and SQLite.
 ///

@@ -1,7 +1,7 @@
 #if Storage
 internal import Curlew
 internal import Dispatch
-internal import Glibc
+internal import CurlewPlatform
 
 /// A writer for an entry on the disk. A small body is buffered in memory; a larger one is written to its own file.
 final class DiskCacheWriter: HTTPCache.Writer {

@@ -2,7 +2,7 @@
 internal import CLinux
 internal import Curlew
 internal import Dispatch
-internal import Glibc
+internal import CurlewPlatform
 
 /// The open file of an entry's body; it stays readable even if the entry is removed.
 final class OpenBody: Sendable {

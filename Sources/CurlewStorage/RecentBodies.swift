@@ -1,6 +1,6 @@
 #if Storage
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 /// A small cache of bodies that were read together with their entries, until they are requested; each is kept for one
 /// second.

@@ -1,7 +1,7 @@
 #if Storage
 internal import Curlew
 internal import GRDB
-internal import Glibc
+internal import CurlewPlatform
 
 extension CurlewError {
     /// Makes an error from a failed system call on a file of the store.

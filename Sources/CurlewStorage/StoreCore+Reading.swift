@@ -1,6 +1,6 @@
 #if Storage
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 extension StoreCore {
     // MARK: Entries

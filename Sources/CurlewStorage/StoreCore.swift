@@ -2,7 +2,7 @@
 internal import Curlew
 internal import Dispatch
 internal import GRDB
-internal import Glibc
+internal import CurlewPlatform
 internal import Synchronization
 
 /// The shared state of a store and its writers: the folder, the open index, and the uses that are not yet written.
@@ -71,9 +71,9 @@ final class StoreCore: Sendable {
     private static func currentBoot() -> Int64 {
         let path = "/proc/sys/kernel/random/boot_id"
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        defer { if descriptor >= 0 { _ = Glibc.close(descriptor) } }
+        defer { if descriptor >= 0 { _ = CurlewPlatform.close(descriptor) } }
         var bytes = [UInt8](repeating: 0, count: 36)
-        guard descriptor >= 0, Glibc.read(descriptor, &bytes, bytes.count) == bytes.count,
+        guard descriptor >= 0, CurlewPlatform.read(descriptor, &bytes, bytes.count) == bytes.count,
             let number = UInt64(
                 String(decoding: bytes.filter { $0 != UInt8(ascii: "-") }.prefix(16), as: UTF8.self), radix: 16)
         else { return Int64.random(in: 1 ... .max) }  // The random number makes every body be verified once.

@@ -1,7 +1,7 @@
 #if Storage
 internal import CLinux
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 /// The folder of a store. Its functions block and run on queues.
 ///
@@ -240,7 +240,9 @@ extension StoreFolder {
         var done = 0
         while done < bytes.count {
             let start = done
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + start, $0.count - start) }
+            let count = bytes.withUnsafeBytes {
+                CurlewPlatform.write(descriptor, $0.baseAddress! + start, $0.count - start)
+            }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 throw CurlewError(cacheFailure: "a body cannot be written", errorNumber: count < 0 ? errno : EIO)

@@ -1,7 +1,7 @@
 // The types are `@usableFromInline`, because the compiler inlines functions of other package types into no other
 // module, without a warning.
 #if CURLEW_THREAD_SANITIZER
-internal import Glibc
+internal import CurlewPlatform
 
 /// A pthread mutex for builds with ThreadSanitizer. It cannot follow the futex code of `Synchronization.Mutex`, and
 /// would report races that do not exist. `make test-thread` defines the condition.

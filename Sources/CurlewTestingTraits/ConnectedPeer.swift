@@ -1,5 +1,5 @@
 #if TestKit
-internal import Glibc
+internal import CurlewPlatform
 
 /// The peer of a connected socket.
 struct ConnectedPeer: CustomStringConvertible {

@@ -1,6 +1,6 @@
 #if TestKit
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 public import Testing
 
 extension Trait where Self == NoLongTurnsTrait {

@@ -1,5 +1,5 @@
 #if TestKit
-internal import Glibc
+internal import CurlewPlatform
 
 /// The resources of this process: its descriptors and its threads.
 struct ProcessResources {

@@ -1,6 +1,6 @@
+internal import CurlewPlatform
 internal import Dispatch
 internal import FoundationEssentials
-internal import Glibc
 
 extension ResumeToken {
     /// The most bytes that are read from a token's file.
@@ -64,7 +64,7 @@ enum TokenFile {
             while bytes.count <= limit.bytes {
                 var status: Int32 = 0
                 let piece = [UInt8](unsafeUninitializedCapacity: 64 << 10) { space, filled in
-                    let count = Glibc.read(descriptor, space.baseAddress, 64 << 10)
+                    let count = CurlewPlatform.read(descriptor, space.baseAddress, 64 << 10)
                     status = count < 0 ? errno : 0
                     filled = max(0, count)
                 }
@@ -127,7 +127,7 @@ enum TokenFile {
         var offset = 0
         while offset < bytes.count {
             let count = bytes.withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress! + offset, $0.count - offset)
+                CurlewPlatform.write(descriptor, $0.baseAddress! + offset, $0.count - offset)
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw failure("written", count < 0 ? errno : EIO) }

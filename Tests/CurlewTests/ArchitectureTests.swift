@@ -42,22 +42,39 @@ struct ArchitectureTests {
         return declared
     }
 
+    /// The modules of Curlew that the files of a module import.
+    private func imported(by module: String) throws -> Set<String> {
+        var imported: Set<String> = []
+        for path in try Repository.swiftFiles(under: "Sources/\(module)") {
+            let text = try "\n" + Repository.text(of: path)
+            imported.formUnion(text.matches(of: /\n(?:[@\w]+ )*import (Curlew\w*)/).map { String($0.1) })
+        }
+        return imported
+    }
+
     @Test("the table of modules agrees with the targets of the package")
     func modules() throws {
         let declared = try declared()
         #expect(Set(declared.keys) == (try Repository.folders(in: "Sources").filter { $0.hasPrefix("Curlew") }))
-        #expect(try drawn("The modules") == declared)
+        #expect(try drawn("The modules") == declared.mapValues { $0.subtracting(["CurlewPlatform"]) })
     }
 
     @Test("a module only imports the modules of its row in the table")
     func imports() throws {
         for (module, row) in try drawn("The modules") {
-            var imported: Set<String> = []
-            for path in try Repository.swiftFiles(under: "Sources/\(module)") {
-                let text = try "\n" + Repository.text(of: path)
-                imported.formUnion(text.matches(of: /\n(?:[@\w]+ )*import (Curlew\w*)/).map { String($0.1) })
-            }
-            #expect(imported == row, "\(module)")
+            #expect(try imported(by: module).subtracting(["CurlewPlatform"]) == row, "\(module)")
+        }
+    }
+
+    @Test("only the module of the platform imports the C library")
+    func platform() throws {
+        let library = /\n(?:[@\w]+ )*import (?:Android|Darwin|Glibc|Musl)\b/
+        let files = try Repository.swiftFiles(under: "Sources")
+            .filter { try ("\n" + Repository.text(of: $0)).contains(library) }
+        #expect(files == ["Sources/CurlewPlatform/Platform.swift"])
+        for (module, names) in try declared() {
+            #expect(
+                try imported(by: module).contains("CurlewPlatform") == names.contains("CurlewPlatform"), "\(module)")
         }
     }
 

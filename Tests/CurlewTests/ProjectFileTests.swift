@@ -110,9 +110,9 @@ struct ProjectFileTests {
 
     @Test("a build on another platform ends with a sentence that names the development container")
     func platform() throws {
-        let lines = try Repository.text(of: "Sources/CurlewSupport/Platform.swift").split(separator: "\n")
-        #expect(lines.first == "#if !os(Linux)" && lines.last == "#endif")
-        let sentence = try #require(lines.dropFirst().first?.firstMatch(of: /^#error\(".* (\S+)\."\)$/))
+        let text = try Repository.text(of: "Sources/CurlewPlatform/Platform.swift")
+        let sentence = try #require(
+            text.firstMatch(of: /#if os\(Linux\)\n.*\n#else\n#error\(".* (\S+)\."\)\n#endif\n$/))
         #expect(try !Repository.text(of: String(sentence.1)).isEmpty)
     }
 

@@ -1,6 +1,6 @@
 internal import CLibcurl
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// A socket of libcurl on its loop. `Connection` is not `Sendable`: it never leaves the loop's thread.
 final class Connection: LoopTimer, SocketHandler {
@@ -303,7 +303,7 @@ final class Connection: LoopTimer, SocketHandler {
             // The probe accepts any port.
             bytes[2] = 0
             bytes[3] = 0
-            let probe = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            let probe = CurlewPlatform.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             guard probe >= 0 else { return true }
             defer { close(probe) }
             let length = socklen_t(family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)

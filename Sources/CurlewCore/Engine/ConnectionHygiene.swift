@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The limits after which a connection accepts no further request, and the keep-alive probes of the system.
 struct ConnectionHygiene: Equatable, Sendable {

@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// Memory for libcurl: malloc's, except that large blocks are kept and reused.
 ///

@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+internal import CurlewPlatform
 
 /// The loaded libcurl: its start, its features and its defects.
 package enum Engine {

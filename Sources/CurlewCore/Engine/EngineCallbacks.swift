@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+internal import CurlewPlatform
 
 /// The C functions that libcurl calls on the loop's thread. Each gets its easy or multi handle.
 ///

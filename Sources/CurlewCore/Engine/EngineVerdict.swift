@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+internal import CurlewPlatform
 
 /// The result of an attempt that libcurl has ended with an error.
 struct EngineFailure {

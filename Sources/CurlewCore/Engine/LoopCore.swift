@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 internal import Synchronization
 
 /// The event loop: one thread, one epoll, a queue of submitted work, and timers.
@@ -58,7 +58,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     @exclusivity(unchecked) var activeCount = 0
     /// The time at which the loop's thread wakes by itself. It may be earlier than the next timer.
     private var sleepsUntil = Instant.distantFuture
-    let poller: Poller
+    let poller: SystemPoller
     /// A buffer for reading the sockets that libcurl does not read. It is used for the time of a call.
     private(set) lazy var receiveSpace = ReceiveSpace()
 
@@ -66,7 +66,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     var locals: [ObjectIdentifier: AnyObject] = [:]
 
     init(name: String) throws {
-        poller = try Poller()
+        poller = try SystemPoller()
         let context = Unmanaged.passRetained(self)
         // The thread waits for this lock first, so it sees `thread` set.
         let status = lock.withLock { startThread(context.toOpaque()) }

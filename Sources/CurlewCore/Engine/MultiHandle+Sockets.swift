@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+internal import CurlewPlatform
 
 /// The sockets that libcurl opens, watches and closes.
 extension MultiHandle {

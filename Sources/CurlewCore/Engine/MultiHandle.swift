@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+internal import CurlewPlatform
 
 /// The running transfers of an engine on a loop, and the turns in which their observers are notified. The
 /// ``ConnectionPool`` chooses the connection of a transfer.

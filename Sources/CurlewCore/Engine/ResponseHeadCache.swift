@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 internal import HTTPTypes
 
 /// The recent response heads of a session. A server repeats most field lines, and often a complete head, so they are

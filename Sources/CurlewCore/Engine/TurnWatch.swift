@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 internal import Synchronization
 
 /// Measures the turns of all event loops for tests: the processor time of each turn in its thread. Time in which a loop

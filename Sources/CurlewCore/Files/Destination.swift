@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 public import HTTPTypes
 
 /// The destination of a download, and the rule for an existing file.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// An open file and its name in its folder. Its calls block, so ``PartFile`` makes them on a queue.
 ///

@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// An open folder. Operations apply to the folder itself, even if it is moved or its path is reused.
 final class OpenFolder: Sendable {
@@ -28,9 +28,9 @@ final class OpenFolder: Sendable {
 
     private static func open(_ path: String) -> FileCall {
         let flags = O_DIRECTORY | O_CLOEXEC
-        let readable = FileCall { Glibc.open(path, O_RDONLY | flags) }
+        let readable = FileCall { CurlewPlatform.open(path, O_RDONLY | flags) }
         guard readable.errorNumber == EACCES else { return readable }
-        return FileCall { Glibc.open(path, Int32(curlew_open_path) | flags) }
+        return FileCall { CurlewPlatform.open(path, Int32(curlew_open_path) | flags) }
     }
 
     /// Creates a folder after its parents. Other processes may do the same concurrently.

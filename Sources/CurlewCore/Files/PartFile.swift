@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import Dispatch
-internal import Glibc
 
 /// A file that is written under a temporary name beside its destination until it is complete.
 ///

@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import Dispatch
-internal import Glibc
 
 /// A record of a complete file that is about to be renamed. After a crash, it shows if the renaming was done.
 package struct PendingName: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
 #if InternationalNames
 internal import CIDN2
-internal import Glibc
+internal import CurlewPlatform
 #endif
 
 /// Host names with letters outside ASCII.

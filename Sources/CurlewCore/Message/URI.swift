@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// An absolute `http` or `https` URI (RFC 3986), checked and ready to be requested.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The value of User-Agent. It names the program and Curlew (RFC 9110 §10.1.5).
 struct UserAgent {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The resolution of a host by the system: `/etc/hosts`, DNS, and its other configured sources.
 package struct HostLookup: Sendable {

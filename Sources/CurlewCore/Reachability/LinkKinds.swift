@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// The rules for the kind of an interface, from its properties and those of the interfaces beneath it.
 struct LinkKinds {
@@ -117,7 +117,7 @@ struct SystemInterfaces: Sendable {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        let count = CurlewPlatform.read(descriptor, &bytes, bytes.count)
         return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// Queries to the kernel about the network. The kernel answers at once, so the queries do not wait.
 final class NetlinkInquiry {

@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// A message of the kernel about the network (rtnetlink(7)).
 struct NetlinkMessage: Equatable {

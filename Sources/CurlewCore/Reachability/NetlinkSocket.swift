@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// A socket for communication with the kernel about the network (netlink(7)). It never blocks, and is closed when the
 /// last reference is released.
@@ -116,7 +116,7 @@ struct NetlinkOpening: Sendable {
     static func system(_ receiveBuffer: Int32) -> Int32 {
         // On Linux, these two file flags have the values of the socket flags.
         let kind = Int32(curlew_socket_raw) | O_CLOEXEC | O_NONBLOCK
-        let descriptor = Glibc.socket(AF_NETLINK, kind, NETLINK_ROUTE)
+        let descriptor = CurlewPlatform.socket(AF_NETLINK, kind, NETLINK_ROUTE)
         guard descriptor >= 0 else { return 0 - errno }
         var size = receiveBuffer
         let length = socklen_t(MemoryLayout.size(ofValue: size))

@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// The route of a packet to an address, according to the kernel.
 struct NetworkRoute: Equatable, Sendable {

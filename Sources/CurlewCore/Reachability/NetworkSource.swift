@@ -40,7 +40,7 @@ final class NetworkWatch: SocketHandler {
     private static let batchLimit = 128
 
     /// Begins to listen. Later changes are not missed.
-    init(_ source: NetworkSource, monitor: ReachabilityMonitor, poller: Poller) throws {
+    init(_ source: NetworkSource, monitor: ReachabilityMonitor, poller: some Poller) throws {
         socket = try NetlinkSocket(source.opening)
         try socket.subscribe()
         survey = try NetworkSurvey(source.opening, interfaces: source.interfaces)
@@ -49,7 +49,7 @@ final class NetworkWatch: SocketHandler {
     }
 
     /// Stops listening. The sockets are closed when the last reference is released.
-    func close(_ poller: Poller) { poller.forget(socket.descriptor) }
+    func close(_ poller: some Poller) { poller.forget(socket.descriptor) }
 
     /// Reads the messages without their content, as each one causes a new query. Lost messages are therefore harmless.
     func socketReady(_ descriptor: Int32, events: UInt32) {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The target of a monitor.
 package enum ReachabilityTarget: Sendable, Hashable {

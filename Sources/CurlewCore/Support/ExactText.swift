@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// Text as the key of a dictionary or a set, compared by its bytes.
 ///

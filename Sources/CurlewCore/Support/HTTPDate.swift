@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// A date and time in HTTP's precision of one second (RFC 9110 §5.6.7).
 package struct HTTPDate: Hashable, Comparable, Sendable {

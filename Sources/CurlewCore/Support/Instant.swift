@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import FoundationEssentials
-internal import Glibc
 
 /// A time of the monotonic clock in nanoseconds, the unit of the event loop's timers.
 package struct Instant: Comparable, Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 extension UInt8 {
     /// True if the byte may stand in a token: a method or a field name (RFC 9110 §5.6.2).

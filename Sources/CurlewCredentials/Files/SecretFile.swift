@@ -1,5 +1,5 @@
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 /// Access to files with secrets. A file is read completely, within a limit, and only if no other user may read or
 /// change it.
@@ -42,7 +42,7 @@ enum SecretFile {
         while bytes.count <= limit {
             var result = 0
             let piece = [UInt8](unsafeUninitializedCapacity: 16 << 10) { space, filled in
-                result = Glibc.read(descriptor, space.baseAddress, 16 << 10)
+                result = CurlewPlatform.read(descriptor, space.baseAddress, 16 << 10)
                 filled = max(0, result)
             }
             if result < 0, errno == EINTR { continue }
@@ -113,7 +113,7 @@ enum SecretFile {
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { CurlewPlatform.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return count < 0 ? errno : EIO }
             rest = rest.dropFirst(count)

@@ -1,6 +1,6 @@
 internal import Curlew
+internal import CurlewPlatform
 internal import FoundationEssentials
-internal import Glibc
 
 /// A source of AWS credentials: a fixed one, the environment, the shared file, or an endpoint of the machine.
 ///

@@ -1,7 +1,7 @@
 #if Images
 internal import CLinux
 internal import Dispatch
-internal import Glibc
+internal import CurlewPlatform
 
 /// A source of the kernel's memory-pressure notifications.
 public struct MemoryPressure: Sendable {

@@ -1,7 +1,7 @@
 #if Images
 internal import CPNG
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 /// The PNG decoder, by libpng's simplified interface. It converts palettes, 1 to 16 bits, interlaced images and gamma
 /// to eight bits of sRGB.

@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import CurlewSupport
-internal import Glibc
 
 /// The escapes of JSON strings (RFC 8259 §7) that the parser has checked.
 enum JSONEscapes {

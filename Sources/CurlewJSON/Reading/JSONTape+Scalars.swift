@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import CurlewSupport
-internal import Glibc
 
 /// Strings and numbers of a tape.
 extension JSONTape {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 extension JSONValue {
     /// The members of a JSON object in their original order.

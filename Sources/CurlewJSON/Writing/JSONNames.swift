@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The names of the open objects, for the detection of duplicates.
 ///

@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import CurlewSupport
-internal import Glibc
 
 /// A growing buffer of JSON text.
 ///

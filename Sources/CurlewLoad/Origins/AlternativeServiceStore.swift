@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 internal import HTTPTypes
 internal import Synchronization
 

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The common format of the files of both stores, which is curl's: lines of words, with a time in quotes.
 enum OriginFile {

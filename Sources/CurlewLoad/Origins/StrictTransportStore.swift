@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 internal import Synchronization
 
 extension StrictTransport {

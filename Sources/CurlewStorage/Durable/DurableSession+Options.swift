@@ -1,6 +1,6 @@
 #if Storage || Postgres
 public import Curlew
-internal import Glibc
+internal import CurlewPlatform
 public import HTTPTypes
 
 extension DurableSession {

@@ -2,7 +2,7 @@
 public import Curlew
 internal import Dispatch
 internal import FoundationEssentials
-internal import Glibc
+internal import CurlewPlatform
 
 /// A queue of downloads and uploads that outlives the process; it needs the package's trait `Storage`, which is off by
 /// default.

@@ -3,7 +3,7 @@ internal import Curlew
 internal import Dispatch
 internal import FoundationEssentials
 internal import GRDB
-internal import Glibc
+internal import CurlewPlatform
 
 /// A queue in a SQLite database in a folder, for the processes of one machine.
 ///

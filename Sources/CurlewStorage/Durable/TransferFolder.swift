@@ -1,6 +1,6 @@
 #if Storage
 internal import Curlew
-internal import Glibc
+internal import CurlewPlatform
 
 /// The folder of a queue: its database and its locks. A folder may contain several queues, each with its own files.
 final class TransferFolder: Sendable {

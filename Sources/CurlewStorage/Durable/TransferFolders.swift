@@ -1,5 +1,5 @@
 #if Storage || Postgres
-internal import Glibc
+internal import CurlewPlatform
 
 /// The folders that may contain the queue's files. Paths come from the queue, which processes of other machines may
 /// write.

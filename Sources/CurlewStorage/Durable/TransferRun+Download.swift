@@ -1,7 +1,7 @@
 #if Storage || Postgres
 internal import Curlew
 internal import FoundationEssentials
-internal import Glibc
+internal import CurlewPlatform
 internal import HTTPTypes
 
 extension TransferRun {

@@ -1,5 +1,5 @@
 #if TestKit
-internal import Glibc
+internal import CurlewPlatform
 
 extension HeldCertificate {
     /// A subject alternative name (RFC 5280, section 4.2.1.6).

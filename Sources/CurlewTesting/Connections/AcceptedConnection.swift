@@ -1,5 +1,5 @@
 #if TestKit
-internal import Glibc
+internal import CurlewPlatform
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 

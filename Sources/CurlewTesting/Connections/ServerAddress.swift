@@ -1,5 +1,5 @@
 #if TestKit
-internal import Glibc
+internal import CurlewPlatform
 internal import NIOCore
 
 /// The address that a test server listens at. The kernel picks a free port, unless a port is given.

@@ -1,5 +1,5 @@
 #if TestKit
-internal import Glibc
+internal import CurlewPlatform
 
 /// A port that accepts no connection: connecting to it hangs until the client times out.
 ///
@@ -13,7 +13,7 @@ public final class StalledListener: Sendable {
     public init() throws {
         let listening = try LoopbackSocket.bound()
         guard listen(listening, 0) == 0 else {
-            Glibc.close(listening)
+            CurlewPlatform.close(listening)
             throw TestKitError("could not listen: errno \(errno)")
         }
         self.port = LoopbackSocket.port(of: listening)
@@ -29,7 +29,7 @@ public final class StalledListener: Sendable {
     }
 
     deinit {
-        for descriptor in self.descriptors { Glibc.close(descriptor) }
+        for descriptor in self.descriptors { CurlewPlatform.close(descriptor) }
     }
 
     /// The URL of `path` on this port.
@@ -52,7 +52,7 @@ public final class RefusedPort: Sendable {
     }
 
     deinit {
-        Glibc.close(self.descriptor)
+        CurlewPlatform.close(self.descriptor)
     }
 
     /// Binds a free port without listening.
@@ -72,14 +72,14 @@ private enum LoopbackSocket {
         guard descriptor >= 0 else { throw TestKitError("could not make a socket: errno \(errno)") }
         let result = self.withAddress(port: 0) { bind(descriptor, $0, $1) }
         guard result == 0 else {
-            Glibc.close(descriptor)
+            CurlewPlatform.close(descriptor)
             throw TestKitError("could not bind: errno \(errno)")
         }
         return descriptor
     }
 
     static func connect(_ descriptor: Int32, to port: Int) {
-        _ = self.withAddress(port: port) { Glibc.connect(descriptor, $0, $1) }
+        _ = self.withAddress(port: port) { CurlewPlatform.connect(descriptor, $0, $1) }
     }
 
     static func port(of descriptor: Int32) -> Int {

@@ -1,7 +1,7 @@
 #if TestKit
 public import Curlew
 internal import FoundationEssentials
-internal import Glibc
+internal import CurlewPlatform
 
 extension Recording {
     /// The largest file that can be written and read: 256 MiB.

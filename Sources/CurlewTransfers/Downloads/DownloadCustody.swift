@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import Dispatch
-internal import Glibc
 
 /// An external owner of a download: it keeps the token and names the file in place of the download.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The files of a download: its part file, and the file of its token. Each storage belongs to one
 /// ``DownloadOperation``.

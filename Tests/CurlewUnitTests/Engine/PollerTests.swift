@@ -29,7 +29,7 @@ struct PollerTests {
 
     @Test("an event that has become unwanted does not end the watch for the others")
     func staleEvent() throws {
-        let poller = try Poller()
+        let poller = try SystemPoller()
         let recorder = Recorder()
         let (near, far) = try makePair(isFull: true)
         defer {
@@ -52,7 +52,7 @@ struct PollerTests {
 
     @Test("a socket that is ready while no event is wanted does not keep the loop awake")
     func unwantedEvent() throws {
-        let poller = try Poller()
+        let poller = try SystemPoller()
         let recorder = Recorder()
         let (near, far) = try makePair(isFull: false)
         defer {

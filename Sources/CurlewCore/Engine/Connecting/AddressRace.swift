@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The order and the pace of the attempts to connect to a host's addresses: Happy Eyeballs (RFC 8305 §4 and §5),
 /// reduced.

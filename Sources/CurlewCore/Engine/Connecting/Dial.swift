@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The making of a connected socket: the name look-up, the race of the addresses, and the first connected socket.
 ///

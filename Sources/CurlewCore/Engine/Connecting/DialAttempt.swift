@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// A socket that connects to one address.
 ///
@@ -43,11 +43,11 @@ final class DialAttempt: SocketHandler {
 
     static func makeSocket(_ family: Int32) -> Int32 {
         // The numbers of SOCK_NONBLOCK and SOCK_CLOEXEC on Linux.
-        Glibc.socket(family, Int32(curlew_socket_stream) | O_NONBLOCK | O_CLOEXEC, 0)
+        CurlewPlatform.socket(family, Int32(curlew_socket_stream) | O_NONBLOCK | O_CLOEXEC, 0)
     }
 
     static func makeDatagramSocket(_ family: Int32) -> Int32 {
-        Glibc.socket(family, Int32(curlew_socket_datagram) | O_NONBLOCK | O_CLOEXEC, 0)
+        CurlewPlatform.socket(family, Int32(curlew_socket_datagram) | O_NONBLOCK | O_CLOEXEC, 0)
     }
 
     private static func isLack(_ systemError: Int32) -> Bool {
@@ -75,7 +75,7 @@ final class DialAttempt: SocketHandler {
 
     func connect() throws(Fault) -> Progress {
         guard socketFault == 0 else { return .failed(socketFault) }
-        let status = address.withSystemForm { Glibc.connect(descriptor, $0, $1) }
+        let status = address.withSystemForm { CurlewPlatform.connect(descriptor, $0, $1) }
         guard status != 0 else { return .connected }
         let problem = errno
         switch problem {
@@ -127,6 +127,6 @@ final class DialAttempt: SocketHandler {
 
     func close() {
         guard descriptor >= 0 else { return }
-        _ = Glibc.close(release())
+        _ = CurlewPlatform.close(release())
     }
 }

@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// The local end of connections, in the form of `CURLOPT_INTERFACE`: an interface, an address or a host of this
 /// machine. The prefixes `if!` and `host!` choose the kind.
@@ -51,7 +51,7 @@ struct LocalEnd {
         var isOn: Int32 = 1
         setsockopt(
             descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &isOn, socklen_t(MemoryLayout<Int32>.size))
-        let status = SocketAddress.ip(local, port: 0).withSystemForm { Glibc.bind(descriptor, $0, $1) }
+        let status = SocketAddress.ip(local, port: 0).withSystemForm { CurlewPlatform.bind(descriptor, $0, $1) }
         guard status == 0 else { throw .unusable("\(words) cannot be used: \(describe(errno))") }
     }
 

@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// A name and the requested family of its addresses. Names that differ only in the case of ASCII letters are equal.
 struct NameQuery: Sendable, Hashable {
@@ -114,7 +114,7 @@ enum NameLookUp {
     /// False if the system has no IPv6 at all. libcurl uses the same test, but also treats a lack of descriptors as no
     /// IPv6.
     private static let hasIPv6: Bool = {
-        let probe = Glibc.socket(AF_INET6, Int32(curlew_socket_stream) | O_CLOEXEC, 0)
+        let probe = CurlewPlatform.socket(AF_INET6, Int32(curlew_socket_stream) | O_CLOEXEC, 0)
         guard probe >= 0 else { return errno != EAFNOSUPPORT }
         close(probe)
         return true

@@ -1,6 +1,6 @@
 // CLinux is not imported here: a whole-module build would take `timespec` from it, and other files would lack that
 // import.
-internal import Glibc
+internal import CurlewPlatform
 
 /// Looks names up on its own threads, because `getaddrinfo` blocks.
 ///

@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+internal import CurlewPlatform
 
 /// An IP address of a host, with the zone of a link-local address.
 struct HostAddress: Sendable, Hashable {

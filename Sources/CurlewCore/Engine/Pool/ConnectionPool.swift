@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// The connections of an engine, and the choice of the connection of an exchange: an idle connection, a stream of a
 /// shared one, a new connection, or the queue.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 extension DialFailure {
     /// True if the process or the system has no descriptor for another socket.

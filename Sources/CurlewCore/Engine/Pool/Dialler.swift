@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// Makes the connections of a pool: it looks names up, connects sockets, and gives each connection a name and a multi
 /// handle.

@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+internal import CurlewPlatform
 internal import HTTPTypes
 internal import Synchronization
 

@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+internal import CurlewPlatform
 
 /// The owner of an ``EngineSocket``.
 protocol EngineSocketOwner: AnyObject {
@@ -102,7 +102,7 @@ final class EngineSocket: SocketHandler {
 
     private func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
         while true {
-            let count = Glibc.send(connection.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+            let count = CurlewPlatform.send(connection.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
             if count >= 0 { return count > 0 ? .bytes(count) : .nothing }
             switch errno {
             case EAGAIN: return .nothing

@@ -1,6 +1,6 @@
 internal import CLibcurl
+internal import CurlewPlatform
 internal import FoundationEssentials
-internal import Glibc
 internal import HTTPTypes
 
 /// The head of a request that asks for an upgrade (RFC 9110 §7.8), in the form of HTTP/1.1.

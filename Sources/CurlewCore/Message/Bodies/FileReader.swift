@@ -1,6 +1,6 @@
 internal import CLinux
+internal import CurlewPlatform
 internal import Dispatch
-internal import Glibc
 
 /// A file that is read on a dispatch queue of its own: a slow disk blocks neither the event loop nor Swift's thread
 /// pool.

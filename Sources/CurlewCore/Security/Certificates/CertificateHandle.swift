@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import Glibc
+internal import CurlewPlatform
 
 /// A certificate as OpenSSL stores it.
 ///

@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import FoundationEssentials
-internal import Glibc
 
 /// Files of certificates, keys and lists, read completely up to a limit. The functions block, so they must not run on a
 /// loop.

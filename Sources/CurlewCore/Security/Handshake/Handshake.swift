@@ -1,6 +1,6 @@
 internal import COpenSSL
+internal import CurlewPlatform
 internal import FoundationEssentials
-internal import Glibc
 
 /// The handshake of one TLS connection: it verifies the peer, and stores the reason of a refusal or the agreed
 /// properties.

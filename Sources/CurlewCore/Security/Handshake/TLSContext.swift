@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import Glibc
+internal import CurlewPlatform
 
 /// Applies a policy to the `SSL_CTX` of a new connection.
 enum TLSContext {

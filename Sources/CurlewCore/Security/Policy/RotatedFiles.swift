@@ -1,5 +1,5 @@
+internal import CurlewPlatform
 internal import Dispatch
-internal import Glibc
 
 /// The source of a rotation's material.
 protocol RotationSource: Sendable {

@@ -1,6 +1,6 @@
 internal import COpenSSL
+internal import CurlewPlatform
 internal import FoundationEssentials
-internal import Glibc
 
 /// The parsed form of a policy in OpenSSL's types, as a handshake needs it. It does not include
 /// ``SecurityPolicy/hosts``.

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 #if PublicSuffixList
 internal import CPSL

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CurlewPlatform
 
 /// A conversion by the C library (iconv) from an encoding to Unicode.
 ///

@@ -1,3 +1,0 @@
-#if !os(Linux)
-#error("Curlew needs Linux: open this package in its devcontainer, .devcontainer/devcontainer.json.")
-#endif
