@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Tools Benchmarks Fuzzi
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-unit test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api check-tools api-check docs bench clean
+.PHONY: help setup demo install gallery examples test test-unit test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-x509-limbo test-cache-tests test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api check-tools api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -116,6 +116,27 @@ test-http-state: setup ## Tests cookies with the cases of http-state, from GitHu
 	@test -d $(HTTP_STATE) || git clone --quiet $(HTTP_STATE_URL) $(HTTP_STATE)
 	@git -C $(HTTP_STATE) checkout --quiet 155e45c6168e6de2eb727193010fd12e3c789185
 	CURLEW_HTTP_STATE=$(HTTP_STATE)/tests/data/parser.json $(TEST_EXAMPLES) --filter CookieSuiteTests
+
+# The suite's file of cases has 40 MB, so only the newest commit is fetched.
+X509_LIMBO = $(CURDIR)/.build/x509-limbo
+X509_LIMBO_URL ?= https://github.com/C2SP/x509-limbo
+X509_LIMBO_COMMIT = 8a2e6f41023b1716dc16fe63335e4bb972e4c3f6
+test-x509-limbo: setup ## Validates certificates with the cases of x509-limbo, from GitHub
+	@test -d $(X509_LIMBO) || { git init --quiet $(X509_LIMBO) && \
+	    git -C $(X509_LIMBO) fetch --quiet --depth 1 $(X509_LIMBO_URL) $(X509_LIMBO_COMMIT); }
+	@git -C $(X509_LIMBO) checkout --quiet $(X509_LIMBO_COMMIT)
+	CURLEW_X509_LIMBO=$(X509_LIMBO)/limbo.json $(subst FILTER='$(FILTER)',FILTER=X509LimboTests,$(TEST))
+
+CACHE_TESTS = $(CURDIR)/.build/cache-tests
+CACHE_TESTS_URL ?= https://github.com/http-tests/cache-tests
+test-cache-tests: setup ## Runs the suite of cache-tests.fyi, from GitHub, with Node.js
+	@.ci/setup nodejs
+	@test -d $(CACHE_TESTS) || git clone --quiet $(CACHE_TESTS_URL) $(CACHE_TESTS)
+	@git -C $(CACHE_TESTS) checkout --quiet b55b8bda3dbb8c927c04e85bd8d496a8caa3e4ba
+	$(SWIFT) build $(SWIFTFLAGS) --package-path Examples --product curlew-probe
+	for mode in single-user shared; do \
+	    node Examples/Suites/cache-tests.mjs $(CACHE_TESTS) \
+	        $$($(SWIFT) build $(SWIFTFLAGS) --package-path Examples --show-bin-path)/curlew-probe $$mode || exit 1; done
 
 test-gallery: setup ## Tests the page of the gallery in headless Chromium
 	@.ci/setup chromium

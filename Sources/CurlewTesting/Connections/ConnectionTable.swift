@@ -23,7 +23,8 @@ final class ConnectionTable: Sendable {
         contexts: [NIOSSLContext],
         faults: FaultScript,
         install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
-        serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
+        serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void,
+        discard: @escaping @Sendable (Installed) async -> Void
     ) throws {
         let connection = AcceptedConnection(index: self.nextIndex(), channel: channel)
         guard self.register(connection) else { throw ChannelError.alreadyClosed }
@@ -60,10 +61,12 @@ final class ConnectionTable: Sendable {
                 let installed = try await installed.futureResult.get()
                 if claimed.isEmpty {
                     await serve(connection, installed)
+                    connection.close()
                 } else {
                     await strike(0)
+                    connection.close()
+                    await discard(installed)
                 }
-                connection.close()
             } catch {
                 faults.miss(claimed, .noSuchMoment)
                 if context != nil { self.state.update { $0.counts.failedHandshakes += 1 } }

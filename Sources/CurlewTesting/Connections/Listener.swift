@@ -19,14 +19,16 @@ final class Listener: Sendable {
     /// Starts listening, and runs `serve` in its own task for each connection.
     ///
     /// `install` builds the pipeline above TLS on the event loop, before the first byte of the application is
-    /// delivered. The connection closes when `serve` returns.
+    /// delivered. The connection closes when `serve` returns. `discard` replaces `serve` after a fault has ended the
+    /// connection.
     static func start<Installed: Sendable>(
         at address: ServerAddress,
         tls: ServerTLS?,
         allowsHalfClosure: Bool,
         faults: FaultScript,
         install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
-        serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
+        serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void,
+        discard: @escaping @Sendable (Installed) async -> Void = { _ in }
     ) async throws -> Listener {
         let table = ConnectionTable()
         let contexts = try tls?.contexts() ?? []
@@ -39,7 +41,14 @@ final class Listener: Sendable {
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try table.admit(channel, contexts: contexts, faults: faults, install: install, serve: serve)
+                    try table.admit(
+                        channel,
+                        contexts: contexts,
+                        faults: faults,
+                        install: install,
+                        serve: serve,
+                        discard: discard
+                    )
                 }
             }
         let channel: any Channel

@@ -49,7 +49,8 @@ public final class MockServer: Sendable {
             allowsHalfClosure: false,
             faults: core.faults,
             install: { try core.install(on: $0) },
-            serve: { await core.serve($0, $1) }
+            serve: { await core.serve($0, $1) },
+            discard: { await core.discard($0) }
         )
         let server = MockServer(core: core, listener: listener)
         ServerScope.adopt { await server.shutdown() }

@@ -48,6 +48,13 @@ extension MockServerCore {
         }
     }
 
+    /// Takes the streams of a closed connection without serving them. A stream that stays in the sequence retains the
+    /// sequence, so neither would be released.
+    func discard(_ layer: EventLoopFuture<HTTPLayer>) async {
+        guard case .http2(let multiplexer)? = try? await layer.get() else { return }
+        do { for try await _ in multiplexer.inbound {} } catch {}
+    }
+
     private func serveStream(_ connection: AcceptedConnection, _ port: ServerPort, index: Int) async throws {
         guard case .head(let head) = try await port.next() else { return }
         let exchange = Exchange(

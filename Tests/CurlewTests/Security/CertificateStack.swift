@@ -8,12 +8,15 @@ import Testing
 final class CertificateStack {
     let raw: OpaquePointer
 
-    init(_ certificates: [HeldCertificate]) throws {
+    init(_ certificates: [CertificateHandle]) throws {
         raw = try #require(curlew_certificates_new())
-        for held in certificates {
-            let handle = try CertificateHandle(held)
-            #expect(withExtendedLifetime(handle) { curlew_certificates_push(raw, handle.raw) } == 1)
+        for certificate in certificates {
+            #expect(withExtendedLifetime(certificate) { curlew_certificates_push(raw, certificate.raw) } == 1)
         }
+    }
+
+    convenience init(_ certificates: [HeldCertificate]) throws {
+        try self.init(certificates.map { try CertificateHandle($0) })
     }
 
     deinit { curlew_certificates_free(raw) }

@@ -66,7 +66,6 @@ extension HostName {
         return parent.contains(".") && !isPublicSuffix(String(parent))
     }
 
-    /// The name in lower case if it is valid: labels of 1 to 63 letters, digits, hyphens and underscores, joined by
     /// The name in lower case if it is valid, otherwise nil. A valid name has at most 253 bytes; its labels have 1 to
     /// 63 letters, digits, hyphens and underscores, and are joined by single dots. A NUL, a trailing dot, or a star
     /// anywhere but as the complete first label is invalid.
