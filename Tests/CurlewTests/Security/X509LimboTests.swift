@@ -12,24 +12,23 @@ struct X509LimboTests {
     /// A case: the certificates of a peer, and the expected verdict on them.
     private struct Case: Decodable {
         struct Name: Decodable {
-            let kind, value: String
+            let value: String
         }
 
         enum CodingKeys: String, CodingKey {
-            case id, features, crls
+            case id, crls
             case kind = "validation_kind"
             case anchors = "trusted_certs"
             case intermediates = "untrusted_intermediates"
             case leaf = "peer_certificate"
             case moment = "validation_time"
-            case extendedUsage = "extended_key_usage"
             case result = "expected_result"
             case name = "expected_peer_name"
             case depth = "max_chain_depth"
         }
 
         let id, kind, leaf, result: String
-        let features, anchors, intermediates, extendedUsage, crls: [String]
+        let anchors, intermediates, crls: [String]
         let moment: Date?
         let name: Name?
         let depth: Int?
