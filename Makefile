@@ -122,7 +122,7 @@ X509_LIMBO = $(CURDIR)/.build/x509-limbo
 X509_LIMBO_URL ?= https://github.com/C2SP/x509-limbo
 X509_LIMBO_COMMIT = 8a2e6f41023b1716dc16fe63335e4bb972e4c3f6
 test-x509-limbo: setup ## Validates certificates with the cases of x509-limbo, from GitHub
-	@test -d $(X509_LIMBO) || { git init --quiet $(X509_LIMBO) && \
+	@git -C $(X509_LIMBO) cat-file -e $(X509_LIMBO_COMMIT) 2>/dev/null || { git init --quiet $(X509_LIMBO) && \
 	    git -C $(X509_LIMBO) fetch --quiet --depth 1 $(X509_LIMBO_URL) $(X509_LIMBO_COMMIT); }
 	@git -C $(X509_LIMBO) checkout --quiet $(X509_LIMBO_COMMIT)
 	CURLEW_X509_LIMBO=$(X509_LIMBO)/limbo.json $(subst FILTER='$(FILTER)',FILTER=X509LimboTests,$(TEST))

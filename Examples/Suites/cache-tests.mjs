@@ -37,9 +37,10 @@ async function startServer () {
     env: { ...process.env, npm_config_protocol: 'http', npm_config_port: '0', npm_config_pidfile: '/dev/null' },
     stdio: ['ignore', 'pipe', 'inherit']
   })
+  process.on('exit', () => server.kill())
   for await (const line of createInterface({ input: server.stdout })) {
     const port = line.match(/^Listening on .*:(\d+)\/$/)?.[1]
-    if (port !== undefined) return { server, base: `http://localhost:${port}` }
+    if (port !== undefined) return `http://localhost:${port}`
   }
   throw new Error('the server of the suite did not start')
 }
@@ -104,12 +105,11 @@ writeFileSync(join(stub, 'index.js'), 'export class Agent { compose (interceptor
 const suites = (await load('tests/index.mjs')).default
 const { runTests, getResults } = await load('test-engine/client/runner.mjs')
 const { determineTestResult, resultTypes } = await load('test-engine/lib/results.mjs')
-const { server, base } = await startServer()
+const base = await startServer()
 const probe = new Probe()
 replaceFetch(probe)
 await runTests(suites, mode === 'single-user', base)
 probe.close()
-server.kill()
 
 const results = getResults()
 const counts = {}

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewCore
 
-@Suite("The memory of buffered bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(5)))
+@Suite("The memory of buffered bodies", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyMemoryTests {
     private func residentBytes() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
