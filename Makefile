@@ -27,7 +27,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Tools Benchmarks Fuzzi
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install gallery examples test test-unit test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-x509-limbo test-cache-tests test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api check-tools api-check docs bench clean
+.PHONY: help setup demo install gallery examples test test-unit test-examples test-json-alone test-release test-traits test-postgres test-uploads test-websockets test-http3 test-aws test-http-state test-x509-limbo test-cache-tests test-web-platform test-gallery test-early-answers tools test-crash simulate soak test-large test-debian13 test-newest test-thread test-address ci lint format api-list check-api check-tools api-check docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -137,6 +137,23 @@ test-cache-tests: setup ## Runs the suite of cache-tests.fyi, from GitHub, with 
 	for mode in single-user shared; do \
 	    node Examples/Suites/cache-tests.mjs $(CACHE_TESTS) \
 	        $$($(SWIFT) build $(SWIFTFLAGS) --package-path Examples --show-bin-path)/curlew-probe $$mode || exit 1; done
+
+# The tests come from the copy in undici, which is small. They are fetched at a fixed commit, once.
+WEB_PLATFORM_TESTS = $(CURDIR)/.build/web-platform-tests
+WEB_PLATFORM_TESTS_URL ?= https://github.com/nodejs/undici
+WEB_PLATFORM_TESTS_COMMIT = 2f6cc66c57aa4303b1574dde47e028495d5678af
+WEB_PLATFORM_SERVER = $(CURDIR)/.build/web-platform-server
+test-web-platform: setup ## Runs groups of the web platform tests, from GitHub, with Node.js and their server, from PyPI
+	@.ci/setup nodejs python3-venv
+	@git -C $(WEB_PLATFORM_TESTS) cat-file -e $(WEB_PLATFORM_TESTS_COMMIT) 2>/dev/null || \
+	    { git init --quiet $(WEB_PLATFORM_TESTS) && git -C $(WEB_PLATFORM_TESTS) \
+	    fetch --quiet --depth 1 $(WEB_PLATFORM_TESTS_URL) $(WEB_PLATFORM_TESTS_COMMIT); }
+	@git -C $(WEB_PLATFORM_TESTS) checkout --quiet $(WEB_PLATFORM_TESTS_COMMIT)
+	@test -x $(WEB_PLATFORM_SERVER)/bin/pip || python3 -m venv $(WEB_PLATFORM_SERVER)
+	@$(WEB_PLATFORM_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/web-platform-server.txt
+	CURLEW_WEB_PLATFORM_TESTS=$(WEB_PLATFORM_TESTS)/test/fixtures/wpt $(TEST_EXAMPLES) --filter MediaTypeSuiteTests
+	node Examples/Suites/web-platform-tests.mjs $(WEB_PLATFORM_TESTS)/test/fixtures/wpt $(WEB_PLATFORM_SERVER)/bin/python \
+	    $$($(SWIFT) build $(SWIFTFLAGS) --package-path Examples --show-bin-path)/curlew-probe
 
 test-gallery: setup ## Tests the page of the gallery in headless Chromium
 	@.ci/setup chromium

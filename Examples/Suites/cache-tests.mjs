@@ -10,6 +10,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
+import { Probe } from './probe.mjs'
 
 const folder = resolve(process.argv[2])
 const program = process.argv[3]
@@ -45,34 +46,6 @@ async function startServer () {
   throw new Error('the server of the suite did not start')
 }
 
-/** The probe: lines of JSON in both directions. */
-class Probe {
-  #process = spawn(program, { stdio: ['pipe', 'pipe', 'inherit'] })
-  #waiting = new Map()
-  #last = 0
-
-  constructor () {
-    createInterface({ input: this.#process.stdout }).on('line', (line) => {
-      const answer = JSON.parse(line)
-      this.#waiting.get(answer.id)(answer)
-      this.#waiting.delete(answer.id)
-    })
-    this.#process.on('exit', (status) => {
-      if (this.#waiting.size > 0) throw new Error(`the probe ended with status ${status}`)
-    })
-  }
-
-  send (request) {
-    const id = ++this.#last
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve)
-      this.#process.stdin.write(JSON.stringify({ id, ...request }) + '\n')
-    })
-  }
-
-  close () { this.#process.stdin.end() }
-}
-
 /** Replaces `fetch` for the requests of tests. The others configure the server. */
 function replaceFetch (probe) {
   const original = globalThis.fetch
@@ -106,7 +79,7 @@ const suites = (await load('tests/index.mjs')).default
 const { runTests, getResults } = await load('test-engine/client/runner.mjs')
 const { determineTestResult, resultTypes } = await load('test-engine/lib/results.mjs')
 const base = await startServer()
-const probe = new Probe()
+const probe = new Probe(program)
 replaceFetch(probe)
 await runTests(suites, mode === 'single-user', base)
 probe.close()

@@ -52,18 +52,24 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
     /// Parses Content-Type.
     ///
     /// Of several values, in separate fields or separated by commas, the last valid media type is used, as in the Fetch
-    /// standard. nil without a valid one.
+    /// standard. Without a `charset` it has that of the values before it with the same essence.
+    /// nil without a valid media type.
     public init?(contentTypeOf fields: HTTPFields) {
-        let values = fields[values: .contentType]
-        for value in values.reversed() {
-            for part in MediaTypeParser.parts(of: Array(value.utf8)).reversed() {
-                if let type = MediaTypeParser.mediaType(in: part), type.type != "*" {
-                    self = type
-                    return
-                }
+        let value = fields[values: .contentType].joined(separator: ", ")
+        var last: ContentType?
+        var charset: Parameter?
+        for part in MediaTypeParser.parts(of: Array(value.utf8)) {
+            guard var type = MediaTypeParser.mediaType(in: part), type.type != "*" else { continue }
+            let ownCharset = type.parameters.first { $0.name == "charset" }
+            if type.essence != last?.essence {
+                charset = ownCharset
+            } else if ownCharset == nil, let charset {
+                type = ContentType(type.type, type.subtype, parameters: type.parameters + [charset])
             }
+            last = type
         }
-        return nil
+        guard let last else { return nil }
+        self = last
     }
 
     /// Type and subtype without parameters.
@@ -157,12 +163,15 @@ package enum MediaTypeParser {
             reader.skip { $0 != .semicolon }
             guard reader.take(.semicolon) else { break }
             reader.skipSpace()
-            guard let name = reader.token()?.lowercased() else { continue }
+            let name = reader.token()?.lowercased()
             if allowsSpace { reader.skipSpace() }
+            let isToken = reader.next == .equals
+            // The value of a name that is not a token is skipped too: it may contain a semicolon in quotes.
+            reader.skip { $0 != .equals && $0 != .semicolon }
             guard reader.take(.equals) else { continue }
             if allowsSpace { reader.skipSpace() }
-            guard let value = reader.next == .quote ? reader.quotedString() : reader.bareValue() else { continue }
-            guard !parameters.contains(where: { $0.name == name }) else { continue }
+            let value = reader.next == .quote ? reader.quotedString() : reader.bareValue()
+            guard isToken, let name, let value, !parameters.contains(where: { $0.name == name }) else { continue }
             parameters.append(ContentType.Parameter(name, value))
         }
         return parameters

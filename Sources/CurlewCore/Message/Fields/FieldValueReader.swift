@@ -11,7 +11,11 @@ struct FieldValueReader {
 
     mutating func skip(while condition: (UInt8) -> Bool) { scanner.skip(while: condition) }
 
-    mutating func skipSpace() { skip { $0.isBlank || $0 == .carriageReturn || $0 == .lineFeed } }
+    mutating func skipSpace() { skip(while: Self.isSpace) }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte.isBlank || byte == .carriageReturn || byte == .lineFeed
+    }
 
     mutating func take(_ byte: UInt8) -> Bool { scanner.take(byte) }
 
@@ -25,7 +29,7 @@ struct FieldValueReader {
     /// characters.
     mutating func bareValue() -> String? {
         var value = scanner.take { $0 != .semicolon }
-        while value.last?.isBlank == true { value.removeLast() }
+        while value.last.map(Self.isSpace) == true { value.removeLast() }
         return value.isEmpty ? nil : text(value)
     }
 

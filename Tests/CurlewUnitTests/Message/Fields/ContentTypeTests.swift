@@ -78,6 +78,51 @@ struct MediaTypeTests {
         #expect(ContentType(contentTypeOf: [:]) == nil)
     }
 
+    /// The results are those of the Fetch standard, "extract a MIME type".
+    @Test(
+        "a type without charset has that of the values before it with the same essence",
+        arguments: [
+            (["text/plain;charset=gbk", "text/plain"], "text/plain; charset=gbk"),
+            (["text/plain;charset=gbk;x=foo", "text/plain;y=z"], "text/plain; y=z; charset=gbk"),
+            (["text/plain;charset=gbk", "text/plain;charset=utf-8"], "text/plain; charset=utf-8"),
+            (["text/plain;charset=gbk", "text/plain;charset=utf-8", "text/plain"], "text/plain; charset=gbk"),
+            (["text/html;charset=gbk", "text/plain", "text/html"], "text/html"),
+            (["text/html;charset=gbk", "nonsense", "*/*", "text/html"], "text/html; charset=gbk"),
+        ])
+    func charset(values: [String], expected: String) {
+        for values in [values, [values.joined(separator: ",")]] {
+            let fields = HTTPFields(values.map { HTTPField(name: .contentType, value: $0) })
+            #expect(ContentType(contentTypeOf: fields)?.description == expected, "\(values)")
+        }
+    }
+
+    @Test(
+        "a quoted string can extend over several fields",
+        arguments: [
+            (["text/html;x=\"", "text/plain"], "text/html; x=\", text/plain\""),
+            (["text/html;\"", "text/plain"], "text/html"), (["text/html;\"", "\"", "text/plain"], "text/plain"),
+        ])
+    func quotedFields(values: [String], expected: String) {
+        let fields = HTTPFields(values.map { HTTPField(name: .contentType, value: $0) })
+        #expect(ContentType(contentTypeOf: fields)?.description == expected)
+    }
+
+    @Test(
+        "a parameter whose name is not a token is skipped with its value",
+        arguments: [
+            "text/html;in]valid=\";asd=foo\";foo=bar", "text/html;=\";x=y\";foo=bar", "text/html;a b=c;foo=bar",
+            "text/html;\"a;b\"=\";c=d\";foo=bar",
+        ])
+    func invalidNames(text: String) {
+        #expect(ContentType(text)?["foo"] == "bar")
+        #expect(ContentType(text)?.parameters.count == 1)
+    }
+
+    @Test("white space around a value is ignored, line breaks included")
+    func space() {
+        #expect(ContentType("\n\r\t x/x;\n\r\t x=x\n\r\t ;y=z\n")?.description == "x/x; x=x; y=z")
+    }
+
     @Test(
         "a media range matches types, structured suffixes and parameters",
         arguments: [
