@@ -114,7 +114,7 @@ HTTP_STATE_URL ?= https://github.com/abarth/http-state
 
 test-http-state: setup ## Tests cookies with the cases of http-state, from GitHub
 	@test -d $(HTTP_STATE) || git clone --quiet $(HTTP_STATE_URL) $(HTTP_STATE)
-	@git -C $(HTTP_STATE) checkout --quiet 155e45c6168e6de2eb727193010fd12e3c789185
+	@git -C $(HTTP_STATE) checkout --force --quiet 155e45c6168e6de2eb727193010fd12e3c789185
 	CURLEW_HTTP_STATE=$(HTTP_STATE)/tests/data/parser.json $(TEST_EXAMPLES) --filter CookieSuiteTests
 
 # The suite's file of cases has 40 MB, so only the newest commit is fetched.
@@ -124,7 +124,7 @@ X509_LIMBO_COMMIT = 8a2e6f41023b1716dc16fe63335e4bb972e4c3f6
 test-x509-limbo: setup ## Validates certificates with the cases of x509-limbo, from GitHub
 	@git -C $(X509_LIMBO) cat-file -e $(X509_LIMBO_COMMIT) 2>/dev/null || { git init --quiet $(X509_LIMBO) && \
 	    git -C $(X509_LIMBO) fetch --quiet --depth 1 $(X509_LIMBO_URL) $(X509_LIMBO_COMMIT); }
-	@git -C $(X509_LIMBO) checkout --quiet $(X509_LIMBO_COMMIT)
+	@git -C $(X509_LIMBO) checkout --force --quiet $(X509_LIMBO_COMMIT)
 	CURLEW_X509_LIMBO=$(X509_LIMBO)/limbo.json $(subst FILTER='$(FILTER)',FILTER=X509LimboTests,$(TEST))
 
 CACHE_TESTS = $(CURDIR)/.build/cache-tests
@@ -132,7 +132,7 @@ CACHE_TESTS_URL ?= https://github.com/http-tests/cache-tests
 test-cache-tests: setup ## Runs the suite of cache-tests.fyi, from GitHub, with Node.js
 	@.ci/setup nodejs
 	@test -d $(CACHE_TESTS) || git clone --quiet $(CACHE_TESTS_URL) $(CACHE_TESTS)
-	@git -C $(CACHE_TESTS) checkout --quiet b55b8bda3dbb8c927c04e85bd8d496a8caa3e4ba
+	@git -C $(CACHE_TESTS) checkout --force --quiet b55b8bda3dbb8c927c04e85bd8d496a8caa3e4ba
 	$(SWIFT) build $(SWIFTFLAGS) --package-path Examples --product curlew-probe
 	for mode in single-user shared; do \
 	    node Examples/Suites/cache-tests.mjs $(CACHE_TESTS) \
@@ -148,7 +148,7 @@ test-web-platform: setup ## Runs groups of the web platform tests, from GitHub, 
 	@git -C $(WEB_PLATFORM_TESTS) cat-file -e $(WEB_PLATFORM_TESTS_COMMIT) 2>/dev/null || \
 	    { git init --quiet $(WEB_PLATFORM_TESTS) && git -C $(WEB_PLATFORM_TESTS) \
 	    fetch --quiet --depth 1 $(WEB_PLATFORM_TESTS_URL) $(WEB_PLATFORM_TESTS_COMMIT); }
-	@git -C $(WEB_PLATFORM_TESTS) checkout --quiet $(WEB_PLATFORM_TESTS_COMMIT)
+	@git -C $(WEB_PLATFORM_TESTS) checkout --force --quiet $(WEB_PLATFORM_TESTS_COMMIT)
 	@test -x $(WEB_PLATFORM_SERVER)/bin/pip || python3 -m venv $(WEB_PLATFORM_SERVER)
 	@$(WEB_PLATFORM_SERVER)/bin/pip install -q --disable-pip-version-check -r .ci/web-platform-server.txt
 	CURLEW_WEB_PLATFORM_TESTS=$(WEB_PLATFORM_TESTS)/test/fixtures/wpt $(TEST_EXAMPLES) --filter MediaTypeSuiteTests

@@ -12,6 +12,8 @@ export class Probe {
     this.#process = spawn(program, { stdio: ['pipe', 'pipe', 'inherit'] })
     createInterface({ input: this.#process.stdout }).on('line', (line) => {
       const answer = JSON.parse(line)
+      if (!Number.isInteger(answer.id)) throw new Error(`the answer belongs to no request: ${line}`)
+      if (answer.skip !== undefined || answer.code === 'bad-request') throw new Error(`the probe refuses a request: ${line}`)
       this.#receivers.get(answer.id)?.(answer)
     })
     this.#process.on('exit', (status) => {

@@ -14,9 +14,9 @@ struct BodyMemoryTests {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("60,000 chunks of one byte in the queue of a slow reader occupy less than 32 MB")
+    @Test("30,000 chunks of one byte in the queue of a slow reader occupy less than 16 MB")
     func singleBytes() async throws {
-        let count = 60_000
+        let count = 30_000
         let (sent, reports) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -39,7 +39,7 @@ struct BodyMemoryTests {
         // The written bytes reach the session after some more turns of its loop.
         try await session.letTurnsPass()
         let grown = try residentBytes() - before
-        #expect(grown < 32 << 20, "\(grown >> 20) MB for \(count) bytes")
+        #expect(grown < 16 << 20, "\(grown >> 20) MB for \(count) bytes")
         #expect(try await response.body.collect(upTo: .mebibytes(1)).count == count)
     }
 }

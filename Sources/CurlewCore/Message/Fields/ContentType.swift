@@ -52,14 +52,14 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
     /// Parses Content-Type.
     ///
     /// Of several values, in separate fields or separated by commas, the last valid media type is used, as in the Fetch
-    /// standard. Without a `charset` it has that of the values before it with the same essence.
-    /// nil without a valid media type.
+    /// standard. A value without `charset` has the charset of the first of the consecutive values with the same
+    /// essence. nil without a valid media type.
     public init?(contentTypeOf fields: HTTPFields) {
         let value = fields[values: .contentType].joined(separator: ", ")
         var last: ContentType?
         var charset: Parameter?
         for part in MediaTypeParser.parts(of: Array(value.utf8)) {
-            guard var type = MediaTypeParser.mediaType(in: part), type.type != "*" else { continue }
+            guard var type = MediaTypeParser.mediaType(in: part), type.essence != "*/*" else { continue }
             let ownCharset = type.parameters.first { $0.name == "charset" }
             if type.essence != last?.essence {
                 charset = ownCharset

@@ -25,7 +25,7 @@ struct FieldValueReader {
         return token.isEmpty ? nil : String(guessing: token)
     }
 
-    /// The text before the next semicolon, without surrounding spaces; nil if it is empty or contains control
+    /// The text before the next semicolon, without white space at its end; nil if it is empty or contains control
     /// characters.
     mutating func bareValue() -> String? {
         var value = scanner.take { $0 != .semicolon }

@@ -59,7 +59,8 @@ struct ContentDispositionVariationTests {
         "the first of several names applies, and an empty one is ignored",
         arguments: [
             ("x; filename=a; filename=b", "a"), ("x; filename = ; filename = b", "b"), ("x; filename; filename=b", "b"),
-            ("x; filename *=UTF-8''a; filename=b", "b"), ("x; file name=a", nil), ("x; filename=\"\"", ""),
+            ("x; filename *=UTF-8''a; filename=b", "b"), ("x; file name=a", nil),
+            ("x; a b=\"c;filename=d\"", nil), ("x; filename=\"\"", ""),
             ("x; filename==a", "=a"), ("x; filename = \"a;b\" ; c", "a;b"), ("x; filename='a b'", "'a b'"),
         ] as [(String, String?)])
     func several(_ text: String, _ name: String?) { #expect(ContentDisposition(text).fileName == name) }

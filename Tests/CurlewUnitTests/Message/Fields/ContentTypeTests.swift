@@ -80,13 +80,14 @@ struct MediaTypeTests {
 
     /// The results are those of the Fetch standard, "extract a MIME type".
     @Test(
-        "a type without charset has that of the values before it with the same essence",
+        "a type without charset has the charset of the first of the consecutive values with the same essence",
         arguments: [
             (["text/plain;charset=gbk", "text/plain"], "text/plain; charset=gbk"),
             (["text/plain;charset=gbk;x=foo", "text/plain;y=z"], "text/plain; y=z; charset=gbk"),
             (["text/plain;charset=gbk", "text/plain;charset=utf-8"], "text/plain; charset=utf-8"),
             (["text/plain;charset=gbk", "text/plain;charset=utf-8", "text/plain"], "text/plain; charset=gbk"),
             (["text/html;charset=gbk", "text/plain", "text/html"], "text/html"),
+            (["text/plain", "text/plain;charset=gbk", "text/plain"], "text/plain"),
             (["text/html;charset=gbk", "nonsense", "*/*", "text/html"], "text/html; charset=gbk"),
         ])
     func charset(values: [String], expected: String) {
