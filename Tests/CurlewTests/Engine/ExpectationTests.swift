@@ -81,6 +81,22 @@ struct ExpectationTests {
         #expect(server.accepted == 2)
     }
 
+    /// libcurl 8.21 reads such a response before it watches the connection, and does not show that it stops reading.
+    @Test("a final response that arrives before the request was sent ends the wait for 100 (Continue)")
+    func earlyAnswer() async throws {
+        let server = try await RawServer.start { connection in
+            try await connection.write(Self.ok)
+            _ = try await connection.readHead()
+            try await connection.closed
+        }
+        let session = try makeSession()
+        for number in 1...30 {
+            let response = try await session.post(.raw(server.url()), .body(.string("hello")), options: options)
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+            try #require(server.accepted == number)
+        }
+    }
+
     @Test("an unknown expectation is refused before the request is sent")
     func unknown() async throws {
         let error = await curlewError {

@@ -318,12 +318,24 @@ struct Attempt: ~Copyable {
     /// sent.
     /// - Parameter isOpen: True if the connection is known to be open.
     mutating func readingStopped(isOpen: Bool) {
-        guard pauses.isDisjoint(with: .receiving), request.hasBody, !outgoing.isSent, failure == nil,
-            incoming.head != nil, incoming.provisionalChallenge == nil, !incoming.version.hasStreams,
-            let isWhole = incoming.isWholeAtEnd(method: request.method, isOpen: isOpen)
-        else { return }
+        guard mayEndBeforeBody, let isWhole = incoming.isWholeAtEnd(method: request.method, isOpen: isOpen) else {
+            return
+        }
         // A final response to an expectation ends the exchange. libcurl 8.21 would send the body after the wait.
         if !isWhole || incoming.refusesRest || awaitsPermission { end = isWhole ? .answered : .brokenOff }
+    }
+
+    /// Records a whole response in place of 100 (Continue). libcurl does not show that it has stopped reading if the
+    /// response arrived before libcurl watched the connection.
+    mutating func noteAnswerWithoutPermission() {
+        guard awaitsPermission, mayEndBeforeBody, incoming.isBodyWhole(method: request.method) else { return }
+        end = .answered
+    }
+
+    /// True if the end of the response can end an exchange whose body was not sent.
+    private var mayEndBeforeBody: Bool {
+        pauses.isDisjoint(with: .receiving) && request.hasBody && !outgoing.isSent && failure == nil
+            && incoming.head != nil && incoming.provisionalChallenge == nil && !incoming.version.hasStreams
     }
 
     /// The outcome of an exchange that ended before the body was sent.

@@ -145,6 +145,16 @@ extension Transfer {
     func readingStopped(isOpen: @autoclosure () -> Bool) {
         guard outcome == nil, prepared.hasBody else { return }
         attempt.readingStopped(isOpen: !prepared.uri.layout.isSecure && isOpen())
+        endBeforeBodyIfOver()
+    }
+
+    /// Ends the exchange, outside libcurl, if its response is whole while libcurl waits for 100 (Continue).
+    func lookForAnswerWithoutPermission() {
+        attempt.noteAnswerWithoutPermission()
+        endBeforeBodyIfOver()
+    }
+
+    private func endBeforeBodyIfOver() {
         guard attempt.isOverBeforeBody else { return }
         let plan = attempt.plan
         core.execute { [weak self] in self?.endBeforeBody(plan) }

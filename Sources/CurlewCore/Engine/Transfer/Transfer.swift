@@ -329,6 +329,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     func turnEnds() {
         // The body is passed on first, so that a reader woken by the head finds all of it.
         if let outcome { endBody(outcome) } else { wakeIfNeeded(assembly.endTurn(keepsPrefix: keepsPrefix)) }
+        if outcome == nil, attempt.awaitsPermission { lookForAnswerWithoutPermission() }
         advanced()
     }
 
