@@ -6,7 +6,7 @@ internal import FuzzingKit
 
 /// A fuzz target for parameters in queries, forms and JSON, with random trees and styles. A form must contain only
 /// allowed bytes, and its decoded pairs must equal those of a plain walk of the tree. A URI must accept the form
-/// unchanged, and the JSON must be readable.
+/// unchanged, except for separators at its beginning, and the JSON must be readable.
 @main
 struct FuzzParameters: FuzzTarget {
     static func check(_ input: [UInt8]) {
@@ -33,8 +33,10 @@ struct FuzzParameters: FuzzTarget {
         let pairs = (try? style.pairs(of: tree)) ?? []
         requireEqual(
             pairs.map { Array($0.name.utf8) }, expected.map(\.name), "the pairs have other names than the form")
+        // A URI takes no separator at the beginning of a form, and no empty form.
+        let added = form.drop { $0 == "&" }
         let uri = try? CurlewURI("http://h/?a#b").appending(query: form)
-        requireEqual(uri?.query, "a&\(form)", "a URI changes the form")
+        requireEqual(uri?.query, added.isEmpty ? "a" : "a&\(added)", "a URI changes the form")
     }
 
     private static func checkBytes(_ form: String, _ style: RequestParameters.Style) {
