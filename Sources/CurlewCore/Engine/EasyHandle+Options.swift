@@ -56,7 +56,7 @@ extension EasyHandle {
         failure.tunnelStatus = long(CURLINFO_HTTP_CONNECTCODE)
         failure.proxyReply = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: long(CURLINFO_PROXY_ERROR)))
         failure.handshake = handshake
-        if let connection = lastConnection { failure.hasProxyAnswered = connection.lastInput > connection.opened }
+        failure.hasProxyAnswered = lastConnection?.hasReceived == true
         return failure
     }
 

@@ -171,6 +171,19 @@ struct ProxyFaultTests {
                 + "or its SOCKS reply has fewer than the ten bytes that libcurl reads")
     }
 
+    /// libcurl reads such an answer before it watches the connection.
+    @Test("a SOCKS proxy that answers before it is asked is named as a proxy that answered")
+    func earlyReply() async throws {
+        let proxy = try await RawServer.start { connection in
+            try await connection.write([5, 0, 5, 0, 0, 3, 1, 0x61, 0, 80])
+            try await connection.closed
+        }
+        for _ in 1...20 {
+            let late = try await error("socks5h://127.0.0.1:\(proxy.port)", connect: .milliseconds(100))
+            #expect(late?.message.hasPrefix("the proxy 127.0.0.1:\(proxy.port) answered") == true)
+        }
+    }
+
     @Test("a proxy that answers 407 forever ends in an error", arguments: ["", ", stale=true"])
     func endlessChallenges(_ stale: String) async throws {
         let proxy = try await RawServer.start { connection in
