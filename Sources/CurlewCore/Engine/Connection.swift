@@ -89,10 +89,8 @@ final class Connection: LoopTimer, SocketHandler {
     private(set) var lastInput: Instant
     /// The time at which the socket was opened.
     let opened: Instant
-    /// True if the connection had received bytes when it was closed, although the loop noticed no input.
+    /// True if the connection had received bytes when it was closed; nil before that, and after a noticed input.
     private var receivedWhenClosed: Bool?
-    /// True if the peer has sent bytes. libcurl may read the first ones before it watches the connection.
-    var hasReceived: Bool { lastInput > opened || receivedWhenClosed ?? (curlew_received_bytes(descriptor) > 0) }
     /// The number of requests that were sent over the connection.
     private(set) var uses = 0
     /// True if the session's limits permit no further request. The connection is closed once it is idle.
@@ -192,6 +190,9 @@ final class Connection: LoopTimer, SocketHandler {
         if isMultiplexed || dialled?.isConnected == false && !isHandedOver { return true }
         return !hasStrayInput
     }
+
+    /// True if the peer has sent bytes. libcurl may read the first ones before it watches the connection.
+    var hasReceived: Bool { lastInput > opened || receivedWhenClosed ?? (curlew_received_bytes(descriptor) > 0) }
 
     /// Records that the connection is about to be closed by Curlew.
     func noteEnd() {

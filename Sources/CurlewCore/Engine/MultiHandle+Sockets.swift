@@ -61,11 +61,7 @@ extension MultiHandle {
 
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32, _ shard: EngineShard) {
         let known = sockets[descriptor]
-        if interest & CURL_POLL_IN == 0 {
-            // A connection has no user before libcurl watches it for the first time.
-            let user = known?.user ?? EasyHandle.of(easy)
-            user?.transfer?.readingStopped(isOpen: !hasEnded(descriptor))
-        }
+        if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped(isOpen: !hasEnded(descriptor)) }
         let connection = known ?? Connection(descriptor: descriptor, shard)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil

@@ -235,6 +235,23 @@ struct UploadTests {
         await server.shutdown()
     }
 
+    /// libcurl reads such a response before it watches the connection.
+    @Test("a response that arrives before the request was sent is delivered, although the body has not begun")
+    func answeredFirst() async throws {
+        let server = try await RawServer.start { connection in
+            try await connection.write("HTTP/1.1 413 Too Large\r\nContent-Length: 4\r\n\r\nfull")
+            while try await connection.read() != nil {}
+        }
+        let session = try makeSession()
+        for number in 1...30 {
+            let (chunks, chunk) = AsyncStream.makeStream(of: [UInt8].self)
+            let response = try await session.send(CurlewRequest(.put, server.url(), body: .once(chunks)))
+            #expect(try await response.body.collect(upTo: 100) == Array("full".utf8))
+            #expect(server.accepted == number)
+            chunk.finish()
+        }
+    }
+
     @Test("a truncated response is an error, although the body is incomplete")
     func brokenEarly() async throws {
         for framing in ["Content-Length: 9\r\n\r\nfull", "Transfer-Encoding: chunked\r\n\r\n4\r\nfull\r\n"] {

@@ -332,20 +332,6 @@ struct Attempt: ~Copyable {
         end = .answered
     }
 
-    /// True if the end of the response can end an exchange whose body was not sent.
-    private var mayEndBeforeBody: Bool {
-        pauses.isDisjoint(with: .receiving) && request.hasBody && !outgoing.isSent && failure == nil
-            && incoming.head != nil && incoming.provisionalChallenge == nil && !incoming.version.hasStreams
-    }
-
-    /// The outcome of an exchange that ended before the body was sent.
-    mutating func outcomeBeforeBody() -> Result<HTTPFields, CurlewError> {
-        guard end == .answered else {
-            return .failure(CurlewError(.responseTruncated, "the connection ended before the body of the response did"))
-        }
-        return outcome(after: nil)
-    }
-
     /// The outcome of an exchange that ended before the request was sent. libcurl does not show the end of a stream, so
     /// a body with bytes and without a length may be incomplete.
     mutating func outcomeOfEarlyAnswer() -> Result<HTTPFields, CurlewError> {

@@ -63,4 +63,12 @@ extension Attempt {
         /// The raw bytes of the body are observed.
         static let showsRawBody = HeadEffects(rawValue: 2)
     }
+
+    /// The outcome of an exchange that ended before the body was sent.
+    mutating func outcomeBeforeBody() -> Result<HTTPFields, CurlewError> {
+        guard end == .answered else {
+            return .failure(CurlewError(.responseTruncated, "the connection ended before the body of the response did"))
+        }
+        return outcome(after: nil)
+    }
 }

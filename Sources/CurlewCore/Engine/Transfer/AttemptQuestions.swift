@@ -22,6 +22,12 @@ extension Attempt {
             && !request.closesConnection
     }
 
+    /// True if the end of the response can end an exchange whose body was not sent.
+    var mayEndBeforeBody: Bool {
+        pauses.isDisjoint(with: .receiving) && request.hasBody && !outgoing.isSent && failure == nil
+            && incoming.head != nil && incoming.provisionalChallenge == nil && !incoming.version.hasStreams
+    }
+
     /// True if the response may have ended before the request, so that the end of the request ends the stream.
     var mayEndByRequest: Bool { outgoing.isSent && incoming.head != nil && incoming.version == .http2 }
 
