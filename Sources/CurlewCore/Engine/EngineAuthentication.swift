@@ -39,7 +39,7 @@ extension EasyHandle {
         // field contains the real values.
         try set(CURLOPT_PROXYUSERNAME, isField ? proxy.user.map(Self.hex) : proxy.user)
         try set(CURLOPT_PROXYPASSWORD, isField ? proxy.password.map(Self.hex) : proxy.password)
-        try set(CURLOPT_PROXYAUTH, EngineAuthentication(proxy.authentication).rawValue)
+        try set(CURLOPT_PROXYAUTH, EngineAuthentication(proxy.authentication).untilChallenged.rawValue)
         if proxy.isSOCKS { try set(CURLOPT_SOCKS5_AUTH, EngineAuthentication.basic.rawValue) }
         if proxy.scheme == .https { try applyTrust(proxy.anchorsPEM) }
     }
@@ -97,6 +97,7 @@ extension Proxy {
 /// casts.
 struct EngineAuthentication: Equatable, Sendable {
     let rawValue: Int
+    private static let signature = EngineAuthentication(rawValue: 1 << 7)
 
     static let basic = EngineAuthentication(rawValue: 1 << 0)
     static let digest = EngineAuthentication(rawValue: 1 << 1)
@@ -112,5 +113,14 @@ struct EngineAuthentication: Equatable, Sendable {
             case .digest: .digest
             case .negotiate: .negotiate
             }
+    }
+
+    /// The bits with which libcurl sends a request unchanged until there is a challenge.
+    ///
+    /// With Digest alone libcurl would first send the request without its body, and present the response to that if
+    /// the proxy did not ask for credentials. With a choice of schemes it waits for the challenge. No challenge asks
+    /// for the other scheme here (`CURLAUTH_AWS_SIGV4`).
+    var untilChallenged: EngineAuthentication {
+        self == .digest ? EngineAuthentication(rawValue: rawValue | Self.signature.rawValue) : self
     }
 }

@@ -4,7 +4,7 @@ internal import HTTPTypes
 /// A request that was checked and converted for libcurl. The caller's thread does this, so that the loop has little
 /// work.
 final class PreparedRequest: Sendable {
-    /// The default wait for 100 (Continue), if only a field asks for it.
+    /// The default wait for 100 (Continue), if only a field or a proxy asks for it.
     private static let usualExpectation = Duration.seconds(1)
 
     let method: HTTPRequest.Method
@@ -65,7 +65,8 @@ final class PreparedRequest: Sendable {
         var check = RequestCheck()
         let known = self.options.values.proxy == nil ? defaults.fieldLists : nil
         let goesToProxy = !uri.layout.isSecure && self.options.values.proxy?.isSOCKS == false
-        try check.take(request, length: body.length, known: known)
+        let awaitsChallenge = goesToProxy && self.options.values.proxy?.awaitsChallenge == true
+        try check.take(request, length: body.length, awaitsChallenge: awaitsChallenge, known: known)
         if goesToProxy { try check.addHost(of: uri) }
         let isRefused = goesToProxy && Engine.refusesProxiedIPv6 && uri.hasIPv6Host
         if isRefused || (Engine.capitalizesEscapes && uri.isChangedByCapitals) {

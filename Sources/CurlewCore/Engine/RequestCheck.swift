@@ -22,8 +22,12 @@ struct RequestCheck {
 
     /// - Parameters:
     ///   - length: The length of the body; nil if it is unknown.
+    ///   - awaitsChallenge: True if a proxy may ask for credentials before it forwards the request. The body is then sent
+    ///     with its permission.
     ///   - known: The cache of field lists; nil if fields are added to the request's list later.
-    mutating func take(_ request: CurlewRequest, length: Int64?, known: FieldListCache? = nil) throws {
+    mutating func take(
+        _ request: CurlewRequest, length: Int64?, awaitsChallenge: Bool = false, known: FieldListCache? = nil
+    ) throws {
         let method = request.method.rawValue
         guard !method.isEmpty, method.utf8.count <= Self.methodLimit, method.utf8.allSatisfy(\.isTokenByte) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
@@ -34,6 +38,7 @@ struct RequestCheck {
         guard request.method != .head || request.body.isNone else {
             throw CurlewError(.invalidRequest, "a HEAD has no body")
         }
+        if request.method == .trace { try Self.checkTrace(request) }
         contentLength = length
         let isForwarded = request.options.isAnySet && request.options.isForwarded
         let isPlain =
@@ -43,7 +48,7 @@ struct RequestCheck {
             fields = list
             return
         }
-        try takeExpectation(request)
+        try takeExpectation(request, awaitsChallenge: awaitsChallenge && length != 0)
         try takeFields(request)
         if isPlain, let fields { known?.insert(fields, of: request.fields) }
         try takeTrailers(request)
@@ -54,6 +59,15 @@ struct RequestCheck {
         }
     }
 
+    /// Checks a TRACE, whose response shows the request to others (RFC 9110 §9.3.8).
+    private static func checkTrace(_ request: CurlewRequest) throws {
+        guard request.body.isNone else { throw CurlewError(.invalidRequest, "a TRACE has no body") }
+        let secrets: [HTTPField.Name] = [.authorization, .proxyAuthorization, .cookie]
+        guard request.uri.userInformation == nil, !secrets.contains(where: request.fields.contains) else {
+            throw CurlewError(.invalidRequest, "a TRACE has no credentials and no cookies")
+        }
+    }
+
     /// Adds empty lines, which keep libcurl from adding its own fields.
     private mutating func keepAbsentFieldsAbsent(_ fields: HTTPFields) throws {
         for name in [HTTPField.Name.userAgent, .accept] where !fields.contains(name) {
@@ -61,8 +75,8 @@ struct RequestCheck {
         }
     }
 
-    private mutating func takeExpectation(_ request: CurlewRequest) throws {
-        expectsContinue = request.options.expectContinue != nil && !request.body.isNone
+    private mutating func takeExpectation(_ request: CurlewRequest, awaitsChallenge: Bool) throws {
+        expectsContinue = (request.options.expectContinue != nil || awaitsChallenge) && !request.body.isNone
         for field in request.fields where field.name == .expect {
             guard field.trimmedText.utf8.map(\.lowercasedASCII).elementsEqual("100-continue".utf8) else {
                 throw CurlewError(.invalidRequest, "the only supported expectation is 100-continue")

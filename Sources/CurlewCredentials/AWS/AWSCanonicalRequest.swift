@@ -47,8 +47,9 @@ struct AWSCanonicalRequest {
 
     /// Fields that intermediaries or Curlew may change.
     private static let unsignedNames: Set<String> = [
-        "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
-        "te", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
+        "accept-encoding", "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate",
+        "proxy-authorization", "te", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent",
+        "x-amzn-trace-id",
     ]
 
     private typealias SignedField = (name: String, value: [UInt8])

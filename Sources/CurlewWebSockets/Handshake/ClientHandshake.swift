@@ -54,6 +54,8 @@ package struct ClientHandshake: Sendable {
     package func check(_ response: HTTPResponse) throws(HandshakeFailure) -> HandshakeAgreement {
         guard response.status.code == 101 else { throw .unexpectedStatus(response.status.code) }
         let fields = response.headerFields
+        // A server switches to one protocol (RFC 6455 §4.1).
+        guard FieldScanner.tokens(fields[values: .upgrade])?.count == 1 else { throw .missingUpgrade }
         try UpgradeFields.check(fields)
         let accepts = fields[values: .secWebSocketAccept]
         guard let accept = accepts.first else { throw .missingAccept }

@@ -140,6 +140,19 @@ struct AWSSignatureTests {
         #expect(Set(signatures).count == 1)
     }
 
+    @Test("a field that intermediaries change is not signed")
+    func changedFields() throws {
+        let plain = request(.get, "/", [.range: "bytes=0-9"])
+        let names = ["Accept-Encoding", "User-Agent", "TE", "Expect"].compactMap { HTTPField.Name($0) }
+        var other = plain
+        for name in names { other.headerFields[name] = "a" }
+        let signed = try signature.signed(other, payload: .empty, credential: credential, at: moment)
+        #expect(
+            signed.headerFields[.authorization]
+                == (try signature.signed(plain, payload: .empty, credential: credential, at: moment))
+                .headerFields[.authorization])
+    }
+
     @Test("a later signature replaces the earlier one")
     func again() throws {
         let token = try AWSCredential(accessKey: "AKID", secretKey: "secret", sessionToken: "token")

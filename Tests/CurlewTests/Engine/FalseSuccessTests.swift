@@ -341,7 +341,17 @@ enum FalseSuccess {
                 #expect(stage.connect() == true)
                 stage.receive("HTTP/1.1 200 OK", "Content-Length: 0", "")
                 #expect(stage.attempt.incoming.head?.status == .ok)
-            })
+            }),
+        Row(
+            beginning: "A request with a body to a proxy with Digest",
+            proof: .test(
+                "a proxy that asks for no credentials gets the request once, with its body",
+                in: "Engine/Proxies/ProxyDigestTests")),
+        Row(
+            beginning: "A request over a connection that was kept after HTTP/1.0",
+            proof: .test(
+                "a connection with HTTP/1.0 is not reused, because its next request would have this version",
+                in: "Engine/ReuseTests")),
     ]
 
     private static let others: [Row] = [

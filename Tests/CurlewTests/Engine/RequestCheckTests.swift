@@ -63,6 +63,25 @@ struct RequestCheckTests {
         #expect(error?.description.contains("\u{1}") == false)
     }
 
+    @Test("a TRACE with a body, credentials or cookies is refused")
+    func trace() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let session = try makeSession()
+        #expect(try await session.send(.trace, .raw(server.url("/"))).status == .ok)
+        let secrets: [HTTPFields] = [[.authorization: "Basic eA=="], [.proxyAuthorization: "a"], [.cookie: "a=b"]]
+        for fields in secrets {
+            let error = await curlewError { _ = try await session.send(.trace, .raw(server.url("/")), fields: fields) }
+            #expect(error?.code == .invalidRequest)
+        }
+        #expect(
+            await curlewError { _ = try await session.send(.trace, "http://u:p@127.0.0.1:1/") }?.code == .invalidRequest)
+        let error = await curlewError {
+            _ = try await session.send(.trace, .raw(server.url("/")), .body(.bytes([1])))
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(server.requestCount == 1)
+    }
+
     @Test("a HEAD with a body is refused")
     func headWithBody() async throws {
         let error = await curlewError {

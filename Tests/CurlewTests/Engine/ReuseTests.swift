@@ -34,6 +34,25 @@ struct ReuseTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
+    @Test("a connection with HTTP/1.0 is not reused, because its next request would have this version")
+    func oldVersion() async throws {
+        let heads = Guarded<[String]>([])
+        let server = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            heads.withLock { $0.append(head) }
+            try await connection.write(
+                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok")
+            _ = try await connection.drain()
+        }
+        let session = try makeSession()
+        for index in 1...3 {
+            let response = try await session.get(.raw(server.url()))
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+            #expect(server.accepted == index)
+        }
+        #expect(heads.withLock { $0.allSatisfy { $0.contains(" HTTP/1.1\r\n") } })
+    }
+
     @Test(
         "the connection of a request with Connection: close is not reused",
         arguments: ["close", "Close", "x-option, close", "close,x-option"])

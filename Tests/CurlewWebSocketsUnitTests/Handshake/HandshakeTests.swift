@@ -89,6 +89,8 @@ struct HandshakeTests {
             (.missingUpgrade, { $0.headerFields[.upgrade] = nil }),
             (.missingUpgrade, { $0.headerFields[.upgrade] = "h2c" }),
             (.missingUpgrade, { $0.headerFields[.upgrade] = "websockets" }),
+            (.missingUpgrade, { $0.headerFields[.upgrade] = "websocket, h2c" }),
+            (.missingUpgrade, { $0.headerFields[.upgrade] = "h2c, websocket" }),
             (.missingUpgrade, { $0.headerFields[.upgrade] = "web socket" }),
             // The Kelvin sign equals K in a case-insensitive comparison of Unicode.
             (.missingUpgrade, { $0.headerFields[.upgrade] = "websoc\u{212A}et" }),

@@ -244,9 +244,13 @@ struct Attempt: ~Copyable {
             reject(.misdirected)
             return .stop
         }
-        // Later bytes on the connection cannot be trusted after such a head.
-        let effects: HeadEffects = incoming.framing.isAmbiguous ? .closesConnection : []
+        let effects: HeadEffects = spoilsConnection ? .closesConnection : []
         guard !isAnsweredByEngine(incoming.status) else {
+            // libcurl would send the chunks with HTTP/1.0, and their recipient would not know the coding.
+            guard incoming.version != .http10 || !request.hasBody || request.contentLength != nil else {
+                fail(CurlewError(.unsupported, "a body without a length cannot be sent with HTTP/1.0"))
+                return .stop
+            }
             incoming.keepChallenge(response)
             return .challenge(response, effects)
         }

@@ -15,10 +15,14 @@ extension Attempt {
 
     // MARK: The end of the request
 
+    /// True if no other request may use the connection after the head of this response. Later bytes cannot be trusted
+    /// after an ambiguous one. After HTTP/1.0 libcurl would use this version too, even for chunks (RFC 9112 §6.1).
+    var spoilsConnection: Bool { incoming.framing.isAmbiguous || incoming.version == .http10 }
+
     /// True if a connection may be kept after all. It was to be closed because the response came before the body, but
     /// both directions have now completed normally.
     var isInOrderAgain: Bool {
-        outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
+        outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !spoilsConnection
             && !request.closesConnection
     }
 

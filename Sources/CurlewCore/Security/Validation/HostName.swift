@@ -5,7 +5,7 @@ internal import CPSL
 #endif
 
 /// The host of a request, in the form that certificates are compared with (RFC 9525 §6.1).
-enum HostName: Sendable, Hashable {
+enum HostName: Sendable, Hashable, CustomStringConvertible {
     /// A name in lower case, ASCII, without a trailing dot.
     case name(String)
     /// An address of 4 or 16 bytes.

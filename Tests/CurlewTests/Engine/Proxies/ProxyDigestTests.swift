@@ -10,25 +10,47 @@ import Testing
 struct ProxyDigestTests {
     private let heads = Guarded<[String]>([])
 
+    private static let challenge =
+        "Proxy-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: 4\r\n\r\nasks"
+
     /// A proxy that requires Digest, accepts any Digest answer, and echoes the body.
-    private func proxy(accepting isAccepting: Bool = true) async throws -> RawServer {
+    private func proxy(
+        accepting isAccepting: Bool = true, requiring isRequired: Bool = true, knowingExpectations knowsThem: Bool = true
+    ) async throws -> RawServer {
         try await RawServer.start { connection in
             while true {
                 let head = try await connection.readHead()
                 heads.withLock { $0.append(head) }
-                let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
-                let length = line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
-                let body = String(decoding: try await connection.readExactly(length), as: UTF8.self)
-                if head.contains("Proxy-Authorization: Digest username=\"user\"") && isAccepting {
+                let hasAnswer = head.contains("Proxy-Authorization: Digest username=\"user\"")
+                let isAccepted = (hasAnswer || !isRequired) && isAccepting
+                if knowsThem, head.contains("Expect: 100-continue") {
+                    guard isAccepted else {
+                        try await connection.write("HTTP/1.1 407 No\r\n" + Self.challenge)
+                        continue
+                    }
+                    try await connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+                }
+                let body = try await Self.body(head, connection)
+                if isAccepted {
                     try await connection.write(
                         "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
                 } else {
-                    try await connection.write(
-                        "HTTP/1.1 407 No\r\nProxy-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n"
-                            + "Content-Length: 4\r\n\r\nasks")
+                    try await connection.write("HTTP/1.1 407 No\r\n" + Self.challenge)
                 }
             }
         }
+    }
+
+    /// Reads a body with a length, or of one chunk of less than 16 bytes.
+    private static func body(_ head: String, _ connection: RawConnection) async throws -> String {
+        let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+        if head.contains("Transfer-Encoding: chunked") {
+            let size = Int(String(decoding: try await connection.readExactly(3).prefix(1), as: UTF8.self), radix: 16) ?? 0
+            let body = try await connection.readExactly(size + 7).prefix(size)
+            return String(decoding: body, as: UTF8.self)
+        }
+        let length = line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
+        return String(decoding: try await connection.readExactly(length), as: UTF8.self)
     }
 
     private func session(_ proxy: RawServer) throws -> HTTPSession {
@@ -69,6 +91,77 @@ struct ProxyDigestTests {
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         }
+    }
+
+    /// Bodies of four bytes: with a length and without, repeatable and not.
+    private static var bodies: [CurlewRequest.Body] {
+        [.string("body"), .once(length: 4, once()), .once(once()), .stream(length: nil) { once() }]
+    }
+
+    private static func once() -> AsyncStream<[UInt8]> {
+        AsyncStream { stream in
+            stream.yield(Array("body".utf8))
+            stream.finish()
+        }
+    }
+
+    @Test("a body that can be read once is sent with the answer to the challenge")
+    func oneShot() async throws {
+        let proxy = try await proxy()
+        for body in Self.bodies {
+            heads.withLock { $0 = [] }
+            let response = try await session(proxy).post("http://origin.test/", .body(body))
+            #expect(response.status == .ok)
+            #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+            #expect(heads.withLock(\.count) == 2)
+        }
+    }
+
+    @Test("a proxy that asks for no credentials gets the request once, with its body")
+    func unchallenged() async throws {
+        for knowsThem in [true, false] {
+            let proxy = try await proxy(requiring: false, knowingExpectations: knowsThem)
+            for body in Self.bodies {
+                heads.withLock { $0 = [] }
+                let response = try await session(proxy).put("http://origin.test/", .body(body))
+                #expect(response.status == .ok)
+                #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+                #expect(heads.withLock(\.count) == 1)
+            }
+        }
+    }
+
+    @Test("a proxy that asks after the body gets a repeatable body again, and another one is an error")
+    func lateChallenge() async throws {
+        let proxy = try await proxy(knowingExpectations: false)
+        for body in Self.bodies {
+            let session = try session(proxy)
+            guard body.isReplayable else {
+                let error = await curlewError { _ = try await session.post("http://origin.test/", .body(body)) }
+                #expect(error?.code == .bodyNotReplayable, "\(String(describing: error))")
+                continue
+            }
+            let response = try await session.post("http://origin.test/", .body(body))
+            #expect(response.status == .ok)
+            #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+        }
+    }
+
+    @Test("a body without a length is not sent to a proxy with HTTP/1.0 again, which knows no chunks")
+    func oldProxy() async throws {
+        let proxy = try await RawServer.start { connection in
+            heads.withLock { $0.append("") }
+            let head = try await connection.readHead()
+            heads.withLock { $0.append(head) }
+            try await connection.write("HTTP/1.0 407 No\r\nConnection: keep-alive\r\n" + Self.challenge)
+            _ = try await connection.drain()
+        }
+        let session = try session(proxy)
+        let error = await curlewError {
+            _ = try await session.post("http://origin.test/", .body(.stream(length: nil) { Self.once() }))
+        }
+        #expect(error?.code == .unsupported, "\(String(describing: error))")
+        #expect(heads.withLock { $0.filter { !$0.isEmpty }.count } == 1)
     }
 
     @Test("a challenge for one user is not answered for another user or for another proxy")
