@@ -1,6 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCore
