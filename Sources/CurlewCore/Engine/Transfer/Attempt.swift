@@ -251,6 +251,13 @@ struct Attempt: ~Copyable {
                 fail(CurlewError(.unsupported, "a body without a length cannot be sent with HTTP/1.0"))
                 return .stop
             }
+            guard incoming.status != 407 || mayResendBody || request.options.values.proxy?.authentication != .digest
+            else {
+                fail(
+                    CurlewError(
+                        .bodyNotReplayable, "the proxy asked for credentials after the body, which can be read only once"))
+                return .stop
+            }
             incoming.keepChallenge(response)
             return .challenge(response, effects)
         }
