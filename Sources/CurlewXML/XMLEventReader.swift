@@ -9,6 +9,10 @@ final class XMLEventReader: NSObject {
     private var text = ""
     private var depth = 0
     private var fault: CurlewError?
+    /// True if the parser reported an error other than about the name of a namespace.
+    private var isMalformed = false
+    /// True if the parser reported anything.
+    private var hasReports = false
 
     private init(options: XMLReadingOptions, handle: @escaping (XMLEvent) -> Void) {
         self.options = options
@@ -20,7 +24,7 @@ final class XMLEventReader: NSObject {
     static func read(
         _ utf8: [UInt8], options: XMLReadingOptions, handle: @escaping (XMLEvent) -> Void
     ) throws {
-        try XMLTagScan.check(utf8, maximumDepth: options.maximumDepth, tagEnd: .outsideQuotes)
+        try XMLTagScan.check(utf8, maximumDepth: options.maximumDepth, reader: .xmlParser)
         let parser = XMLParser(data: Data(utf8))
         parser.shouldProcessNamespaces = true
         parser.externalEntityResolvingPolicy = .never
@@ -28,13 +32,19 @@ final class XMLEventReader: NSObject {
         parser.delegate = reader
         let isParsed = parser.parse()
         if let fault = reader.fault { throw fault }
-        // Foundation in Swift 6.3 returns true for a truncated document, but it sets the error.
-        guard isParsed, parser.parserError == nil, reader.depth == 0, !utf8.isEmpty else {
+        // Foundation in Swift 6.3 returns true for a truncated document, but it reports the error. Without a report, its
+        // result counts.
+        let isWellFormed = reader.hasReports ? !reader.isMalformed : isParsed && parser.parserError == nil
+        guard isWellFormed, reader.depth == 0, !utf8.isEmpty else {
             throw CurlewError(
                 .decodingFailed, "the XML is malformed at line \(parser.lineNumber), column \(parser.columnNumber)",
                 underlying: parser.parserError)
         }
     }
+
+    /// The codes of libxml2 for the name of a namespace that is not a URI, or is a relative one. The document is
+    /// well-formed, and libxml2 uses the name as it is written.
+    private static let namespaceNames = [99, 100]
 
     private func flush() {
         guard !text.isEmpty else { return }
@@ -89,6 +99,11 @@ extension XMLEventReader: XMLParserDelegate {
         guard fault == nil else { return }
         flush()
         handle(.instruction(target: target, data: data))
+    }
+
+    func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
+        hasReports = true
+        if !Self.namespaceNames.contains((error as NSError).code) { isMalformed = true }
     }
 
     func parser(_ parser: XMLParser, resolveExternalEntityName name: String, systemID: String?) -> Data? {

@@ -83,6 +83,40 @@ struct XMLTests {
         #expect(error?.bodyPrefix == Array(text.utf8))
     }
 
+    @Test("a name with a long run of combining marks is refused, because hashing it takes long")
+    func longRuns() async throws {
+        let marks = String(repeating: "\u{301}\u{316}", count: 65)
+        for text in ["<a x\(marks)='1'/>", "<a b='c' x\(marks) = '1'/>", "<x\(marks)/>", "<a><x\(marks)></x\(marks)></a>"] {
+            #expect(message(try await fault(text)).contains("combining marks"))
+        }
+        let value = try await XMLTreeResponseSerializer().serialize(response("<a b='\(marks)'>\(marks)</a>"))
+        #expect(value.root.text == marks && value.root.attributes["b"] == marks)
+    }
+
+    @Test("two attributes whose names are canonically equal are refused, because one of them would be lost")
+    func equalNames() async throws {
+        #expect(message(try await fault("<a \u{E9}='1' e\u{301}='2'/>")).contains("canonically equal"))
+        let tree = try await XMLTreeResponseSerializer().serialize(response("<a><b \u{E9}='1'/><b e\u{301}='2'/></a>"))
+        #expect(tree.root.all("b").count == 2)
+    }
+
+    @Test(
+        "the name of a namespace may be relative or no URI",
+        arguments: ["u", "svg", "foo/bar", "/abs", "http://ex\u{E4}mple/", "http://x y", "http://[x"])
+    func namespaceNames(_ name: String) async throws {
+        for (text, qualified) in [("<a xmlns='\(name)'/>", "a"), ("<p:a xmlns:p='\(name)'/>", "p:a")] {
+            let tree = try await XMLTreeResponseSerializer().serialize(response(text))
+            #expect(tree.root.name == XMLName("a", namespace: name, qualified: qualified))
+        }
+        // Other errors in such a document still count.
+        let rest = [
+            "<a xmlns='\(name)'>", "<a xmlns='\(name)'/>x", "<a xmlns='\(name)' b=1/>", "<a xmlns='\(name)'></b>",
+            "<a xmlns='\(name)'>&nothing;</a>", "<a xmlns='\(name)'/><b/>", "<a xmlns='\(name)'><b c='1' c='2'/></a>",
+            "<a xmlns='\(name)'><p:b/></a>", "<a xmlns='\(name)'>\u{1}</a>",
+        ]
+        for text in rest { #expect(try await fault(text) != nil, "\(text)") }
+    }
+
     @Test("an empty body has its own error, and another media type is refused")
     func wrong() async throws {
         #expect(try await fault("")?.code == .emptyBody)

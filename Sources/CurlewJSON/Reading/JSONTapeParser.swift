@@ -170,20 +170,11 @@ extension JSONTapeParser {
     }
 
     /// Rejects a name with a long run of combining marks.
-    ///
-    /// Swift hashes and compares names by their normal form, in time that grows with the square of the length of such a
-    /// run. No writing system has such runs.
-    private mutating func checkMarks(at place: JSONTape.Place, from start: Int) throws(JSONFault) {
-        var marks = 0
-        for scalar in String(decoding: tokens.bytes(at: place), as: UTF8.self).unicodeScalars {
-            marks = scalar.isCombiningMark ? marks + 1 : 0
-            guard marks <= JSONCoding.ReadingOptions.combiningMarkLimit else {
-                throw JSONFault(
-                    message:
-                        "a name has more than \(JSONCoding.ReadingOptions.combiningMarkLimit) combining marks in a row",
-                    position: start)
-            }
-        }
+    private func checkMarks(at place: JSONTape.Place, from start: Int) throws(JSONFault) {
+        guard String(decoding: tokens.bytes(at: place), as: UTF8.self).hasLongRunOfMarks else { return }
+        throw JSONFault(
+            message: "a name has more than \(JSONCoding.ReadingOptions.combiningMarkLimit) combining marks in a row",
+            position: start)
     }
 
     /// Compares a name with the earlier names of a small object.

@@ -6,6 +6,8 @@ private struct BinaryPropertyList {
         var size = 0
         /// The byte range of its references.
         var references = 0..<0
+        /// The byte range of its references to keys: the first half in a dictionary, empty in every other object.
+        var keys = 0..<0
     }
 
     let bytes: [UInt8]
@@ -32,8 +34,7 @@ private struct BinaryPropertyList {
 
     /// The object with this number.
     func object(_ index: Int) throws -> Object {
-        var position = try Self.number(in: bytes, at: table + index * offsetSize, size: offsetSize)
-        guard position >= 8, position < table else { throw PropertyListCheck.fault("an object is out of range") }
+        var position = try markerPosition(of: index)
         let marker = bytes[position]
         position += 1
         switch marker >> 4 {
@@ -43,9 +44,38 @@ private struct BinaryPropertyList {
         case 4, 5: return try content(marker, &position, unit: 1)
         case 6: return try content(marker, &position, unit: 2)
         case 0xA, 0xB, 0xC: return try container(marker, &position, unit: 1)
-        case 0xD: return try container(marker, &position, unit: 2)
+        case 0xD:
+            var dictionary = try container(marker, &position, unit: 2)
+            let references = dictionary.references
+            dictionary.keys = references.prefix(references.count / 2)
+            return dictionary
         default: throw PropertyListCheck.fault("an object has no known type")
         }
+    }
+
+    /// The text of the object with this number; nil if the object is not a string.
+    func text(_ index: Int) throws -> String? {
+        var position = try markerPosition(of: index)
+        let marker = bytes[position]
+        position += 1
+        switch marker >> 4 {
+        case 5:
+            let size = try content(marker, &position, unit: 1).size
+            return String(decoding: bytes[position..<(position + size)], as: UTF8.self)
+        case 6:
+            let size = try content(marker, &position, unit: 2).size
+            let units = stride(from: position, to: position + size, by: 2).map { place in
+                UInt16(bytes[place]) << 8 | UInt16(bytes[place + 1])
+            }
+            return String(decoding: units, as: UTF16.self)
+        default: return nil
+        }
+    }
+
+    private func markerPosition(of index: Int) throws -> Int {
+        let position = try Self.number(in: bytes, at: table + index * offsetSize, size: offsetSize)
+        guard position >= 8, position < table else { throw PropertyListCheck.fault("an object is out of range") }
+        return position
     }
 
     /// The number of the object that the reference at `position` names.
@@ -93,30 +123,42 @@ private struct BinaryPropertyList {
     }
 }
 
-/// Computes the size that a binary property list has when all its references are followed.
+/// Computes the size that a binary property list has when all its references are followed, and the number of its values.
+/// Checks the keys of its dictionaries.
 ///
 /// Each object is visited once, so the time is proportional to the list, whatever its expanded size.
 struct BinaryPropertyListWalk {
+    /// The result of following all references of an object.
+    private struct Expansion {
+        /// The size in bytes.
+        var size = 0
+        /// The number of values; 0 for an unvisited object, -1 for an object that is being visited.
+        var values = 0
+    }
+
     /// An object whose references are being followed.
     private struct Frame {
         let index: Int
         var next: Int
         let end: Int
-        var size: Int
+        let keys: Range<Int>
+        var expansion = Expansion()
     }
 
     private let list: BinaryPropertyList
     private let options: PropertyListReadingOptions
-    /// The size of each finished object; 0 for an unvisited one, -1 for one that is being visited.
-    private var sizes: [Int]
+    private let valueLimit: Int
+    /// The expansions of the finished objects.
+    private var expansions: [Expansion]
     private var stack: [Frame] = []
 
     init(_ bytes: [UInt8], options: PropertyListReadingOptions) throws {
         list = try BinaryPropertyList(bytes)
         self.options = options
-        // `sizes` has an entry for each declared object, so their number is limited before the allocation.
+        valueLimit = Self.sharedValues + bytes.count
+        // `expansions` has an entry for each declared object, so their number is limited before the allocation.
         guard list.count <= options.expandedSize.bytes / Self.objectSize else { throw Self.tooLarge(options) }
-        sizes = Array(repeating: 0, count: list.count)
+        expansions = Array(repeating: Expansion(), count: list.count)
     }
 
     mutating func run() throws {
@@ -128,10 +170,10 @@ struct BinaryPropertyListWalk {
             }
             let child = try list.reference(at: frame.next)
             stack[stack.count - 1].next += list.referenceStride
-            switch sizes[child] {
+            switch expansions[child].values {
             case 0: try push(child)
             case -1: throw PropertyListCheck.fault("it refers to itself")
-            default: try add(sizes[child])
+            default: try add(expansions[child])
             }
         }
     }
@@ -142,25 +184,50 @@ struct BinaryPropertyListWalk {
         guard stack.count <= options.maximumDepth else {
             throw PropertyListCheck.fault("it is nested more than \(options.maximumDepth) deep")
         }
-        sizes[index] = -1
+        expansions[index].values = -1
         stack.append(
-            Frame(index: index, next: object.references.lowerBound, end: object.references.upperBound, size: 0))
-        try add(Self.objectSize + object.size)
+            Frame(
+                index: index, next: object.references.lowerBound, end: object.references.upperBound, keys: object.keys))
+        try add(Expansion(size: Self.objectSize + object.size, values: 1))
     }
 
     private mutating func pop() throws {
+        if let keys = stack.last?.keys, !keys.isEmpty { try checkKeys(keys) }
         let frame = stack.removeLast()
-        sizes[frame.index] = frame.size
-        if !stack.isEmpty { try add(frame.size) }
+        expansions[frame.index] = frame.expansion
+        if !stack.isEmpty { try add(frame.expansion) }
     }
 
-    private mutating func add(_ size: Int) throws {
-        stack[stack.count - 1].size += size
-        guard stack[stack.count - 1].size <= options.expandedSize.bytes else { throw Self.tooLarge(options) }
+    /// Checks the keys of the last dictionary of the stack.
+    private mutating func checkKeys(_ references: Range<Int>) throws {
+        var names = CanonicalNames()
+        var seen: Set<Int> = []
+        for position in stride(from: references.lowerBound, to: references.upperBound, by: list.referenceStride) {
+            let index = try list.reference(at: position)
+            // Foundation reads an object once that is a key twice.
+            guard seen.insert(index).inserted, let key = try list.text(index) else { continue }
+            try names.insert(key)
+            try add(Expansion(values: key.utf8.count / Self.keyPart))
+        }
+    }
+
+    private mutating func add(_ expansion: Expansion) throws {
+        stack[stack.count - 1].expansion.size += expansion.size
+        stack[stack.count - 1].expansion.values += expansion.values
+        let sum = stack[stack.count - 1].expansion
+        guard sum.size <= options.expandedSize.bytes else { throw Self.tooLarge(options) }
+        guard sum.values <= valueLimit else {
+            throw PropertyListCheck.fault("it would become more than \(valueLimit) values")
+        }
     }
 
     /// The overhead of an object in bytes.
     private static let objectSize = 16
+    /// The number of values beyond a value for each byte of the list. A list without shared arrays and dictionaries has
+    /// fewer values than bytes.
+    private static let sharedValues = 100_000
+    /// The bytes of a key that count as a value. Foundation hashes each key again for each of its dictionaries.
+    private static let keyPart = 256
 
     private static func tooLarge(_ options: PropertyListReadingOptions) -> CurlewError {
         PropertyListCheck.fault("it would become larger than \(options.expandedSize.bytes) bytes")

@@ -5,6 +5,10 @@ public import FoundationEssentials
 /// It accepts `application/x-plist` by default. Before decoding, the list is checked for its depth, for declarations in
 /// XML, and, in the binary form, for references that are circular or expand too much.
 ///
+/// A key with more than ``JSONCoding/ReadingOptions/combiningMarkLimit`` combining marks in a row is
+/// ``ErrorCode/decodingFailed``. So are two keys of a dictionary that are canonically equal, but have different code
+/// points: Foundation's decoder would keep one of the two. Of keys with the same code points Foundation keeps one.
+///
 /// An empty body is nil for an optional type, a value for ``NoContent``, and ``ErrorCode/emptyBody`` for any other
 /// type.
 public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
@@ -61,7 +65,9 @@ public struct PropertyListReadingOptions: Sendable, Hashable {
     /// The largest size of a binary list after all references are followed. 256 MiB by default, counting 16 bytes for
     /// each value besides its content.
     ///
-    /// The values of a list refer to each other by number, so a few bytes can expand to any size.
+    /// The values of a list refer to each other by number, so a few bytes can expand to any size. Besides the size, the
+    /// number of values is limited to 100,000 and another value for each byte of the list. Each key counts as a value,
+    /// and as another one for every 256 bytes of its text.
     public var expandedSize: ByteSize = .mebibytes(256)
 
     public init() {}
@@ -69,8 +75,8 @@ public struct PropertyListReadingOptions: Sendable, Hashable {
 
 /// Checks a property list before Foundation's decoder reads it.
 package enum PropertyListCheck {
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for bytes that are not a list, and for a list that
-    ///   is too deep, too large, or circular.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for bytes that are not a list, for a list that is too
+    ///   deep, too large, or circular, and for keys that a dictionary of Swift cannot hold.
     package static func check(_ bytes: [UInt8], options: PropertyListReadingOptions) throws {
         if bytes.starts(with: "bplist0".utf8) {
             var walk = try BinaryPropertyListWalk(bytes, options: options)
@@ -82,7 +88,7 @@ package enum PropertyListCheck {
         guard first == UInt8(ascii: "<") else { throw fault("it is neither XML nor binary") }
         // Text with NULs is UTF-16 or UTF-32, whose tags this check could not see.
         guard !bytes.contains(0) else { throw fault("XML property lists are read as UTF-8 only") }
-        try XMLTagScan.check(bytes, maximumDepth: options.maximumDepth, tagEnd: .first)
+        try XMLTagScan.check(bytes, maximumDepth: options.maximumDepth, reader: .propertyLists)
     }
 
     static func fault(_ message: String) -> CurlewError {

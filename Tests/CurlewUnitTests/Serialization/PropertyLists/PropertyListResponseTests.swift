@@ -121,6 +121,51 @@ struct PropertyListResponseTests {
         [0xA0 | UInt8(references.count)] + references.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
     }
 
+    private static let marks = String(repeating: "\u{301}\u{316}", count: 65)
+
+    @Test("a key with a long run of combining marks is refused in every form, because hashing it takes long")
+    func longRuns() async throws {
+        let references = Self.marks.unicodeScalars.map { "&#\($0.value);" }.joined()
+        let keys = [Self.marks, references, "<![CDATA[\(Self.marks)]]>", "a<!-- --> \(Self.marks)"]
+        for key in keys {
+            let list = "<plist><dict><key>\(key)</key><true/></dict></plist>"
+            #expect(throws: CurlewError.self, "\(key)") { try PropertyListCheck.check(Array(list.utf8), options: .init()) }
+        }
+        let units = Array(Self.marks.utf16)
+        let text: [UInt8] = [0x6F, 0x11, 0, UInt8(units.count)] + units.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
+        let dictionary: [UInt8] = [0xD1, 0, 1, 0, 2]
+        #expect(try await fault(binary([dictionary, text, [0x08]]))?.contains("combining marks") == true)
+        // The same text is harmless as a value.
+        try PropertyListCheck.check(binary([array(1), text]), options: .init())
+        let value = "<plist><dict><key>a\u{301}</key><string>\(Self.marks)</string></dict></plist>"
+        try PropertyListCheck.check(Array(value.utf8), options: .init())
+    }
+
+    @Test("two keys that are canonically equal but have different code points are refused")
+    func equalKeys() async throws {
+        func list(_ keys: String...) -> [UInt8] {
+            Array("<plist><dict>\(keys.map { "<key>\($0)</key><true/>" }.joined())</dict></plist>".utf8)
+        }
+        #expect(try await fault(list("\u{E9}", "e\u{301}"))?.contains("canonically equal") == true)
+        try PropertyListCheck.check(list("\u{E9}", "e", "a\u{301}"), options: .init())
+        // Dictionaries beside each other may have such keys.
+        let two = "<plist><array><dict><key>\u{E9}</key><true/></dict><dict><key>e\u{301}</key><true/></dict></array></plist>"
+        try PropertyListCheck.check(Array(two.utf8), options: .init())
+        let dictionary: [UInt8] = [0xD2, 0, 1, 0, 2, 0, 3, 0, 3]
+        let keys: [[UInt8]] = [[0x61, 0, 0xE9], [0x62, 0, 0x65, 0x03, 0x01]]
+        #expect(try await fault(binary([dictionary] + keys + [[0x08]]))?.contains("canonically equal") == true)
+    }
+
+    @Test("a binary list of a few bytes has at most 100,000 values")
+    func values() throws {
+        // Five levels of ten shared arrays are 111,111 values; four levels are 11,111.
+        func list(_ levels: Int) -> [UInt8] {
+            binary((1...levels).map { array($0, $0, $0, $0, $0, $0, $0, $0, $0, $0) } + [[0x08]])
+        }
+        #expect(throws: CurlewError.self) { try PropertyListCheck.check(list(5), options: .init()) }
+        try PropertyListCheck.check(list(4), options: .init())
+    }
+
     @Test("a binary list with a reference to itself is refused")
     func loop() async throws {
         #expect(try await fault(binary([array(0)]))?.contains("itself") == true)
@@ -130,7 +175,7 @@ struct PropertyListResponseTests {
     @Test("a binary list that would expand excessively is refused")
     func growth() async throws {
         let doubling: [[UInt8]] = (1...40).map { array($0, $0) } + [[0x08]]
-        #expect(try await fault(binary(doubling))?.contains("larger than") == true)
+        #expect(try await fault(binary(doubling))?.contains("values") == true)
         let long: [UInt8] = [0x5F, 0x12, 0, 1, 0, 0] + Array(repeating: 0x61, count: 65536)
         let references: [UInt8] = (0..<5000).flatMap { _ in [0, 1] as [UInt8] }
         #expect(
