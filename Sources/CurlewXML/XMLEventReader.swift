@@ -32,8 +32,8 @@ final class XMLEventReader: NSObject {
         parser.delegate = reader
         let isParsed = parser.parse()
         if let fault = reader.fault { throw fault }
-        // Foundation in Swift 6.3 returns true for a truncated document, but it reports the error. Without a report, its
-        // result counts.
+        // Foundation in Swift 6.3 returns true for a truncated document, but it reports the error. Without a report,
+        // its result counts.
         let isWellFormed = reader.hasReports ? !reader.isMalformed : isParsed && parser.parserError == nil
         guard isWellFormed, reader.depth == 0, !utf8.isEmpty else {
             throw CurlewError(

@@ -123,7 +123,7 @@ private struct BinaryPropertyList {
     }
 }
 
-/// Computes the size that a binary property list has when all its references are followed, and the number of its values.
+/// Computes the size and the number of values that a binary property list has when all its references are followed.
 /// Checks the keys of its dictionaries.
 ///
 /// Each object is visited once, so the time is proportional to the list, whatever its expanded size.

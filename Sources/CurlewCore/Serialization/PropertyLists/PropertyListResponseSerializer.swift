@@ -75,8 +75,8 @@ public struct PropertyListReadingOptions: Sendable, Hashable {
 
 /// Checks a property list before Foundation's decoder reads it.
 package enum PropertyListCheck {
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for bytes that are not a list, for a list that is too
-    ///   deep, too large, or circular, and for keys that a dictionary of Swift cannot hold.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for bytes that are not a list, for a list that is
+    ///   too deep, too large, or circular, and for keys that a dictionary of Swift cannot hold.
     package static func check(_ bytes: [UInt8], options: PropertyListReadingOptions) throws {
         if bytes.starts(with: "bplist0".utf8) {
             var walk = try BinaryPropertyListWalk(bytes, options: options)

@@ -14,10 +14,20 @@ struct XMLNameScan {
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for a name that
     ///   ``JSONCoding/ReadingOptions/combiningMarkLimit`` rejects.
     static func check(_ utf8: [UInt8]) throws {
-        // The first combining mark is U+0300, whose first byte is 0xCC.
-        guard utf8.contains(where: { $0 >= 0xCC }) else { return }
+        guard hasLongRun(utf8) else { return }
         var scan = XMLNameScan()
         for scalar in String(decoding: utf8, as: UTF8.self).unicodeScalars { try scan.read(scalar) }
+    }
+
+    /// True if the text has enough bytes in a row for a long run of marks. Each mark has two or more bytes, none of
+    /// them ASCII.
+    private static func hasLongRun(_ utf8: [UInt8]) -> Bool {
+        var run = 0
+        for byte in utf8 {
+            run = byte >= 0x80 ? run + 1 : 0
+            if run > 2 * JSONCoding.ReadingOptions.combiningMarkLimit { return true }
+        }
+        return false
     }
 
     private mutating func read(_ scalar: Unicode.Scalar) throws {
