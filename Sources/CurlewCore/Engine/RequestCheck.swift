@@ -22,8 +22,8 @@ struct RequestCheck {
 
     /// - Parameters:
     ///   - length: The length of the body; nil if it is unknown.
-    ///   - awaitsChallenge: True if a proxy may ask for credentials before it forwards the request. The body is then sent
-    ///     with its permission.
+    ///   - awaitsChallenge: True if a proxy may ask for credentials before it forwards the request. The body then waits
+    ///     for its permission.
     ///   - known: The cache of field lists; nil if fields are added to the request's list later.
     mutating func take(
         _ request: CurlewRequest, length: Int64?, awaitsChallenge: Bool = false, known: FieldListCache? = nil

@@ -48,7 +48,8 @@ struct AWSCanonicalRequest {
     /// Fields that intermediaries or Curlew may change.
     private static let unsignedNames: Set<String> = [
         "accept-encoding", "authorization", "baggage", "connection", "expect", "keep-alive", "proxy-authenticate",
-        "proxy-authorization", "te", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade", "user-agent",
+        "proxy-authorization", "te", "traceparent", "tracestate", "trailer", "transfer-encoding", "upgrade",
+        "user-agent",
         "x-amzn-trace-id",
     ]
 

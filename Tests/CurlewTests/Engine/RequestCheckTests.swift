@@ -74,7 +74,8 @@ struct RequestCheckTests {
             #expect(error?.code == .invalidRequest)
         }
         #expect(
-            await curlewError { _ = try await session.send(.trace, "http://u:p@127.0.0.1:1/") }?.code == .invalidRequest)
+            await curlewError { _ = try await session.send(.trace, "http://u:p@127.0.0.1:1/") }?.code == .invalidRequest
+        )
         let error = await curlewError {
             _ = try await session.send(.trace, .raw(server.url("/")), .body(.bytes([1])))
         }

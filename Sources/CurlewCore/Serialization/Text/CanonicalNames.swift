@@ -1,6 +1,6 @@
 /// The keys of a dictionary, or the names of the attributes of an element, in a text from a peer.
 ///
-/// Swift's dictionaries treat canonically equal names as one: `é` as one code point and as `e` with a combining accent.
+/// Swift's dictionaries treat canonically equal names as one: `é` as one code point, and as `e` with an accent.
 /// Foundation puts names into such dictionaries, and so one of the two values would be lost.
 struct CanonicalNames {
     private var names: Set<String> = []

@@ -16,7 +16,8 @@ struct ProxyDigestTests {
 
     /// A proxy that requires Digest, accepts any Digest answer, and echoes the body.
     private func proxy(
-        accepting isAccepting: Bool = true, requiring isRequired: Bool = true, knowingExpectations knowsThem: Bool = true
+        accepting isAccepting: Bool = true, requiring isRequired: Bool = true,
+        knowingExpectations knowsThem: Bool = true
     ) async throws -> RawServer {
         try await RawServer.start { connection in
             while true {
@@ -46,7 +47,8 @@ struct ProxyDigestTests {
     private static func body(_ head: String, _ connection: RawConnection) async throws -> String {
         let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
         if head.contains("Transfer-Encoding: chunked") {
-            let size = Int(String(decoding: try await connection.readExactly(3).prefix(1), as: UTF8.self), radix: 16) ?? 0
+            let size =
+                Int(String(decoding: try await connection.readExactly(3).prefix(1), as: UTF8.self), radix: 16) ?? 0
             let body = try await connection.readExactly(size + 7).prefix(size)
             return String(decoding: body, as: UTF8.self)
         }
