@@ -255,7 +255,7 @@ struct Attempt: ~Copyable {
             else {
                 fail(
                     CurlewError(
-                        .bodyNotReplayable, "the proxy asked for credentials after a body that can be read only once"))
+                        .bodyNotReplayable, "the proxy required credentials after a body that can be read only once"))
                 return .stop
             }
             incoming.keepChallenge(response)
