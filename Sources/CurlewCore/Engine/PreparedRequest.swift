@@ -90,7 +90,9 @@ final class PreparedRequest: Sendable {
             engineCredential = nil
         } else {
             upgrade = nil
-            engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0 : nil }
+            engineCredential = options.engineCredential.flatMap {
+                $0.origin == request.uri.origin && request.method != .trace ? $0 : nil
+            }
         }
         let needsHTTP11 = trailers != nil || upgrade != nil
         let obstacle = choice.prefersHTTP3 ? self.options.obstacleToHTTP3(for: request, uri) : nil

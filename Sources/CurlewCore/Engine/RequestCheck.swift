@@ -38,12 +38,14 @@ struct RequestCheck {
         guard request.method != .head || request.body.isNone else {
             throw CurlewError(.invalidRequest, "a HEAD has no body")
         }
-        if request.method == .trace { try Self.checkTrace(request) }
+        guard request.method != .trace || request.body.isNone else {
+            throw CurlewError(.invalidRequest, "a TRACE has no body")
+        }
         contentLength = length
         let isForwarded = request.options.isAnySet && request.options.isForwarded
         let isPlain =
             request.body.isNone && request.trailers.isEmpty && !isForwarded && !request.fields.isEmpty
-            && request.uri.userInformation == nil && !Self.usuallyHasContent(request.method)
+            && request.uri.userInformation == nil && !Self.usuallyHasContent(request.method) && request.method != .trace
         if isPlain, let list = known?.list(of: request.fields) {
             fields = list
             return
@@ -56,15 +58,6 @@ struct RequestCheck {
         if !request.body.isNone, contentLength == nil { try append(line: "Transfer-Encoding: chunked") }
         if request.body.isNone, Self.usuallyHasContent(request.method) {
             try append(line: "Content-Length: 0")
-        }
-    }
-
-    /// Checks a TRACE, whose response shows the request to others (RFC 9110 §9.3.8).
-    private static func checkTrace(_ request: CurlewRequest) throws {
-        guard request.body.isNone else { throw CurlewError(.invalidRequest, "a TRACE has no body") }
-        let secrets: [HTTPField.Name] = [.authorization, .proxyAuthorization, .cookie]
-        guard request.uri.userInformation == nil, !secrets.contains(where: request.fields.contains) else {
-            throw CurlewError(.invalidRequest, "a TRACE has no credentials and no cookies")
         }
     }
 
@@ -109,7 +102,9 @@ struct RequestCheck {
         guard request.fields.count <= Self.fieldLimit else {
             throw CurlewError(.invalidRequest, "there are more than 10,000 fields")
         }
-        var hasAuthorization = false
+        // The response to a TRACE shows the request to others (RFC 9110 §9.3.8).
+        let isTrace = request.method == .trace
+        var hasAuthorization = isTrace
         for field in request.fields {
             try Self.check(field)
             switch field.name {
@@ -122,6 +117,7 @@ struct RequestCheck {
             case .transferEncoding, .upgrade, .trailer, Self.http2Settings:
                 throw CurlewError(.invalidRequest, "the field \(field.name.rawName) is set by the transport")
             case .expect: break
+            case .authorization where isTrace, .cookie where isTrace: break
             case .proxyAuthorization:
                 let list = proxyFields ?? FieldList()
                 proxyFields = list

@@ -150,6 +150,21 @@ struct ProxyDigestTests {
         }
     }
 
+    @Test("a late challenge that libcurl does not answer is the response, also for a body that can be read once")
+    func otherChallenge() async throws {
+        let proxy = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            _ = try await Self.body(head, connection)
+            try await connection.write(
+                "HTTP/1.0 407 No\r\nProxy-Authenticate: Basic realm=\"r\"\r\nContent-Length: 4\r\n\r\nasks")
+        }
+        for body in Self.bodies {
+            let response = try await session(proxy).post("http://origin.test/", .body(body))
+            #expect(response.status == .proxyAuthenticationRequired)
+            #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
+        }
+    }
+
     @Test("a body without a length is not sent to a proxy with HTTP/1.0 again, which knows no chunks")
     func oldProxy() async throws {
         let proxy = try await RawServer.start { connection in
