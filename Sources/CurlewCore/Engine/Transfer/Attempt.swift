@@ -143,14 +143,7 @@ struct Attempt: ~Copyable {
     /// Records that libcurl has answered the challenge and is about to repeat the request.
     private mutating func challengeIsAnswered() {
         let code: ErrorCode = incoming.provisionalChallenge?.status.code == 407 ? .proxyFailed : .invalidResponse
-        if !mayResendBody {
-            let reason = "the credentials were required after the body, which can be read only once"
-            fail(CurlewError(.bodyNotReplayable, reason))
-        }
-        if incoming.version == .http10, request.hasBody, request.contentLength == nil {
-            // libcurl would send the chunks with HTTP/1.0, and their recipient would not know the coding.
-            fail(CurlewError(.unsupported, "a body without a length cannot be sent with HTTP/1.0"))
-        }
+        if let obstacle = obstacleToRepetition { fail(obstacle) }
         incoming = IncomingResponse(limits: request.limits, cache: cache)
         readyCount = 0
         challengeCount += 1

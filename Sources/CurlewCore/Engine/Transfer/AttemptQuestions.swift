@@ -13,6 +13,17 @@ extension Attempt {
         stage == .connecting && isReused && !connection.isClosed && connection.isOpen
     }
 
+    /// The reason why libcurl may not repeat the request with credentials; nil if it may.
+    var obstacleToRepetition: CurlewError? {
+        guard mayResendBody else {
+            let reason = "the credentials were required after the body, which can be read only once"
+            return CurlewError(.bodyNotReplayable, reason)
+        }
+        // libcurl would send the chunks with HTTP/1.0, and their recipient would not know the coding.
+        guard incoming.version == .http10, request.hasBody, request.contentLength == nil else { return nil }
+        return CurlewError(.unsupported, "a body without a length cannot be sent with HTTP/1.0")
+    }
+
     // MARK: The end of the request
 
     /// True if no other request may use the connection after the head of this response. Later bytes cannot be trusted
