@@ -85,6 +85,8 @@ final class Connection: LoopTimer, SocketHandler {
     private var writtenWhenClosed: Int64?
     /// True if the peer had not ended the connection when it was closed.
     private(set) var wasOpenWhenClosed = false
+    /// The turn in which the peer's end of the connection was read, if no frame came with it.
+    private var endedWithoutFrames: Instant?
     /// The time of the last input.
     private(set) var lastInput: Instant
     /// The time at which the socket was opened.
@@ -243,7 +245,10 @@ final class Connection: LoopTimer, SocketHandler {
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let watchesUploads = Engine.asksInVain && isMultiplexed
         let uploaded = watchesUploads ? multi.uploadedBytes : 0
-        if watchesOutput, action & CURL_CSELECT_IN != 0 { writtenBeforeInput = writtenBytes }
+        if watchesOutput, action & CURL_CSELECT_IN != 0 {
+            // The reply to an error in earlier input must stay counted.
+            if isEndWithoutFrames { endedWithoutFrames = core.now } else { writtenBeforeInput = writtenBytes }
+        }
         shard?.act(on: descriptor, action)
         if Engine.overlooksEndOfStream, isMultiplexed, action & CURL_CSELECT_IN != 0 { multi.lookForEnds(on: self) }
         guard watchesUploads, multi.knows(self) else { return }
@@ -344,6 +349,20 @@ final class Connection: LoopTimer, SocketHandler {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
+    }
+
+    /// True if the peer has ended the connection in this turn, and sent no frame with the end.
+    var endsWithoutFrames: Bool { endedWithoutFrames == core.now }
+
+    /// True if nothing but the end of the connection can be read: the end of the stream, or the alert of TLS before it.
+    /// The alert of TLS 1.3 has the type of application data, and no frame is as short.
+    private var isEndWithoutFrames: Bool {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { bytes in
+            let count = recv(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            guard count > 0 else { return count == 0 }
+            guard count >= 5, count == 5 + Int(bytes[3]) << 8 + Int(bytes[4]) else { return false }
+            return bytes[0] == 21 || (bytes[0] == 23 && count == 24)
+        }
     }
 
     /// The number of bytes written to the socket; nil if it is unknown.

@@ -21,9 +21,11 @@ struct ConnectionEvidence {
         connection.writtenSinceInput.map { $0 >= Self.goAwayBytes + Connection.leastProtection(tlsVersion) }
     }
 
-    /// True if libcurl has closed the connection by itself, after a GOAWAY.
+    /// True if the connection was closed after libcurl's GOAWAY, and not together with the end of a stream: libcurl has
+    /// closed it by itself, or at the peer's end without a frame.
     var wasClosedWithGoAway: Bool {
-        !multi.knows(connection) && connection.wasOpenWhenClosed && hasSentGoAway == true
+        !multi.knows(connection) && (connection.wasOpenWhenClosed || connection.endsWithoutFrames)
+            && hasSentGoAway == true
     }
 
     /// True if libcurl may have ended the connection because of an error in its input

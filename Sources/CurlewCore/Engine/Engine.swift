@@ -59,6 +59,7 @@ extension Engine {
     static let hidesConnectionErrors = has(.hidesConnectionErrors)
     static let asksInVain = has(.asksInVain)
     static let allocatesReadBuffers = has(.allocatesReadBuffers)
+    static let dropsExcess = has(.dropsExcess)
     static let remembersErrors = has(.remembersErrors)
     static let decodesProxyCredentials = has(.decodesProxyCredentials)
     static let keepsResetsBack = has(.keepsResetsBack)

@@ -17,6 +17,8 @@ struct IncomingResponse {
     private(set) var trailers = HTTPFields()
     /// True if an interim response has arrived.
     private(set) var hasInterim = false
+    /// True if bytes have arrived behind the end of the response.
+    private(set) var hasExcess = false
     /// The bytes of the body, after chunked coding.
     private(set) var bodyBytes: Int64 = 0
 
@@ -66,6 +68,8 @@ struct IncomingResponse {
         chunks?.follow(bytes)
         return chunks?.isBroken != true
     }
+
+    mutating func noteExcess() { hasExcess = true }
 
     mutating func countBody(_ count: Int) { bodyBytes += Int64(count) }
 

@@ -30,6 +30,10 @@ enum LibcurlDefect: String, CaseIterable {
     /// rejects another size.
     case allocatesReadBuffers
 
+    /// Bytes behind the head of a response without a body are dropped, and the connection is kept. A message is the
+    /// only sign of them.
+    case dropsExcess
+
     /// The system error that a handle has stored is never cleared. libcurl would report it as the reason of a later
     /// failure, or interpret it as a timeout.
     case remembersErrors
@@ -63,7 +67,7 @@ enum LibcurlDefect: String, CaseIterable {
         case .joinsFreedLines: 0..<0x080100
         case .overlooksEndOfStream, .hidesConnectionErrors: 0..<0x080200
         case .asksInVain: 0..<0x080500
-        case .allocatesReadBuffers: 0..<0x080700
+        case .allocatesReadBuffers, .dropsExcess: 0..<0x080700
         case .remembersErrors, .decodesProxyCredentials: 0..<0x080800
         case .keepsResetsBack: 0..<0x080F00
         case .sharesAfterFirstHead: 0x080D00..<UInt32.max

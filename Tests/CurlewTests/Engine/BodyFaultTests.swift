@@ -132,6 +132,49 @@ struct BodyFaultTests {
         }
     }
 
+    /// Responses with bytes behind their end, which the server has sent too early.
+    private static let excessive = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n",
+    ]
+
+    @Test("a connection with bytes behind a response carries no other request", arguments: excessive, [false, true])
+    func excess(behind answer: String, usesTLS: Bool) async throws {
+        try await expectNewConnection(after: answer, usesTLS: usesTLS)
+        try await expectNewConnection(after: answer, usesTLS: usesTLS, parts: 2)
+    }
+
+    @Test("a connection with bytes behind a response to HEAD carries no other request", arguments: [false, true])
+    func excess(behindHead usesTLS: Bool) async throws {
+        try await expectNewConnection(
+            after: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", of: .head, usesTLS: usesTLS)
+    }
+
+    /// - Parameter parts: The number of writes for the response. The excess is part of the last one.
+    private func expectNewConnection(
+        after answer: String, of method: HTTPRequest.Method = .get, usesTLS: Bool, parts: Int = 1
+    ) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await RawServer.start(tls: usesTLS ? ServerTLS([certificate]) : nil) { connection in
+            _ = try await connection.readHead()
+            guard connection.index == 0 else {
+                return try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
+            }
+            let bytes = Array("\(answer)HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".utf8)
+            let middle = parts == 1 ? 0 : 20
+            try await connection.write(Array(bytes[..<middle]))
+            try await connection.write(Array(bytes[middle...]))
+            // These bytes would complete a response to the next request.
+            if (try? await connection.readHead()) != nil { try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse") }
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        _ = try await session.send(method, .raw(server.url())).body.collect(upTo: 10)
+        #expect(try await session.fetch(server.url()) == Array("true".utf8), "\(answer)")
+        #expect(server.accepted == 2)
+    }
+
     @Test("a body without a length ends with the connection")
     func untilClose() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\n\r\nuntil the end")

@@ -245,14 +245,13 @@ struct Attempt: ~Copyable {
             reject(.misdirected)
             return .stop
         }
-        let effects: HeadEffects = spoilsConnection ? .closesConnection : []
+        var effects: HeadEffects = spoilsConnection ? .closesConnection : []
+        if mayHideExcess { effects.insert(.showsRawBody) }
         guard !isAnsweredByEngine(incoming.status) else {
             incoming.keepChallenge(response)
             return .challenge(response, effects)
         }
-        var all = effects.union(effectsOfPublishing)
-        if incoming.framing.isChunked, Engine.showsRawBody, request.upgrade == nil { all.insert(.showsRawBody) }
-        return .head(response, all)
+        return .head(response, effects.union(effectsOfPublishing))
     }
 
     /// True if libcurl itself answers challenges with this status.
@@ -278,7 +277,7 @@ struct Attempt: ~Copyable {
 
     /// Records that the head is published to the caller.
     mutating func publish(_ head: HTTPResponse, _ effects: HeadEffects) {
-        if effects.contains(.showsRawBody) { incoming.followChunks() }
+        if effects.contains(.showsRawBody), incoming.framing.isChunked, Engine.showsRawBody { incoming.followChunks() }
         stage = .receiving
         incoming.publish(head)
     }
@@ -291,6 +290,9 @@ struct Attempt: ~Copyable {
             fail(CurlewError(.invalidResponse, "the chunked coding of the body is broken"))
         }
     }
+
+    /// Records bytes behind the end of the response.
+    mutating func noteExcess() { incoming.noteExcess() }
 
     mutating func countReceived(_ count: Int) { incoming.countBody(count) }
 

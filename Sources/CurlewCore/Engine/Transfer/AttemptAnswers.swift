@@ -60,7 +60,7 @@ extension Attempt {
         let rawValue: UInt8
         /// The connection is closed after the exchange.
         static let closesConnection = HeadEffects(rawValue: 1)
-        /// The raw bytes of the body are observed.
+        /// The raw bytes of the body and libcurl's messages are observed.
         static let showsRawBody = HeadEffects(rawValue: 2)
     }
 

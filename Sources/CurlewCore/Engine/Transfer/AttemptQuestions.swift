@@ -26,9 +26,20 @@ extension Attempt {
 
     // MARK: The end of the request
 
-    /// True if no other request may use the connection after the head of this response. Later bytes cannot be trusted
-    /// after an ambiguous one. After HTTP/1.0 libcurl would use this version too, even for chunks (RFC 9112 §6.1).
-    var spoilsConnection: Bool { incoming.framing.isAmbiguous || incoming.version == .http10 }
+    /// True if no other request may use the connection after this response. Later bytes cannot be trusted after an
+    /// ambiguous head or after bytes behind the end (RFC 9112 §6.3). After HTTP/1.0 libcurl would use this version too,
+    /// even for chunks (§6.1).
+    var spoilsConnection: Bool {
+        incoming.framing.isAmbiguous || incoming.hasExcess || incoming.version == .http10
+    }
+
+    /// True if libcurl may drop bytes behind the end of the response, and keep the connection. It does so behind the
+    /// last chunk, and with ``Engine/dropsExcess`` behind a head without a body.
+    var mayHideExcess: Bool {
+        guard !incoming.version.hasStreams, request.upgrade == nil else { return false }
+        return incoming.framing.isChunked
+            || (Engine.dropsExcess && incoming.expectedBodyBytes(method: request.method) == 0)
+    }
 
     /// True if a connection may be kept after all. It was to be closed because the response came before the body, but
     /// both directions have now completed normally.

@@ -84,11 +84,21 @@ extension Transfer {
     /// HTTP_1_1_REQUIRED, a stream that an HTTP/3 server has rejected (H3_REQUEST_REJECTED, RFC 9114 §8.1), and its own
     /// repetition of a request. The connection is still as the server left it then: libcurl shuts it down before it
     /// opens another, and the server may close it in return.
+    ///
+    /// It also reports bytes behind the end of an HTTP/1.1 response. They would answer the next request if the
+    /// connection were kept.
     func observeWords(_ words: UnsafeRawBufferPointer) {
+        guard attempt.wire.hasStreams else { return observeExcess(words) }
         if words.contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
         if attempt.wire == .http2, words.contains("HTTP_1_1_REQUIRED") { attempt.noteRefusal(.http11Required) }
         if attempt.wire == .http3, words.contains("refused by server") { attempt.noteRefusal(.refusedStream) }
         if words.contains("retrying a fresh connect"), isRefusedStream { attempt.noteRefusal(.refusedStream) }
+    }
+
+    private func observeExcess(_ words: UnsafeRawBufferPointer) {
+        guard words.contains("Excess found") || words.contains("Leftovers after chunking") else { return }
+        attempt.noteExcess()
+        try? easy?.forbidReuse(true)
     }
 
     /// Makes libcurl report its messages until a response has begun, if only a refusal by the server would permit a
