@@ -85,8 +85,8 @@ final class Connection: LoopTimer, SocketHandler {
     private var writtenWhenClosed: Int64?
     /// True if the peer had not ended the connection when it was closed.
     private(set) var wasOpenWhenClosed = false
-    /// The turn in which the peer's end of the connection was read, if no frame came with it.
-    private var endedWithoutFrames: Instant?
+    /// The time at which the peer ended the connection; nil before, and if a frame came with the end.
+    private(set) var endedWithoutFrames: Instant?
     /// The time of the last input.
     private(set) var lastInput: Instant
     /// The time at which the socket was opened.
@@ -201,6 +201,7 @@ final class Connection: LoopTimer, SocketHandler {
         if lastInput == opened { receivedWhenClosed = curlew_received_bytes(descriptor) > 0 }
         guard isMultiplexed else { return }
         wasOpenWhenClosed = isOpenAtPeer
+        if endedWithoutFrames == nil, isEndWithoutFrames { endedWithoutFrames = core.now }
         if writtenBeforeInput != nil { writtenWhenClosed = writtenBytes }
     }
 
@@ -350,9 +351,6 @@ final class Connection: LoopTimer, SocketHandler {
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
     }
-
-    /// True if the peer has ended the connection in this turn, and sent no frame with the end.
-    var endsWithoutFrames: Bool { endedWithoutFrames == core.now }
 
     /// True if nothing but the end of the connection can be read: the end of the stream, or the alert of TLS before it.
     /// The alert of TLS 1.3 has the type of application data, and no frame is as short.

@@ -21,11 +21,13 @@ struct ConnectionEvidence {
         connection.writtenSinceInput.map { $0 >= Self.goAwayBytes + Connection.leastProtection(tlsVersion) }
     }
 
-    /// True if the connection was closed after libcurl's GOAWAY, and not together with the end of a stream: libcurl has
-    /// closed it by itself, or at the peer's end without a frame.
-    var wasClosedWithGoAway: Bool {
-        !multi.knows(connection) && (connection.wasOpenWhenClosed || connection.endsWithoutFrames)
-            && hasSentGoAway == true
+    /// True if the connection was closed because of an error in its input, and not together with the end of a stream.
+    /// After its GOAWAY libcurl has closed it by itself, or the peer has ended it without a further frame.
+    /// - Parameter time: The time of the stream's last bytes.
+    func wasClosedByError(after time: Instant) -> Bool {
+        guard !multi.knows(connection) else { return false }
+        if let end = connection.endedWithoutFrames, time <= end { return hasSentGoAway != false }
+        return connection.wasOpenWhenClosed && hasSentGoAway == true
     }
 
     /// True if libcurl may have ended the connection because of an error in its input

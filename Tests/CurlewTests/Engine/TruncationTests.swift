@@ -90,6 +90,53 @@ struct TruncationTests {
         }
     }
 
+    @Test(
+        "a body over HTTP/2 without a length is truncated if the server closes after an error in the same read",
+        arguments: breaks.indices, [false, true])
+    func brokenAtOnce(_ index: Int, usesTLS: Bool) async throws {
+        let code = try await code(usesTLS: usesTLS) { connection, stream in
+            try await connection.write(.data(stream: stream, [1]), Self.breaks[index])
+            _ = try? await connection.readFrame { $0.kind == .goAway }
+        }
+        #expect(code != nil)
+    }
+
+    @Test("a body over HTTP/2 without a length is complete if the server closes after its end", arguments: [false, true])
+    func closedAtOnce(usesTLS: Bool) async throws {
+        let code = try await code(usesTLS: usesTLS) { connection, stream in
+            try await connection.write(.data(stream: stream, [1]), .data(stream: stream, [2], endStream: true))
+        }
+        #expect(code == nil)
+    }
+
+    /// The error of a body whose server writes frames after the head was read, and then closes the connection.
+    private func code(
+        usesTLS: Bool, _ answer: @escaping @Sendable (RawConnection, _ stream: UInt32) async throws -> Void
+    ) async throws -> ErrorCode? {
+        let certificate = try HeldCertificate.localhost()
+        let tls = usesTLS ? ServerTLS([certificate], applicationProtocols: ["h2"]) : nil
+        let (heads, read) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start(tls: tls) { connection in
+            let stream = try await connection.acceptHTTP2Request()
+            try await connection.write(.response(stream: stream))
+            for await _ in heads { break }
+            try await answer(connection, stream)
+        }
+        let session = try makeSession {
+            $0.security = .anchors(pem: certificate.certificatePEM)
+            if !usesTLS { $0.versionPolicy = .http2PriorKnowledge }
+            $0.timeouts.idle = .seconds(5)
+        }
+        let response = try await session.get(.raw(server.url()))
+        read.yield()
+        do {
+            _ = try await response.body.collect(upTo: 10)
+            return nil
+        } catch {
+            return (error as? CurlewError)?.code
+        }
+    }
+
     private func codes(of count: Int, usesTLS: Bool, after frame: HTTP2WireFrame) async throws -> [ErrorCode?] {
         let certificate = try HeldCertificate.localhost()
         let tls = usesTLS ? ServerTLS([certificate], applicationProtocols: ["h2"]) : nil
