@@ -167,7 +167,8 @@ struct BodyFaultTests {
             try await connection.write(Array(bytes[..<middle]))
             try await connection.write(Array(bytes[middle...]))
             // These bytes would complete a response to the next request.
-            if (try? await connection.readHead()) != nil { try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse") }
+            guard (try? await connection.readHead()) != nil else { return }
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse")
         }
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
         _ = try await session.send(method, .raw(server.url())).body.collect(upTo: 10)

@@ -101,7 +101,8 @@ struct TruncationTests {
         #expect(code != nil)
     }
 
-    @Test("a body over HTTP/2 without a length is complete if the server closes after its end", arguments: [false, true])
+    @Test(
+        "a body over HTTP/2 without a length is complete if the server closes after its end", arguments: [false, true])
     func closedAtOnce(usesTLS: Bool) async throws {
         let code = try await code(usesTLS: usesTLS) { connection, stream in
             try await connection.write(.data(stream: stream, [1]), .data(stream: stream, [2], endStream: true))

@@ -91,8 +91,9 @@ extension Transfer {
         guard attempt.wire == .http2, Engine.hidesConnectionErrors, let evidence,
             attempt.incoming.isEndHidden(method: prepared.method)
         else { return false }
+        if evidence.connection.hasFailed { return true }
         // Bytes of an upload may have been sent since.
-        return evidence.connection.hasFailed || (!prepared.hasBody && evidence.wasClosedByError(after: clock.lastActivity))
+        return !prepared.hasBody && evidence.wasClosedByError(after: clock.lastActivity)
     }
 
     /// Answers libcurl's request to send, the last step before the request's first byte.
