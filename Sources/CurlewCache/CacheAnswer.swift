@@ -16,12 +16,15 @@ struct CacheAnswer: Sendable, Hashable {
             for name in [HTTPField.Name.contentLength, .contentRange, .contentEncoding, .contentType] {
                 head.headerFields[name] = nil
             }
+            head.headerFields.removeContentDigests()
             self.head = head
             stored = nil
             return
         }
         if request.request.method == .head {
             guard entry.range == nil else { return nil }
+            // A response to HEAD has no content, and Content-Digest would describe it (RFC 9530 §B.2).
+            head.headerFields.removeContentDigests()
             self.head = head
             stored = nil
             return
@@ -34,14 +37,40 @@ struct CacheAnswer: Sendable, Hashable {
             head.status = .partialContent
             head.headerFields[.contentRange] = "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(total)"
             head.headerFields[.contentLength] = String(wanted.upperBound - wanted.lowerBound)
+            let stored = (wanted.lowerBound - first)..<(wanted.upperBound - first)
+            if stored != 0..<entry.bodySize { head.headerFields.removeContentDigests() }
             self.head = head
-            stored = (wanted.lowerBound - first)..<(wanted.upperBound - first)
+            self.stored = stored
             return
         }
         guard entry.range == nil else { return nil }
         if head.headerFields.contains(.contentLength) { head.headerFields[.contentLength] = String(entry.bodySize) }
         self.head = head
         stored = 0..<entry.bodySize
+    }
+
+    /// The trailers of the answer: those of the entry, which have no digests of the stored content if the answer is a
+    /// part of it.
+    func trailers(of entry: HTTPCache.Entry) -> HTTPFields {
+        guard let stored else { return HTTPFields() }
+        return stored == 0..<entry.bodySize ? entry.trailers : entry.trailers.withoutContentDigests
+    }
+}
+
+extension HTTPFields {
+    /// The fields with a digest of the content of a single message (RFC 9530 §2, RFC 1864). Repr-Digest describes the
+    /// complete representation.
+    static let contentDigests: Set<HTTPField.Name> = Set(
+        [.contentDigest] + ["Content-MD5"].compactMap { HTTPField.Name($0) })
+
+    /// Removes the digests of the content, for a message with other content.
+    mutating func removeContentDigests() { for name in Self.contentDigests { self[name] = nil } }
+
+    /// The fields of a message with other content.
+    var withoutContentDigests: HTTPFields {
+        var fields = self
+        fields.removeContentDigests()
+        return fields
     }
 }
 
@@ -105,6 +134,7 @@ struct CachePart {
                 head.headerFields[.contentRange] = "bytes \(both.lowerBound)-\(both.upperBound - 1)/\(total)"
             }
             head.headerFields[.contentLength] = String(both.upperBound - both.lowerBound)
+            head.headerFields.removeContentDigests()
             joined = HTTPCache.Entry(
                 id: HTTPCache.Entry.ID(), key: new.key, uri: new.uri, head: head, version: new.version,
                 selectors: new.selectors, requestTime: new.requestTime, responseTime: new.responseTime,

@@ -80,7 +80,8 @@ final class CacheExchange: Sendable {
             guard let stored else { return nil }
             body = stored
         }
-        if !entry.trailers.isEmpty, plan.stored != nil { body = body.adding(entry.trailers) }
+        let trailers = plan.trailers(of: entry)
+        if !trailers.isEmpty { body = body.adding(trailers) }
         return CurlewResponse(
             head: plan.head, body: body, version: entry.version, uri: request.request.uri, interim: [], exchange: nil)
     }
@@ -300,7 +301,9 @@ final class CacheExchange: Sendable {
         whole.head.status = .ok
         whole.fields[.contentRange] = nil
         whole.fields[.contentLength] = String(total)
-        whole.body = .stream(JoinedChunks(first: first, second: response.body), over: response.body, length: total)
+        whole.fields.removeContentDigests()
+        let last = response.body.removingTrailers(HTTPFields.contentDigests)
+        whole.body = .stream(JoinedChunks(first: first, second: last), over: last, length: total)
         return await taken(whole, found, .partial)
     }
 

@@ -106,7 +106,11 @@ extension CacheJudge {
 /// The effect of a response to a validation or to HEAD on an entry (RFC 9111 §3.2, §4.3.4, §4.3.5).
 extension CacheJudge {
     /// Fields of the stored response that are kept, because they describe its body.
-    private static let keptFields: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
+    ///
+    /// A digest in a 304 or in a response to HEAD describes their empty content (RFC 9530 §2).
+    private static let keptFields: Set<HTTPField.Name> = HTTPFields.contentDigests.union([
+        .contentLength, .contentEncoding, .contentRange,
+    ])
 
     /// The entry with the fields of a newer response.
     func updated(_ entry: HTTPCache.Entry, by fields: HTTPFields, requested: Int64, at now: Int64) -> HTTPCache.Entry {
