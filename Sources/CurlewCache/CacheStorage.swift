@@ -114,7 +114,11 @@ extension CacheJudge {
 
     /// The entry with the fields of a newer response.
     func updated(_ entry: HTTPCache.Entry, by fields: HTTPFields, requested: Int64, at now: Int64) -> HTTPCache.Entry {
-        let newer = stored(fields, CacheRules(fields)).filter { !Self.keptFields.contains($0.name) }
+        // A weak comparison may have selected the entry. Its tag must not become a strong one (§4.3.4).
+        let hasTag = entry.rules.hasEntityTag
+        let newer = stored(fields, CacheRules(fields)).filter { field in
+            !Self.keptFields.contains(field.name) && !(hasTag && field.name == .eTag)
+        }
         // Without its own Date, the newer response dates from the present time.
         let names = Set(newer.map(\.name)).union([.date, .age])
         var head = entry.head

@@ -171,4 +171,21 @@ struct CacheRefreshTests {
         #expect(head.status == "hit")
         #expect(head.fields[.contentDigest] == nil)
     }
+
+    @Test("§4.3.4: a 304 with a strong tag does not make the tag of a stored weak response strong")
+    func weakTag() async throws {
+        let scene = try await CacheScene { request, number in
+            if request.fields.contains(.ifNoneMatch) {
+                return MockResponse(status: .notModified, fields: [.eTag: "\"a\"", .cacheControl: "max-age=60"])
+            }
+            return .numbered(number, [.eTag: "W/\"a\"", .cacheControl: "max-age=10"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        let validated = try await scene.send()
+        #expect(validated.description == "200 1 revalidated")
+        #expect(validated.fields[.eTag] == "W/\"a\"")
+        // The entry is fresh again, and a range of it is not given to the owner of the strong tag.
+        #expect(try await scene.get("/", [.range: "bytes=0-0", .ifRange: "\"a\""]) == "200 1 hit")
+    }
 }
