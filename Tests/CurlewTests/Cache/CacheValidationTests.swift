@@ -244,6 +244,20 @@ struct CacheValidationTests {
         #expect(try await scene.get("/", [.cacheControl: "stale-if-error=60"]) == "200 1 stale")
     }
 
+    @Test("§5.2.1.4: a request with no-cache gets no stale response after an error of the server")
+    func noCacheAfterError() async throws {
+        let scene = try await CacheScene { _, number in
+            number == 1
+                ? .numbered(1, [.cacheControl: "max-age=10, stale-if-error=30"]) : .numbered(number, [:], 503)
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get("/", [.cacheControl: "no-cache"]) == "503 2 miss")
+        #expect(try await scene.get("/", [.pragma: "no-cache"]) == "503 3 miss")
+        #expect(try await scene.get("/", [.cacheControl: "max-age=0"]) == "200 1 stale")
+        #expect(try await scene.get(policy: .noCache) == "200 1 stale")
+    }
+
     @Test("RFC 5861 §4: stale-if-error replaces connection failures, and other errors are thrown")
     func staleIfGone() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10, stale-if-error=30"]) }
