@@ -66,6 +66,11 @@ extension CacheJudge {
     private func mayStore(_ rules: CacheRules, _ sent: CacheRequest.Credentials, _ partition: String?) -> Bool {
         let directives = rules.effective(in: mode).directives
         if mode != .singleUser, rules.setsCookies, !directives.isPublic, partition == nil { return false }
+        return admits(sent, directives, partition)
+    }
+
+    /// True if the cache stores responses to requests with such credentials.
+    private func admits(_ sent: CacheRequest.Credentials, _ directives: CacheDirectives, _ partition: String?) -> Bool {
         switch mode {
         case .singleUser: return true
         case .shared:
@@ -73,6 +78,20 @@ extension CacheJudge {
             return !sent.contains(.authorization) || directives.allowsAuthorization
         default: return sent.isEmpty || partition != nil
         }
+    }
+
+    /// Statuses that do not describe the resource. They concern a part, the conditions and other fields of the single
+    /// request, its connection, a proxy, or the present moment.
+    private static let passingStatuses: Set<Int> = [
+        206, 304, 407, 408, 412, 416, 417, 421, 425, 426, 428, 429, 431,
+    ]
+
+    /// True if a response that cannot be stored takes the place of the stored ones all the same: it is a full response,
+    /// to a user whose responses the cache stores (§4.3.3).
+    func replaces(_ response: CurlewResponse, to request: CacheRequest, sent: CacheRequest.Credentials) -> Bool {
+        guard response.status.code < 500, !Self.passingStatuses.contains(response.status.code) else { return false }
+        let directives = CacheRules(response.fields).effective(in: mode).directives
+        return admits(sent, directives, request.partition)
     }
 
     /// The bytes of a part that can be combined with others: a single range with a strong validator.
