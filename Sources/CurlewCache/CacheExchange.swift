@@ -171,8 +171,9 @@ final class CacheExchange: Sendable {
     }
 
     private func standIn(_ found: CacheLookup.Found, for response: CurlewResponse) async -> CurlewResponse? {
-        guard let stale = await standIn(found) else { return nil }
+        guard var stale = await standIn(found) else { return nil }
         await response.discard()
+        stale.addCookies(of: response)
         return stale
     }
 
@@ -210,7 +211,7 @@ final class CacheExchange: Sendable {
         guard CacheJudge.isValidated(entry, by: response.fields) else {
             // A 304 for a representation that is not stored: the request is repeated without conditions.
             await update.remove(entry)
-            return try await forward(CacheLookup.Found(), .stale, next)
+            return try await forward(CacheLookup.Found(), .stale, next).addingCookies(of: response)
         }
         let refreshed = update.refreshed(entry, by: response, at: cache.now())
         let updated = refreshed.entry
@@ -218,9 +219,10 @@ final class CacheExchange: Sendable {
         // The body is read before the entry may be removed. The response to this request may still use the body.
         let stored = await answer(updated, age: age)
         await update.settle(refreshed, of: entry)
-        guard var answer = stored else { return try await forward(CacheLookup.Found(), .stale, next) }
-        // Cookies are not stored. Those in the 304 are kept for the cookie jar.
-        answer.fields.append(contentsOf: response.fields.filter { $0.name == .setCookie })
+        guard var answer = stored else {
+            return try await forward(CacheLookup.Found(), .stale, next).addingCookies(of: response)
+        }
+        answer.addCookies(of: response)
         answer.interim = response.interim
         return finished(answer, entry: updated, .revalidated)
     }
@@ -251,6 +253,7 @@ final class CacheExchange: Sendable {
     func store(_ result: Result<CurlewResponse, any Error>, of entry: HTTPCache.Entry, _ found: CacheLookup.Found) async
     {
         guard case .success(let response) = result else { return }
+        request.request.options.cookieReceipt?(response.fields, response.uri)
         if response.status == .notModified {
             await update.refresh(entry, by: response)
             await response.discard()
@@ -288,6 +291,7 @@ final class CacheExchange: Sendable {
         default:
             await response.discard()
             return try await forward(CacheLookup.Found(matching: found.matching), .partial, next)
+                .addingCookies(of: response)
         }
         let stored = await core.ask(.reading, within: cache.storeTimeout) {
             try await $0.body(of: entry, range: 0..<range.upperBound)
@@ -295,6 +299,7 @@ final class CacheExchange: Sendable {
         guard let stored, let first = stored else {
             await response.discard()
             return try await forward(CacheLookup.Found(matching: found.matching), .partial, next)
+                .addingCookies(of: response)
         }
         var whole = response
         whole.head = judge.updated(entry, by: response.fields, requested: request.time, at: cache.now()).head
@@ -325,6 +330,20 @@ final class CacheExchange: Sendable {
             field.isStored = isStored
             field.add(to: &response.fields)
         }
+        return response
+    }
+}
+
+extension CurlewResponse {
+    /// Adds the cookies of a response that this one replaces, for the cookie jar before the cache. Cookies are never
+    /// stored.
+    fileprivate mutating func addCookies(of replaced: CurlewResponse) {
+        fields.append(contentsOf: replaced.fields.filter { $0.name == .setCookie })
+    }
+
+    fileprivate func addingCookies(of replaced: CurlewResponse) -> CurlewResponse {
+        var response = self
+        response.addCookies(of: replaced)
         return response
     }
 }
