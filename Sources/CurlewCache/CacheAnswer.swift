@@ -78,11 +78,10 @@ extension CacheRequest {
     /// True if the caller's conditions show that it has the stored response (RFC 9110 §13.2.2).
     func isUnchanged(_ entry: HTTPCache.Entry) -> Bool {
         let fields = entry.head.headerFields
-        let wanted = request.fields[values: .ifNoneMatch]
-        if !wanted.isEmpty {
-            guard let tags = EntityTag.list(wanted) else { return true }
-            guard let known = fields[.eTag] else { return false }
-            return tags.contains { EntityTag.isSame($0, known) }
+        if request.fields.contains(.ifNoneMatch) {
+            guard let tags = EntityTag.list(request.fields) else { return true }
+            let known = EntityTag.values(in: fields)
+            return tags.contains { EntityTag.isSame([$0], known) }
         }
         guard let since = request.fields[.ifModifiedSince].flatMap({ HTTPDate($0) }) else { return false }
         let modified = entry.rules.lastModified ?? entry.rules.date

@@ -185,10 +185,8 @@ extension CacheJudge {
     /// True if a 304 applies to an entry: its validators are those of the entry, or it has none (§4.3.4).
     static func isValidated(_ entry: HTTPCache.Entry, by fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
-        if let tag = fields[.eTag] {
-            guard let known = stored[.eTag] else { return false }
-            return EntityTag.isSame(tag, known)
-        }
+        let tags = EntityTag.values(in: fields)
+        if !tags.isEmpty { return EntityTag.isSame(tags, EntityTag.values(in: stored)) }
         if let date = fields[.lastModified], let known = stored[.lastModified] {
             return date.utf8.elementsEqual(known.utf8)
         }
@@ -199,9 +197,8 @@ extension CacheJudge {
     static func isSame(_ entry: HTTPCache.Entry, as fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
         for name in [HTTPField.Name.eTag, .lastModified] {
-            if let value = fields[name], let known = stored[name], !value.utf8.elementsEqual(known.utf8) {
-                return false
-            }
+            let (values, known) = (fields[fields: name], stored[fields: name])
+            if !values.isEmpty, !known.isEmpty, !HTTPFields(values).hasSameBytes(as: HTTPFields(known)) { return false }
         }
         guard entry.range == nil, let length = fields[.contentLength] else { return true }
         return ContentLength.read(length.utf8) == entry.bodySize
@@ -210,20 +207,25 @@ extension CacheJudge {
 
 /// Entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// True if both tags are equal by the weak comparison (§8.8.3.2).
-    static func isSame(_ one: String, _ other: String) -> Bool {
-        opaque(one).elementsEqual(opaque(other))
+    /// The bytes of the values of ETag: a single one in a valid response.
+    static func values(in fields: HTTPFields) -> [[UInt8]] {
+        fields[fields: .eTag].map { field in field.withTrimmedValue { Array($0) } }
     }
 
-    private static func opaque(_ tag: String) -> Substring.UTF8View {
-        tag.hasPrefix("W/") ? tag.dropFirst(2).utf8 : tag[...].utf8
+    /// True if the tags are equal by the weak comparison (§8.8.3.2).
+    static func isSame(_ tags: [[UInt8]], _ others: [[UInt8]]) -> Bool {
+        tags.map(opaque) == others.map(opaque)
+    }
+
+    private static func opaque(_ tag: [UInt8]) -> ArraySlice<UInt8> {
+        tag.starts(with: "W/".utf8) ? tag.dropFirst(2) : tag[...]
     }
 
     /// The entity tags in If-None-Match; nil for `*`.
-    static func list(_ values: [String]) -> [String]? {
-        var tags: [String] = []
-        for value in values {
-            var scanner = ByteScanner(value.utf8)
+    static func list(_ fields: HTTPFields) -> [[UInt8]]? {
+        var tags: [[UInt8]] = []
+        for field in fields[fields: .ifNoneMatch] {
+            var scanner = ByteScanner(field.withUnsafeBytesOfValue { Array($0) })
             while !scanner.isAtEnd {
                 scanner.skip { $0.isBlank || $0 == .comma }
                 if scanner.take(UInt8(ascii: "*")) { return nil }
@@ -234,8 +236,7 @@ enum EntityTag {
                     _ = scanner.take(.quote)
                     tag.append(.quote)
                 }
-                let text = String(decoding: tag, as: UTF8.self)
-                if !text.isEmpty { tags.append(text) }
+                if !tag.isEmpty { tags.append(tag) }
             }
         }
         return tags
