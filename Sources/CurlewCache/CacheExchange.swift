@@ -82,8 +82,12 @@ final class CacheExchange: Sendable {
         }
         let trailers = plan.trailers(of: entry)
         if !trailers.isEmpty { body = body.adding(trailers) }
-        return CurlewResponse(
+        var response = CurlewResponse(
             head: plan.head, body: body, version: entry.version, uri: request.request.uri, interim: [], exchange: nil)
+        if plan.stored != nil, plan.head.headerFields.contains(.contentEncoding) {
+            response.rejection = { [self] in await update.remove(entry) }
+        }
+        return response
     }
 
     /// Adds the part of the cache to the response and to its statistics.

@@ -59,6 +59,12 @@ struct CacheUpdate {
             exchange: exchange, entry: part?.joined ?? entry, own: entry.bodySize, body: response.body, limit: limit,
             replaced: found.matching.map(\.id))
         guard await deposit.begin(behind: part?.prefix) else { return false }
+        if response.fields.contains(.contentEncoding) {
+            response.rejection = { [entry, exchange] in
+                deposit.fail()
+                await CacheUpdate(of: exchange).remove(entry)
+            }
+        }
         response.body = .stream(
             CachingChunks(body: response.body, deposit: deposit), over: response.body, length: response.body.length)
         return true

@@ -152,6 +152,26 @@ struct CacheChainTests {
         #expect(jar.cookies.isEmpty)
     }
 
+    @Test("a response that cannot be decoded does not answer the next request", arguments: [false, true])
+    func undecodable(_ isStored: Bool) async throws {
+        let scene = try await CacheScene(chain: StandardChain.Options()) { _, number in
+            var bytes = try RequestCompression.Format.gzip.compress(Array("\(number)".utf8))
+            // The checksum is in the first half of the last eight bytes (RFC 1952 §2.3.1).
+            if number == 1 { bytes[bytes.count - 8] ^= 1 }
+            return MockResponse(
+                fields: [.cacheControl: "max-age=60", .contentEncoding: "gzip"], body: .bytes(bytes))
+        }
+        if isStored {
+            var options = RequestOptions()
+            options.decodesContent = false
+            _ = try await scene.api.get(.raw(scene.server.url()), options: options).body.collect(upTo: 100)
+        }
+        let error = await curlewError { _ = try await scene.get() }
+        #expect(error?.code == .contentDecodingFailed)
+        #expect(try await scene.get() == "200 2 miss")
+        #expect(try await scene.get() == "200 2 hit")
+    }
+
     @Test("each hop of a redirect has its own entry")
     func redirects() async throws {
         let scene = try await CacheScene(chain: StandardChain.Options()) { request, number in
