@@ -16,12 +16,15 @@ struct CacheAnswer: Sendable, Hashable {
             for name in [HTTPField.Name.contentLength, .contentRange, .contentEncoding, .contentType] {
                 head.headerFields[name] = nil
             }
+            head.headerFields.removeContentDigests()
             self.head = head
             stored = nil
             return
         }
         if request.request.method == .head {
             guard entry.range == nil else { return nil }
+            // A response to HEAD has no content, and Content-Digest would describe it (RFC 9530 §B.2).
+            head.headerFields.removeContentDigests()
             self.head = head
             stored = nil
             return
@@ -34,8 +37,10 @@ struct CacheAnswer: Sendable, Hashable {
             head.status = .partialContent
             head.headerFields[.contentRange] = "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(total)"
             head.headerFields[.contentLength] = String(wanted.upperBound - wanted.lowerBound)
+            let stored = (wanted.lowerBound - first)..<(wanted.upperBound - first)
+            if stored != 0..<entry.bodySize { head.headerFields.removeContentDigests() }
             self.head = head
-            stored = (wanted.lowerBound - first)..<(wanted.upperBound - first)
+            self.stored = stored
             return
         }
         guard entry.range == nil else { return nil }
@@ -43,17 +48,40 @@ struct CacheAnswer: Sendable, Hashable {
         self.head = head
         stored = 0..<entry.bodySize
     }
+
+    /// The trailers of the answer: those of the entry, which have no digests of the stored content if the answer is a
+    /// part of it.
+    func trailers(of entry: HTTPCache.Entry) -> HTTPFields {
+        guard let stored else { return HTTPFields() }
+        return stored == 0..<entry.bodySize ? entry.trailers : entry.trailers.withoutContentDigests
+    }
+}
+
+extension HTTPFields {
+    /// The fields with a digest of the content of a single message (RFC 9530 §2, RFC 1864). Repr-Digest describes the
+    /// complete representation.
+    static let contentDigests: Set<HTTPField.Name> = Set(
+        [.contentDigest] + ["Content-MD5"].compactMap { HTTPField.Name($0) })
+
+    /// Removes the digests of the content, for a message with other content.
+    mutating func removeContentDigests() { for name in Self.contentDigests { self[name] = nil } }
+
+    /// The fields of a message with other content.
+    var withoutContentDigests: HTTPFields {
+        var fields = self
+        fields.removeContentDigests()
+        return fields
+    }
 }
 
 extension CacheRequest {
     /// True if the caller's conditions show that it has the stored response (RFC 9110 §13.2.2).
     func isUnchanged(_ entry: HTTPCache.Entry) -> Bool {
         let fields = entry.head.headerFields
-        let wanted = request.fields[values: .ifNoneMatch]
-        if !wanted.isEmpty {
-            guard let tags = EntityTag.list(wanted) else { return true }
-            guard let known = fields[.eTag] else { return false }
-            return tags.contains { EntityTag.isSame($0, known) }
+        if request.fields.contains(.ifNoneMatch) {
+            guard let tags = EntityTag.list(request.fields) else { return true }
+            let known = EntityTag.values(in: fields)
+            return tags.contains { EntityTag.isSame([$0], known) }
         }
         guard let since = request.fields[.ifModifiedSince].flatMap({ HTTPDate($0) }) else { return false }
         let modified = entry.rules.lastModified ?? entry.rules.date
@@ -105,6 +133,7 @@ struct CachePart {
                 head.headerFields[.contentRange] = "bytes \(both.lowerBound)-\(both.upperBound - 1)/\(total)"
             }
             head.headerFields[.contentLength] = String(both.upperBound - both.lowerBound)
+            head.headerFields.removeContentDigests()
             joined = HTTPCache.Entry(
                 id: HTTPCache.Entry.ID(), key: new.key, uri: new.uri, head: head, version: new.version,
                 selectors: new.selectors, requestTime: new.requestTime, responseTime: new.responseTime,

@@ -64,7 +64,8 @@ struct CacheJudge: Sendable {
     /// True if an entry may replace a response that failed or has the status of a server error (RFC 5861 §4).
     func mayServe(_ entry: HTTPCache.Entry, onFailureOf request: CacheRequest, at now: Int64) -> Bool {
         guard request.policy == .standard || request.policy == .noCache, !request.isConditional,
-            entry.range == nil || hasBytes(entry, for: request), mayAnswer(request, entry)
+            request.directives.noCache == .nothing, entry.range == nil || hasBytes(entry, for: request),
+            mayAnswer(request, entry)
         else { return false }
         let directives = entry.effective(in: mode).directives
         guard !forbidsStale(directives) else { return false }

@@ -271,7 +271,9 @@ final class CacheDeposit: Sendable {
         guard own < 0 || count == own, core.isCurrent(entry.key.uri, since: generation) else {
             return await writer.discard()
         }
-        let kept = trailers.isEmpty ? trailers : exchange.cache.judge.stored(trailers, CacheRules(trailers))
+        var kept = trailers.isEmpty ? trailers : exchange.cache.judge.stored(trailers, CacheRules(trailers))
+        // The trailers follow the last part of a combined body.
+        if entry.bodySize != own { kept.removeContentDigests() }
         let whole = entry.completed(trailers: kept, bodySize: size)
         do {
             let uri = entry.key.uri

@@ -80,9 +80,14 @@ final class CacheExchange: Sendable {
             guard let stored else { return nil }
             body = stored
         }
-        if !entry.trailers.isEmpty, plan.stored != nil { body = body.adding(entry.trailers) }
-        return CurlewResponse(
+        let trailers = plan.trailers(of: entry)
+        if !trailers.isEmpty { body = body.adding(trailers) }
+        var response = CurlewResponse(
             head: plan.head, body: body, version: entry.version, uri: request.request.uri, interim: [], exchange: nil)
+        if plan.stored != nil, plan.head.headerFields.contains(.contentEncoding) {
+            response.rejection = { [self] in await update.remove(entry) }
+        }
+        return response
     }
 
     /// Adds the part of the cache to the response and to its statistics.
@@ -170,8 +175,9 @@ final class CacheExchange: Sendable {
     }
 
     private func standIn(_ found: CacheLookup.Found, for response: CurlewResponse) async -> CurlewResponse? {
-        guard let stale = await standIn(found) else { return nil }
+        guard var stale = await standIn(found) else { return nil }
         await response.discard()
+        stale.addCookies(of: response)
         return stale
     }
 
@@ -188,7 +194,9 @@ final class CacheExchange: Sendable {
     private func conditional(_ entry: HTTPCache.Entry) -> CurlewRequest {
         var conditional = request.request
         let fields = entry.head.headerFields
-        if let tag = fields[.eTag] { conditional.fields[.ifNoneMatch] = tag }
+        // The bytes are copied, because they may not be UTF-8.
+        let tags = EntityTag.values(in: fields).map { HTTPField(name: .ifNoneMatch, lenientValue: $0) }
+        if !tags.isEmpty { conditional.fields[fields: .ifNoneMatch] = tags }
         if let date = fields[.lastModified] { conditional.fields[.ifModifiedSince] = date }
         return conditional
     }
@@ -209,7 +217,7 @@ final class CacheExchange: Sendable {
         guard CacheJudge.isValidated(entry, by: response.fields) else {
             // A 304 for a representation that is not stored: the request is repeated without conditions.
             await update.remove(entry)
-            return try await forward(CacheLookup.Found(), .stale, next)
+            return try await forward(CacheLookup.Found(), .stale, next).addingCookies(of: response)
         }
         let refreshed = update.refreshed(entry, by: response, at: cache.now())
         let updated = refreshed.entry
@@ -217,9 +225,10 @@ final class CacheExchange: Sendable {
         // The body is read before the entry may be removed. The response to this request may still use the body.
         let stored = await answer(updated, age: age)
         await update.settle(refreshed, of: entry)
-        guard var answer = stored else { return try await forward(CacheLookup.Found(), .stale, next) }
-        // Cookies are not stored. Those in the 304 are kept for the cookie jar.
-        answer.fields.append(contentsOf: response.fields.filter { $0.name == .setCookie })
+        guard var answer = stored else {
+            return try await forward(CacheLookup.Found(), .stale, next).addingCookies(of: response)
+        }
+        answer.addCookies(of: response)
         answer.interim = response.interim
         return finished(answer, entry: updated, .revalidated)
     }
@@ -250,6 +259,7 @@ final class CacheExchange: Sendable {
     func store(_ result: Result<CurlewResponse, any Error>, of entry: HTTPCache.Entry, _ found: CacheLookup.Found) async
     {
         guard case .success(let response) = result else { return }
+        request.request.options.cookieReceipt?(response.fields, response.uri)
         if response.status == .notModified {
             await update.refresh(entry, by: response)
             await response.discard()
@@ -287,6 +297,7 @@ final class CacheExchange: Sendable {
         default:
             await response.discard()
             return try await forward(CacheLookup.Found(matching: found.matching), .partial, next)
+                .addingCookies(of: response)
         }
         let stored = await core.ask(.reading, within: cache.storeTimeout) {
             try await $0.body(of: entry, range: 0..<range.upperBound)
@@ -294,13 +305,16 @@ final class CacheExchange: Sendable {
         guard let stored, let first = stored else {
             await response.discard()
             return try await forward(CacheLookup.Found(matching: found.matching), .partial, next)
+                .addingCookies(of: response)
         }
         var whole = response
         whole.head = judge.updated(entry, by: response.fields, requested: request.time, at: cache.now()).head
         whole.head.status = .ok
         whole.fields[.contentRange] = nil
         whole.fields[.contentLength] = String(total)
-        whole.body = .stream(JoinedChunks(first: first, second: response.body), over: response.body, length: total)
+        whole.fields.removeContentDigests()
+        let last = response.body.removingTrailers(HTTPFields.contentDigests)
+        whole.body = .stream(JoinedChunks(first: first, second: last), over: last, length: total)
         return await taken(whole, found, .partial)
     }
 
@@ -322,6 +336,20 @@ final class CacheExchange: Sendable {
             field.isStored = isStored
             field.add(to: &response.fields)
         }
+        return response
+    }
+}
+
+extension CurlewResponse {
+    /// Adds the cookies of a response that this one replaces, for the cookie jar before the cache. Cookies are never
+    /// stored.
+    fileprivate mutating func addCookies(of replaced: CurlewResponse) {
+        fields.append(contentsOf: replaced.fields.filter { $0.name == .setCookie })
+    }
+
+    fileprivate func addingCookies(of replaced: CurlewResponse) -> CurlewResponse {
+        var response = self
+        response.addCookies(of: replaced)
         return response
     }
 }

@@ -66,6 +66,11 @@ extension CacheJudge {
     private func mayStore(_ rules: CacheRules, _ sent: CacheRequest.Credentials, _ partition: String?) -> Bool {
         let directives = rules.effective(in: mode).directives
         if mode != .singleUser, rules.setsCookies, !directives.isPublic, partition == nil { return false }
+        return admits(sent, directives, partition)
+    }
+
+    /// True if the cache stores responses to requests with such credentials.
+    private func admits(_ sent: CacheRequest.Credentials, _ directives: CacheDirectives, _ partition: String?) -> Bool {
         switch mode {
         case .singleUser: return true
         case .shared:
@@ -73,6 +78,20 @@ extension CacheJudge {
             return !sent.contains(.authorization) || directives.allowsAuthorization
         default: return sent.isEmpty || partition != nil
         }
+    }
+
+    /// Statuses that do not describe the resource. They concern a part, the conditions and other fields of the single
+    /// request, its connection, a proxy, or the present moment.
+    private static let passingStatuses: Set<Int> = [
+        206, 304, 407, 408, 412, 416, 417, 421, 425, 426, 428, 429, 431,
+    ]
+
+    /// True if a response that cannot be stored takes the place of the stored ones all the same: it is a full response,
+    /// to a user whose responses the cache stores (§4.3.3).
+    func replaces(_ response: CurlewResponse, to request: CacheRequest, sent: CacheRequest.Credentials) -> Bool {
+        guard response.status.code < 500, !Self.passingStatuses.contains(response.status.code) else { return false }
+        let directives = CacheRules(response.fields).effective(in: mode).directives
+        return admits(sent, directives, request.partition)
     }
 
     /// The bytes of a part that can be combined with others: a single range with a strong validator.
@@ -106,11 +125,19 @@ extension CacheJudge {
 /// The effect of a response to a validation or to HEAD on an entry (RFC 9111 §3.2, §4.3.4, §4.3.5).
 extension CacheJudge {
     /// Fields of the stored response that are kept, because they describe its body.
-    private static let keptFields: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
+    ///
+    /// A digest in a 304 or in a response to HEAD describes their empty content (RFC 9530 §2).
+    private static let keptFields: Set<HTTPField.Name> = HTTPFields.contentDigests.union([
+        .contentLength, .contentEncoding, .contentRange,
+    ])
 
     /// The entry with the fields of a newer response.
     func updated(_ entry: HTTPCache.Entry, by fields: HTTPFields, requested: Int64, at now: Int64) -> HTTPCache.Entry {
-        let newer = stored(fields, CacheRules(fields)).filter { !Self.keptFields.contains($0.name) }
+        // A weak comparison may have selected the entry. Its tag must not become a strong one (§4.3.4).
+        let hasTag = entry.rules.hasEntityTag
+        let newer = stored(fields, CacheRules(fields)).filter { field in
+            !Self.keptFields.contains(field.name) && !(hasTag && field.name == .eTag)
+        }
         // Without its own Date, the newer response dates from the present time.
         let names = Set(newer.map(\.name)).union([.date, .age])
         var head = entry.head
@@ -158,10 +185,8 @@ extension CacheJudge {
     /// True if a 304 applies to an entry: its validators are those of the entry, or it has none (§4.3.4).
     static func isValidated(_ entry: HTTPCache.Entry, by fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
-        if let tag = fields[.eTag] {
-            guard let known = stored[.eTag] else { return false }
-            return EntityTag.isSame(tag, known)
-        }
+        let tags = EntityTag.values(in: fields)
+        if !tags.isEmpty { return EntityTag.isSame(tags, EntityTag.values(in: stored)) }
         if let date = fields[.lastModified], let known = stored[.lastModified] {
             return date.utf8.elementsEqual(known.utf8)
         }
@@ -172,9 +197,8 @@ extension CacheJudge {
     static func isSame(_ entry: HTTPCache.Entry, as fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
         for name in [HTTPField.Name.eTag, .lastModified] {
-            if let value = fields[name], let known = stored[name], !value.utf8.elementsEqual(known.utf8) {
-                return false
-            }
+            let (values, known) = (fields[fields: name], stored[fields: name])
+            if !values.isEmpty, !known.isEmpty, !HTTPFields(values).hasSameBytes(as: HTTPFields(known)) { return false }
         }
         guard entry.range == nil, let length = fields[.contentLength] else { return true }
         return ContentLength.read(length.utf8) == entry.bodySize
@@ -183,20 +207,25 @@ extension CacheJudge {
 
 /// Entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// True if both tags are equal by the weak comparison (§8.8.3.2).
-    static func isSame(_ one: String, _ other: String) -> Bool {
-        opaque(one).elementsEqual(opaque(other))
+    /// The bytes of the values of ETag: a single one in a valid response.
+    static func values(in fields: HTTPFields) -> [[UInt8]] {
+        fields[fields: .eTag].map { field in field.withTrimmedValue { Array($0) } }
     }
 
-    private static func opaque(_ tag: String) -> Substring.UTF8View {
-        tag.hasPrefix("W/") ? tag.dropFirst(2).utf8 : tag[...].utf8
+    /// True if the tags are equal by the weak comparison (§8.8.3.2).
+    static func isSame(_ tags: [[UInt8]], _ others: [[UInt8]]) -> Bool {
+        tags.map(opaque) == others.map(opaque)
+    }
+
+    private static func opaque(_ tag: [UInt8]) -> ArraySlice<UInt8> {
+        tag.starts(with: "W/".utf8) ? tag.dropFirst(2) : tag[...]
     }
 
     /// The entity tags in If-None-Match; nil for `*`.
-    static func list(_ values: [String]) -> [String]? {
-        var tags: [String] = []
-        for value in values {
-            var scanner = ByteScanner(value.utf8)
+    static func list(_ fields: HTTPFields) -> [[UInt8]]? {
+        var tags: [[UInt8]] = []
+        for field in fields[fields: .ifNoneMatch] {
+            var scanner = ByteScanner(field.withUnsafeBytesOfValue { Array($0) })
             while !scanner.isAtEnd {
                 scanner.skip { $0.isBlank || $0 == .comma }
                 if scanner.take(UInt8(ascii: "*")) { return nil }
@@ -207,8 +236,7 @@ enum EntityTag {
                     _ = scanner.take(.quote)
                     tag.append(.quote)
                 }
-                let text = String(decoding: tag, as: UTF8.self)
-                if !text.isEmpty { tags.append(text) }
+                if !tag.isEmpty { tags.append(tag) }
             }
         }
         return tags

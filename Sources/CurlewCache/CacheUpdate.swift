@@ -28,14 +28,18 @@ struct CacheUpdate {
             }
             return false
         }
-        guard let credentials = request.credentials(asSentFor: response),
-            var entry = judge.entry(for: response, to: request, sent: credentials, at: now)
-        else { return false }
+        // If links behind the cache have made another request, the response does not belong to the stored ones.
+        guard let sent = request.credentials(asSentFor: response) else { return false }
+        guard var entry = judge.entry(for: response, to: request, sent: sent, at: now) else {
+            return await supersede(found, by: response, sent: sent)
+        }
         if cache.honorsNoVarySearch, NoVarySearch(response.fields) != nil {
             entry = entry.moved(to: request.noVarySearchKey.uri)
         }
         if let willStore = cache.willStore {
-            guard let chosen = await willStore(entry, request.request) else { return false }
+            guard let chosen = await willStore(entry, request.request) else {
+                return await supersede(found, by: response, sent: sent)
+            }
             entry = chosen
         }
         var part: CachePart?
@@ -48,14 +52,32 @@ struct CacheUpdate {
             }
         }
         let limit = (cache.entryLimit ?? cache.store.entryLimit).bytes
-        guard (part?.joined ?? entry).bodySize <= Int64(limit) else { return false }
+        guard (part?.joined ?? entry).bodySize <= Int64(limit) else {
+            return await supersede(found, by: response, sent: sent)
+        }
         let deposit = CacheDeposit(
             exchange: exchange, entry: part?.joined ?? entry, own: entry.bodySize, body: response.body, limit: limit,
             replaced: found.matching.map(\.id))
         guard await deposit.begin(behind: part?.prefix) else { return false }
+        if response.fields.contains(.contentEncoding) {
+            response.rejection = { [entry, exchange] in
+                deposit.fail()
+                await CacheUpdate(of: exchange).remove(entry)
+            }
+        }
         response.body = .stream(
             CachingChunks(body: response.body, deposit: deposit), over: response.body, length: response.body.length)
         return true
+    }
+
+    /// Removes the entries that a response would have replaced if it could be stored (RFC 9111 §4.3.3).
+    /// - Returns: False, because the response is not stored.
+    private func supersede(
+        _ found: CacheLookup.Found, by response: CurlewResponse, sent: CacheRequest.Credentials
+    ) async -> Bool {
+        let isReplaced = judge.replaces(response, to: request, sent: sent)
+        if isReplaced, !found.matching.isEmpty { await remove(found.matching) }
+        return false
     }
 
     /// Compares a response to HEAD with the stored entry (RFC 9111 §4.3.5).
@@ -96,7 +118,10 @@ struct CacheUpdate {
         _ = await core.ask(.updating, within: cache.storeTimeout) { try await $0.update(entry) }
     }
 
-    func remove(_ entry: HTTPCache.Entry) async {
-        _ = await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
+    func remove(_ entry: HTTPCache.Entry) async { await remove([entry]) }
+
+    private func remove(_ entries: [HTTPCache.Entry]) async {
+        let ids = entries.map(\.id)
+        _ = await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries(ids)) }
     }
 }

@@ -66,9 +66,20 @@ public struct ContentDecoding: CurlewMiddleware {
         }
         var decoded = response
         decoded.encoded = EncodedContent(codings: list.names, takenFrom: &decoded.fields)
-        let chunks = DecodedChunks(body: response.body, codings: codings, limits: limits, context: context)
+        let chunks = DecodedChunks(
+            body: response.body, codings: codings, limits: limits, context: context, rejection: response.rejection)
         decoded.body = .stream(chunks, over: response.body)
         return decoded
+    }
+}
+
+extension CurlewResponse {
+    private enum RejectionKey: Key { static let defaultValue: (@Sendable () async -> Void)? = nil }
+
+    /// Removes the stored copy of a body that cannot be decoded. A cache sets it, because the copy would fail again.
+    package var rejection: (@Sendable () async -> Void)? {
+        get { self[RejectionKey.self] }
+        set { self[RejectionKey.self] = newValue }
     }
 }
 

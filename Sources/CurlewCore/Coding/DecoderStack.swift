@@ -101,6 +101,8 @@ struct DecodedChunks: AsyncSequence, Sendable {
     let codings: [ContentDecoderKind]
     let limits: ContentDecoding.Limits
     let context: CurlewError.Context
+    /// Called if the bytes cannot be decoded.
+    var rejection: (@Sendable () async -> Void)?
 
     /// The largest size of a piece.
     static let pieceSize = 64 << 10
@@ -147,6 +149,9 @@ final class BodyDecoding {
             }
         } catch {
             sequence.body.abandon()
+            if let code = (error as? CurlewError)?.code, [.contentDecodingFailed, .responseTruncated].contains(code) {
+                await sequence.rejection?()
+            }
             throw (error as? CurlewError)?.adding(sequence.context) ?? error
         }
     }

@@ -1,4 +1,4 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 /// A link that sends the cookies of a jar, and stores those in responses.
 ///
@@ -28,11 +28,12 @@ public struct CookieHandling: CurlewMiddleware {
     {
         guard request.options.usesCookies != false else { return try await next(request) }
         let cookies = jar.cookiesToSend(to: request.uri)
+        var request = request
+        request.options.cookieReceipt = { [jar] in jar.storeAny($0, from: $1) }
         let response: CurlewResponse
         if cookies.isEmpty, !request.fields.contains(.cookie) {
             response = try await next(request)
         } else {
-            var request = request
             var field = CookieField(request.fields, limit: jar.limits.fieldSize)
             field.append(cookies)
             let isGranted = request.hasGranted(.cookie)
@@ -47,8 +48,30 @@ public struct CookieHandling: CurlewMiddleware {
             }
             response = try await next(request)
         }
-        if response.fields.contains(.setCookie) { jar.store(response.fields, from: response.uri) }
+        jar.storeAny(response.fields, from: response.uri)
         return response
+    }
+}
+
+extension CookieJar {
+    /// Stores the cookies of a final response, if it has any.
+    fileprivate func storeAny(_ fields: HTTPFields, from uri: CurlewURI) {
+        if fields.contains(.setCookie) { store(fields, from: uri) }
+    }
+}
+
+extension RequestOptions {
+    private enum CookieReceiptKey: Key {
+        static let defaultValue: (@Sendable (HTTPFields, CurlewURI) -> Void)? = nil
+        static let affectsResponse = false
+    }
+
+    /// Stores the cookies of a response that a link consumes and does not return, such as the response to a background
+    /// validation of a cache. ``CookieHandling`` sets it.
+    /// - Note: The parameters are the fields of the response and its URI.
+    package var cookieReceipt: (@Sendable (HTTPFields, CurlewURI) -> Void)? {
+        get { self[CookieReceiptKey.self] }
+        set { self[CookieReceiptKey.self] = newValue }
     }
 }
 

@@ -1,6 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCache
@@ -66,6 +67,109 @@ struct CacheChainTests {
         jar.removeAll()
         #expect(try await scene.get() == "200 1 hit")
         #expect(jar.cookies.isEmpty)
+    }
+
+    private static func cookieScene(
+        _ jar: CookieJar, answer: @escaping CacheScene.Answer
+    ) async throws -> CacheScene {
+        var options = StandardChain.Options()
+        options.cookies = CookieHandling(jar)
+        return try await CacheScene(.singleUser, chain: options, answer: answer)
+    }
+
+    @Test("the cookie of an error that a stale response replaces is kept, and not stored with the response")
+    func cookieOfError() async throws {
+        let jar = CookieJar()
+        let scene = try await Self.cookieScene(jar) { _, number in
+            number == 1
+                ? .numbered(1, [.cacheControl: "max-age=10, stale-if-error=60"])
+                : .numbered(number, [.setCookie: "a=\(number)"], 503)
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        let stale = try await scene.send()
+        #expect(stale.description == "200 1 stale")
+        #expect(stale.fields[.setCookie] == "a=2")
+        #expect(jar.cookies.map(\.value) == ["2"])
+        #expect(try await scene.send(.get, "/", policy: .onlyIfCached).fields[.setCookie] == nil)
+    }
+
+    @Test("the cookie of a response that the cache rejects is kept", arguments: [false, true])
+    func cookieOfRejected(_ isPart: Bool) async throws {
+        let jar = CookieJar()
+        let scene = try await Self.cookieScene(jar) { request, number in
+            switch number {
+            case 1 where isPart:
+                MockResponse(
+                    status: .partialContent,
+                    fields: [.eTag: "\"a\"", .contentRange: "bytes 0-0/2", .cacheControl: "max-age=10"],
+                    body: .string("1"))
+            case 2 where isPart:
+                MockResponse(status: .rangeNotSatisfiable, fields: [.setCookie: "a=2"])
+            case 2: MockResponse(status: .notModified, fields: [.eTag: "\"other\"", .setCookie: "a=2"])
+            default: .numbered(number, [.eTag: "\"a\"", .cacheControl: "max-age=10"])
+            }
+        }
+        _ = try await scene.send(.get, "/", isPart ? [.range: "bytes=0-0"] : [:])
+        if !isPart { scene.clock.advance(20) }
+        #expect(try await scene.get() == "200 3 miss")
+        #expect(jar.cookies.map(\.value) == ["2"])
+        #expect(try await scene.send().fields[.setCookie] == nil)
+    }
+
+    @Test("the cookie of a background validation is kept, whatever its status", arguments: [200, 304, 503])
+    func cookieBehind(_ code: Int) async throws {
+        let jar = CookieJar()
+        let scene = try await Self.cookieScene(jar) { _, number in
+            let fields: HTTPFields = [.eTag: "\"a\"", .cacheControl: "max-age=10, stale-while-revalidate=60"]
+            if number == 1 { return .numbered(1, fields) }
+            guard code != 304 else { return MockResponse(status: .notModified, fields: fields + [.setCookie: "a=2"]) }
+            return .numbered(number, fields + [.setCookie: "a=2"], code)
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 1 stale")
+        try await eventually("the cookie is kept") { jar.cookies.map(\.value) == ["2"] }
+    }
+
+    @Test("the cookie of a background validation is ignored for a request without cookies")
+    func noCookieBehind() async throws {
+        let jar = CookieJar()
+        let scene = try await Self.cookieScene(jar) { _, number in
+            var fields: HTTPFields = [.cacheControl: "max-age=10, stale-while-revalidate=60"]
+            if number > 1 { fields[.setCookie] = "a=2" }
+            return .numbered(number, fields)
+        }
+        var options = RequestOptions()
+        options.usesCookies = false
+        for _ in 0..<2 {
+            _ = try await scene.api.get(.raw(scene.server.url()), options: options).body.collect(upTo: 10)
+            scene.clock.advance(20)
+        }
+        try await eventually("the new response is stored") {
+            try await scene.get(policy: .onlyIfCached) == "200 2 stale"
+        }
+        #expect(jar.cookies.isEmpty)
+    }
+
+    @Test("a response that cannot be decoded does not answer the next request", arguments: [false, true])
+    func undecodable(_ isStored: Bool) async throws {
+        let scene = try await CacheScene(chain: StandardChain.Options()) { _, number in
+            var bytes = try RequestCompression.Format.gzip.compress(Array("\(number)".utf8))
+            // The checksum is in the first half of the last eight bytes (RFC 1952 §2.3.1).
+            if number == 1 { bytes[bytes.count - 8] ^= 1 }
+            return MockResponse(
+                fields: [.cacheControl: "max-age=60", .contentEncoding: "gzip"], body: .bytes(bytes))
+        }
+        if isStored {
+            var options = RequestOptions()
+            options.decodesContent = false
+            _ = try await scene.api.get(.raw(scene.server.url()), options: options).body.collect(upTo: 100)
+        }
+        let error = await curlewError { _ = try await scene.get() }
+        #expect(error?.code == .contentDecodingFailed)
+        #expect(try await scene.get() == "200 2 miss")
+        #expect(try await scene.get() == "200 2 hit")
     }
 
     @Test("each hop of a redirect has its own entry")

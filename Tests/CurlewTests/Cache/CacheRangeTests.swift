@@ -1,10 +1,13 @@
 import CurlewTesting
 import CurlewTestingTraits
+import FoundationEssentials
 import HTTPTypes
+import TestHelpers
 import Testing
 
 @testable import CurlewCache
 @testable import CurlewCore
+@testable import CurlewTransfers
 
 /// RFC 9111 §3.3, §3.4; RFC 9110 §14.
 @Suite("Ranges of representations in a cache", .noLeaks, .timeLimit(.minutes(2)))
@@ -131,5 +134,97 @@ struct CacheRangeTests {
         _ = try await scene.get("/", [.range: "bytes=0-9"])
         _ = try await scene.get("/", [.range: "bytes=10-19"])
         #expect(try await scene.get("/", [.range: "bytes=0-9"]).hasSuffix("miss"))
+    }
+
+    /// Serves ranges with the digests of RFC 9530, in the head or in the trailers.
+    private static func digested(
+        _ request: InboundRequest, _ number: Int, inTrailers: Bool
+    ) throws -> MockResponse {
+        let range = request.fields[.range].flatMap { CacheRange($0)?.bytes(of: 20) } ?? 0..<20
+        let content = String(text.dropFirst(Int(range.lowerBound)).prefix(range.count))
+        let digests: HTTPFields = [
+            .contentDigest: try digest(of: content), HTTPField.Name("Content-MD5")!: "md5 of \(content)",
+            .reprDigest: try digest(of: text),
+        ]
+        var response = ranged(request, number)
+        if inTrailers {
+            response.framing = .chunked
+            response.trailers = digests
+        } else {
+            response.fields += digests
+        }
+        return response
+    }
+
+    private static func digest(of text: String) throws -> String {
+        let digest = try ContentDigest(hex: MessageDigest.hash(text, by: .sha256))
+        return "sha-256=:\(Data(digest.bytes).base64EncodedString()):"
+    }
+
+    /// Checks that no field in the head or in the trailers describes the content.
+    private static func expectRepresentationDigestOnly(
+        _ seen: CacheScene.Seen, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let fields = seen.fields + seen.trailers
+        #expect(fields[.contentDigest] == nil, sourceLocation: sourceLocation)
+        #expect(fields[HTTPField.Name("Content-MD5")!] == nil, sourceLocation: sourceLocation)
+        #expect(fields[.reprDigest]?.hasPrefix("sha-256=") == true, sourceLocation: sourceLocation)
+    }
+
+    @Test("RFC 9530 §2: combined parts have no digest of the content of one part", arguments: [false, true])
+    func digestOfJoined(_ inTrailers: Bool) async throws {
+        let scene = try await CacheScene { try Self.digested($0, $1, inTrailers: inTrailers) }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        _ = try await scene.get("/", [.range: "bytes=10-14"])
+        let part = try await scene.send(.get, "/", [.range: "bytes=0-14"])
+        #expect(part.description == "206 0123456789abcde hit")
+        Self.expectRepresentationDigestOnly(part)
+        _ = try await scene.get("/", [.range: "bytes=15-"])
+        let whole = try await scene.send()
+        #expect(whole.description == "200 \(Self.text) hit")
+        Self.expectRepresentationDigestOnly(whole)
+    }
+
+    @Test("RFC 9530 §2: a completed part has no digest of the content of one part", arguments: [false, true])
+    func digestOfCompleted(_ inTrailers: Bool) async throws {
+        let scene = try await CacheScene { try Self.digested($0, $1, inTrailers: inTrailers) }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        for status in ["miss", "hit"] {
+            let whole = try await scene.send()
+            #expect(whole.description == "200 \(Self.text) \(status)")
+            Self.expectRepresentationDigestOnly(whole)
+        }
+    }
+
+    @Test("RFC 9530 §2: a range of a stored body has no digest of the stored content", arguments: [false, true])
+    func digestOfRange(_ inTrailers: Bool) async throws {
+        let scene = try await CacheScene { try Self.digested($0, $1, inTrailers: inTrailers) }
+        let first = try await scene.send()
+        let digest = try #require((first.fields + first.trailers)[.contentDigest])
+        let part = try await scene.send(.get, "/", [.range: "bytes=0-4"])
+        #expect(part.description == "206 01234 hit")
+        Self.expectRepresentationDigestOnly(part)
+        // The same content keeps its digest.
+        let whole = try await scene.send()
+        #expect(whole.status == "hit")
+        #expect((whole.fields + whole.trailers)[.contentDigest] == digest)
+    }
+
+    @Test("a download that a cache completes passes the check of its digests")
+    func download() async throws {
+        let scene = try await CacheScene { request, number in
+            // A download prefers Repr-Digest to Content-Digest.
+            var response = try Self.digested(request, number, inTrailers: false)
+            response.fields[.reprDigest] = nil
+            return response
+        }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        let folder = try ScratchFolder()
+        var options = RequestOptions()
+        options.cachePolicy = .standard
+        _ = try await scene.api.download(
+            .raw(scene.server.url()), to: .file(folder.file("whole")), options: options)
+        #expect(try folder.bytes("whole") == Array(Self.text.utf8))
+        #expect(scene.server.requestCount == 2)
     }
 }

@@ -143,4 +143,49 @@ struct CacheRefreshTests {
         gate.open()
         #expect(try await [first, second].sorted() == ["200 1 revalidated", "200 3 miss"])
     }
+
+    @Test("RFC 9530 §2: the digest of an empty 304 or HEAD does not replace the digest of the stored content")
+    func digest() async throws {
+        let scene = try await CacheScene { request, number in
+            let isEmpty = request.method == .head || request.fields.contains(.ifNoneMatch)
+            let fields: HTTPFields = [
+                .eTag: "\"a\"", .cacheControl: "max-age=10", .contentDigest: isEmpty ? "empty" : "content",
+            ]
+            if request.method == .head { return MockResponse(fields: fields + [.contentLength: "1"]) }
+            return isEmpty ? MockResponse(status: .notModified, fields: fields) : .numbered(number, fields)
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        let validated = try await scene.send()
+        #expect(validated.status == "revalidated")
+        #expect(validated.fields[.contentDigest] == "content")
+        _ = try await scene.send(.head, "/", policy: .reload)
+        let hit = try await scene.send()
+        #expect(hit.status == "hit")
+        #expect(hit.fields[.contentDigest] == "content")
+        // An answer without content does not have the digest.
+        let unchanged = try await scene.send(.get, "/", [.ifNoneMatch: "\"a\""])
+        #expect(unchanged.description == "304  hit")
+        #expect(unchanged.fields[.contentDigest] == nil)
+        let head = try await scene.send(.head)
+        #expect(head.status == "hit")
+        #expect(head.fields[.contentDigest] == nil)
+    }
+
+    @Test("§4.3.4: a 304 with a strong tag does not make the tag of a stored weak response strong")
+    func weakTag() async throws {
+        let scene = try await CacheScene { request, number in
+            if request.fields.contains(.ifNoneMatch) {
+                return MockResponse(status: .notModified, fields: [.eTag: "\"a\"", .cacheControl: "max-age=60"])
+            }
+            return .numbered(number, [.eTag: "W/\"a\"", .cacheControl: "max-age=10"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        let validated = try await scene.send()
+        #expect(validated.description == "200 1 revalidated")
+        #expect(validated.fields[.eTag] == "W/\"a\"")
+        // The entry is fresh again, and a range of it is not given to the owner of the strong tag.
+        #expect(try await scene.get("/", [.range: "bytes=0-0", .ifRange: "\"a\""]) == "200 1 hit")
+    }
 }

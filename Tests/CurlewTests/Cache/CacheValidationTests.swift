@@ -244,6 +244,20 @@ struct CacheValidationTests {
         #expect(try await scene.get("/", [.cacheControl: "stale-if-error=60"]) == "200 1 stale")
     }
 
+    @Test("§5.2.1.4: a request with no-cache gets no stale response after an error of the server")
+    func noCacheAfterError() async throws {
+        let scene = try await CacheScene { _, number in
+            number == 1
+                ? .numbered(1, [.cacheControl: "max-age=10, stale-if-error=30"]) : .numbered(number, [:], 503)
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get("/", [.cacheControl: "no-cache"]) == "503 2 miss")
+        #expect(try await scene.get("/", [.pragma: "no-cache"]) == "503 3 miss")
+        #expect(try await scene.get("/", [.cacheControl: "max-age=0"]) == "200 1 stale")
+        #expect(try await scene.get(policy: .noCache) == "200 1 stale")
+    }
+
     @Test("RFC 5861 §4: stale-if-error replaces connection failures, and other errors are thrown")
     func staleIfGone() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10, stale-if-error=30"]) }
@@ -356,5 +370,43 @@ struct CacheValidationTests {
         }
         let empty = try await CacheScene { .numbered($1) }
         #expect(try await empty.get(policy: policy).hasPrefix(policy == .onlyIfCached ? "504" : "200 1"))
+    }
+
+    @Test("§4.3.1: an entity tag is validated with its bytes, also if they are not UTF-8")
+    func tagBytes() async throws {
+        let requests = Guarded<[[UInt8]]>([])
+        let server = try await RawServer.start { connection in
+            while true {
+                var request: [UInt8] = []
+                while !request.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+                    guard let bytes = try await connection.read() else { return }
+                    request += bytes
+                }
+                let number = requests.withLock { requests in
+                    requests.append(request)
+                    return requests.count
+                }
+                // The tags of the second and the third response differ only in a byte that is not ASCII.
+                let status = number == 1 ? "200 OK" : number < 4 ? "304 Not Modified" : "200 OK"
+                let head = "HTTP/1.1 \(status)\r\nCache-Control: max-age=10\r\nContent-Length: 1\r\nETag: \"caf"
+                try await connection.write(
+                    Array(head.utf8) + [number < 3 ? 0xE9 : 0xE8] + Array("\"\r\n\r\n".utf8)
+                        + (status == "200 OK" ? Array("\(number)".utf8) : []))
+            }
+        }
+        let clock = TurnableClock()
+        let cache = HTTPCache { clock.now }
+        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) { cache }
+        var seen: [String] = []
+        for _ in 0..<3 {
+            let response = try await api.get(.raw("http://127.0.0.1:\(server.port)/"))
+            let bytes = try await response.body.collect(upTo: 10)
+            seen.append("\(String(decoding: bytes, as: UTF8.self)) \(response.cacheStatus?.rawValue ?? "-")")
+            clock.advance(20)
+        }
+        #expect(seen == ["1 miss", "1 revalidated", "4 miss"])
+        let condition = Array("If-None-Match: \"caf".utf8) + [0xE9, UInt8(ascii: "\"")]
+        #expect(
+            requests.withLock { requests in requests.map { $0.contains(condition) } } == [false, true, true, false])
     }
 }
