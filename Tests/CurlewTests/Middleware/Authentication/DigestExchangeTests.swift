@@ -66,6 +66,23 @@ struct DigestExchangeTests {
         #expect(await guardian.seenCounts == Array(repeating: "00000001", count: 4))
     }
 
+    @Test("two machines of one origin get rising counts of their own nonces")
+    func severalNonces() async throws {
+        let (one, other) = (DigestGuard(name: "one"), DigestGuard(name: "other"))
+        let server = try await MockServer.start { request in
+            try await (request.target == "/one" ? one : other).answer(request)
+        }
+        let session = try session(server)
+        for _ in 0..<3 {
+            #expect(try await session.get(.raw(server.url("/one"))).status == .ok)
+            #expect(try await session.get(.raw(server.url("/other"))).status == .ok)
+        }
+        for machine in [one, other] {
+            let counts = await machine.seenCounts
+            #expect(counts.count == 3 && counts == counts.sorted() && Set(counts).count == 3)
+        }
+    }
+
     @Test("a server that declares every nonce stale ends in the 401")
     func neverContent() async throws {
         let guardian = DigestGuard(.isNeverContent)
