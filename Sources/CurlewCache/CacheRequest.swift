@@ -124,8 +124,9 @@ struct CacheRequest {
             credentials.insert(.authorization)
         }
         for value in response.fields[values: .vary] {
-            for name in value.split(separator: ",") {
-                guard let name = HTTPField.Name(name.filter { $0 != " " && $0 != "\t" }) else { continue }
+            for name in value.utf8.split(separator: .comma) {
+                let name = String(decoding: name.filter { !$0.isBlank }, as: UTF8.self)
+                guard let name = HTTPField.Name(name) else { continue }
                 let (own, other) = (sent.fields[fields: name], request.fields[fields: name])
                 guard own.count == other.count, zip(own, other).allSatisfy({ $0.hasSameBytes(as: $1) }) else {
                     return nil

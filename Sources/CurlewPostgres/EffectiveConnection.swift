@@ -44,7 +44,8 @@ struct EffectiveConnection {
     }
 
     private func list(_ word: String) -> [Substring] {
-        (words[word] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+        (words[word] ?? "").utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+            .map { Substring($0) }
     }
 
     /// True for a folder of sockets, an abstract socket, and a loopback address. An empty host is libpq's folder of

@@ -103,15 +103,18 @@ public struct PostgresSettings: Sendable {
 
     /// False if libpq could misread a part of the password as another parameter and name it in an error.
     private var isReadable: Bool {
-        let scheme = ["postgres://", "postgresql://"].first { connection.hasPrefix($0) }
-        guard scheme != nil || connection.contains("=") else {
+        // Bytes are searched: in Swift's text a delimiter and a combining mark after it are one character.
+        let bytes = connection.utf8
+        let scheme = ["postgres://", "postgresql://"].first { bytes.starts(with: $0.utf8) }
+        guard scheme != nil || bytes.contains(UInt8(ascii: "=")) else {
             // The text is the name of a database, or a URL without its scheme.
-            return !connection.contains { "@/:%".contains($0) }
+            return !bytes.contains { "@/:%".utf8.contains($0) }
         }
         if let scheme {
-            let rest = connection.dropFirst(scheme.count)
-            let authority = rest.prefix { $0 != "/" && $0 != "?" }
-            guard authority.count(where: { $0 == "@" }) <= 1, !rest.dropFirst(authority.count).contains("@") else {
+            let at = UInt8(ascii: "@")
+            let rest = bytes.dropFirst(scheme.utf8.count)
+            let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+            guard authority.count(where: { $0 == at }) <= 1, !rest.dropFirst(authority.count).contains(at) else {
                 return false
             }
         }

@@ -19,7 +19,8 @@ final class StoreFolder: Sendable {
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` if the folder belongs to another user,
     ///   cannot be made, or is accessible to others and contains other files than a store's.
     init(_ path: String) throws {
-        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let hasSlash = path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/")
+        let path = hasSlash ? String(decoding: path.utf8.dropLast(), as: UTF8.self) : path
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw CurlewError(.cacheFailed, "the path of the folder is not valid")
         }
@@ -57,7 +58,7 @@ final class StoreFolder: Sendable {
 
     private static func make(_ path: String) throws {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+        if errno == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex {
             try makeParents(String(path[..<slash]))
             if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         }
@@ -67,7 +68,7 @@ final class StoreFolder: Sendable {
     /// Makes the parent folders, with the permissions that the umask leaves, because they contain no secrets.
     private static func makeParents(_ path: String) throws {
         if mkdir(path, 0o777) == 0 || errno == EEXIST { return }
-        if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+        if errno == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex {
             try makeParents(String(path[..<slash]))
             if mkdir(path, 0o777) == 0 || errno == EEXIST { return }
         }

@@ -137,7 +137,7 @@ enum TokenFile {
 
     /// Writes the folder to the disk, and so the new name.
     private static func synchronizeFolder(of path: String) throws {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let folder = path.utf8.lastIndex(of: .slash).map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("synchronized", errno) }
         defer { close(descriptor) }

@@ -25,6 +25,14 @@ struct DiskCacheFolderTests {
         for name in files { #expect(folder.permissions(of: "cache/\(name)") == 0o600, "\(name)") }
     }
 
+    @Test("a folder whose name begins with a combining mark is made with its parents")
+    func combiningName() async throws {
+        let folder = try ScratchFolder()
+        let store = try await DiskCacheStore(folder: folder.file("new/\u{301}cache"))
+        #expect(folder.permissions(of: "new/\u{301}cache") == 0o700)
+        try await store.close()
+    }
+
     @Test("a folder with access for others is made private if it is empty or a store")
     func tightened() async throws {
         let folder = try ScratchFolder()

@@ -19,7 +19,9 @@ struct FileName: Sendable, Hashable {
             fileExtension = ""
             return
         }
-        let isArchive = name[..<dot].lowercased().hasSuffix(".tar") && name[..<dot].utf8.count > 4
+        let stemBytes = name[..<dot].utf8
+        let isArchive =
+            stemBytes.count > 4 && stemBytes.suffix(4).map(\.lowercasedASCII).elementsEqual(".tar".utf8)
         let start = isArchive ? bytes.index(dot, offsetBy: -4) : dot
         stem = String(name[..<start])
         fileExtension = String(name[start...])
@@ -66,16 +68,18 @@ struct FilePlace: Sendable, Hashable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` for a path that cannot be a file's.
     init(_ path: String) throws {
         guard !path.utf8.contains(0) else { throw Self.invalid("the path of the file holds NUL") }
+        // Bytes are searched: in Swift's text a slash and a combining mark after it are one character.
         let bytes = path.utf8
         let slash = bytes.lastIndex(of: .slash)
-        name = String(path[(slash.map { bytes.index(after: $0) } ?? path.startIndex)...])
+        let start = slash.map { bytes.index(after: $0) } ?? path.startIndex
+        name = String(path[start...])
         guard !name.isEmpty, name != ".", name != ".." else {
             throw Self.invalid("the path of the file ends in no name")
         }
         guard name.utf8.count <= Self.nameLimit else {
             throw Self.invalid("the name of the file has more than \(Self.nameLimit) bytes")
         }
-        prefix = slash.map { String(path[...$0]) } ?? ""
+        prefix = String(path[..<start])
         folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 

@@ -128,8 +128,9 @@ extension ResumeToken {
                 throw Self.invalid("one of its paths cannot be used")
             }
         }
-        let name = partPath.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        guard name.hasPrefix("."), name.hasSuffix(".part"), name.utf8.count > 6, partPath != destination else {
+        guard let name = (try? FilePlace(partPath))?.name.utf8, name.first == .dot,
+            name.suffix(5).elementsEqual(".part".utf8), name.count > 6, !destination.hasSameBytes(as: partPath)
+        else {
             throw Self.invalid("the name of its part file is not valid")
         }
     }

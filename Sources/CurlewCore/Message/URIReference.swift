@@ -134,7 +134,7 @@ extension URIReference: ExpressibleByStringInterpolation {
         private mutating func append(_ value: String) {
             if part == .target {
                 guard !value.isEmpty else { return refuse("a value in the path of a URL is empty") }
-                guard !text.isEmpty || !value.contains("://") else {
+                guard !text.isEmpty || !value.utf8.contains("://".utf8) else {
                     return refuse("a value at the beginning is a URL: give it whole, as .raw(…), or by \\(raw: …)")
                 }
                 places.append(text.utf8.count)

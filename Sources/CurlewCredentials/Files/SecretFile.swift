@@ -101,8 +101,8 @@ enum SecretFile {
     /// Writes a change of names in the folder of a file to the disk, so that it survives a crash of the machine. Some
     /// file systems do not support this, so an error is ignored.
     private static func synchronizeFolder(of path: String) {
-        let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let folder = end.map { String(path[...$0]) } ?? "."
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let folder = slash.map { String(path[..<path.utf8.index(after: $0)]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)

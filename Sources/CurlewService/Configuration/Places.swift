@@ -24,11 +24,12 @@ extension Form {
 
 extension Form {
     static let field = ValueForm<HTTPField>("field", "a field such as Accept-Language: en") { text in
-        guard let colon = text.firstIndex(of: ":"), let name = HTTPField.Name(String(text[..<colon])) else {
-            return nil
-        }
-        let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        return HTTPField(name: name, value: String(value))
+        // Bytes are searched, because a value may begin with a combining mark.
+        let bytes = text.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let name = HTTPField.Name(String(text[..<colon]))
+        else { return nil }
+        let value = bytes[bytes.index(after: colon)...].drop { $0 == 0x20 || $0 == 0x09 }
+        return HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
     }
 }
 

@@ -134,8 +134,8 @@ struct ForwardedRequest {
     private static func checkLoop(_ fields: HTTPFields, _ name: String) throws {
         for value in fields[values: .via] {
             for entry in HopFields.words(value) {
-                let words = entry.split(separator: " ", omittingEmptySubsequences: true)
-                guard words.count > 1, words[1].lowercased() == name.lowercased() else { continue }
+                let words = entry.utf8.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+                guard words.count > 1, words[1].lowercased().hasSameBytes(as: name.lowercased()) else { continue }
                 throw Refusal(.loopDetected, "the request has passed this gateway before")
             }
         }

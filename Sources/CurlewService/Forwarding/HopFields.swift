@@ -11,8 +11,12 @@ enum HopFields {
     ]
 
     /// The elements of a list of tokens, without surrounding space and without empty elements (RFC 9110 §5.6.1).
+    ///
+    /// Bytes are searched: in Swift's text a comma and a combining mark after it are one character, which would hide
+    /// the element before the comma.
     static func words(_ value: String) -> [String] {
-        value.split(separator: ",").map { $0.trimmingBlanks() }.filter { !$0.isEmpty }
+        value.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0.trimmingBlanks(), as: UTF8.self) }
+            .filter { !$0.isEmpty }
     }
 
     /// The names that Connection lists. An element that is not a token is omitted, because no field can have that name.
@@ -74,13 +78,12 @@ enum HopFields {
     ]
 }
 
-extension Substring {
-    /// The text without spaces and tabs at its ends.
-    fileprivate func trimmingBlanks() -> String {
-        var text = self
-        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
-        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
-        return String(text)
+extension Substring.UTF8View {
+    /// The bytes without spaces and tabs at their ends.
+    fileprivate func trimmingBlanks() -> Substring.UTF8View {
+        var bytes = drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes = bytes.dropLast() }
+        return bytes
     }
 }
 

@@ -143,10 +143,10 @@ extension DurableTransfer.Request {
     }
 
     private var hasUserInformation: Bool {
-        let authority =
-            url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).first ?? ""
-        let end = authority.firstIndex { "/?#".contains($0) } ?? authority.endIndex
-        return authority[..<end].contains("@")
+        // Bytes are searched, because a user's name and a host may begin with a combining mark.
+        let parts = url.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return false }
+        return parts[2].prefix { !"/?#".utf8.contains($0) }.contains(UInt8(ascii: "@"))
     }
 }
 

@@ -45,7 +45,7 @@ final class TransferFolder: Sendable {
 
     private static func make(_ path: String) throws {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+        if errno == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex {
             try make(String(path[..<slash]))
             if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         }

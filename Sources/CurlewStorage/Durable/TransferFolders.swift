@@ -42,10 +42,11 @@ struct TransferFolders: Sendable {
             var status = stat()
             // A dangling link could later lead to any folder.
             guard errno == ENOENT, lstat(String(existing), &status) != 0,
-                let slash = existing.lastIndex(of: "/")
+                let slash = existing.utf8.lastIndex(of: UInt8(ascii: "/"))
             else { return nil }
-            let name = existing[existing.index(after: slash)...]
-            guard name != ".", name != ".." else { return nil }
+            // The name may begin with a combining mark, which would hide the slash before it in Swift's text.
+            let name = existing[existing.utf8.index(after: slash)...]
+            guard !name.utf8.elementsEqual(".".utf8), !name.utf8.elementsEqual("..".utf8) else { return nil }
             if !name.isEmpty { rest = "/\(name)\(rest)" }
             existing = slash == existing.startIndex ? "/" : existing[..<slash]
         }

@@ -138,9 +138,13 @@ final class TransferRun: Sendable {
         guard let latest else { return await names.removeAll() }
         switch latest.state {
         case .finished, .failed, .cancelled: await names.removeAll()
-        case _ where self.names(of: latest)?.token?.partPath.hasSuffix("/\(names.current)") == true: break
+        case _ where isPart(names.current, of: self.names(of: latest)?.token): break
         default: await DownloadCustody.removeParts([names.current], in: names.folder)
         }
+    }
+
+    private func isPart(_ name: String, of token: ResumeToken?) -> Bool {
+        token?.partPath.utf8.reversed().starts(with: "/\(name)".utf8.reversed()) ?? false
     }
 }
 #endif

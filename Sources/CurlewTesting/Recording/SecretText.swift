@@ -92,10 +92,11 @@ struct SecretText {
     private static func withoutUserInformation(_ text: Substring) -> String {
         var kept = ""
         var rest = text
-        while let slashes = rest.firstRange(of: "//") {
-            let authority = rest[slashes.upperBound...].prefix { !"/?# <>\"".contains($0) }
+        // Bytes are searched: in Swift's text a slash and a combining mark after it are one character.
+        while let slashes = rest.utf8.firstRange(of: "//".utf8) {
+            let authority = rest[slashes.upperBound...].utf8.prefix { !"/?# <>\"".utf8.contains($0) }
             kept += rest[..<slashes.upperBound]
-            if let at = authority.lastIndex(of: "@") {
+            if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
                 kept += Recording.mask
                 rest = rest[at...]
             } else {

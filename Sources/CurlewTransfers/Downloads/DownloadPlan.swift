@@ -266,7 +266,8 @@ extension DownloadPlan {
         init(_ fields: HTTPFields, length: Int64?, isDecoded: Bool) {
             total = length
             let units: [String] = fields[values: .acceptRanges].joined(separator: ",").lowercased()
-                .split(separator: ",").map { unit in unit.filter { $0 != " " && $0 != "\t" } }
+                .utf8.split(separator: .comma)
+                .map { unit in String(decoding: unit.filter { !$0.isBlank }, as: UTF8.self) }
             announcesRanges = units.contains("bytes")
             let list = ContentCodingList(fields)
             codings = list.names

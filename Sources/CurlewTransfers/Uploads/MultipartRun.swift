@@ -156,20 +156,28 @@ struct MultipartRun: Sendable {
     // MARK: XML
 
     /// The text of the first element with a name. The element must not contain another one of the same name.
+    ///
+    /// Bytes are searched: in Swift's text a delimiter and a combining mark after it are one character.
     private static func element(_ name: String, in text: String) -> String? {
-        guard let open = text.firstRange(of: "<\(name)"),
-            let start = text[open.upperBound...].firstIndex(of: ">"),
-            text[open.upperBound] == ">" || text[open.upperBound] == " ",
-            let end = text[start...].firstRange(of: "</\(name)>")
+        let bytes = Array(text.utf8)
+        let greater = UInt8(ascii: ">")
+        guard let open = bytes.firstRange(of: Array("<\(name)".utf8)),
+            let start = bytes[open.upperBound...].firstIndex(of: greater),
+            bytes[open.upperBound] == greater || bytes[open.upperBound] == .space,
+            let end = bytes[start...].firstRange(of: Array("</\(name)>".utf8))
         else { return nil }
-        var value = String(text[text.index(after: start)..<end.lowerBound])
+        var value = Array(bytes[(start + 1)..<end.lowerBound])
         for (entity, character) in [("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&")] {
-            value = value.replacing(entity, with: character)
+            value = value.replacing(entity.utf8, with: character.utf8)
         }
-        return value
+        return String(decoding: value, as: UTF8.self)
     }
 
     private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+        var bytes = Array(text.utf8)
+        for (character, entity) in [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")] {
+            bytes = bytes.replacing(character.utf8, with: entity.utf8)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

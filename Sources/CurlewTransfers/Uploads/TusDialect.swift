@@ -116,10 +116,9 @@ struct TusFeatures: Sendable {
     /// Parses the features; nil for a server without version 1.0.0.
     init?(_ response: HTTPResponse) {
         func words(_ name: HTTPField.Name) -> Set<String> {
-            Set(
-                response.headerFields[values: name].flatMap { $0.split(separator: ",") }.map { word in
-                    String(word.filter { $0 != " " && $0 != "\t" })
-                })
+            let values = response.headerFields[values: name]
+            let elements: [Substring.UTF8View] = values.flatMap { $0.utf8.split(separator: .comma) }
+            return Set(elements.map { word in String(decoding: word.filter { !$0.isBlank }, as: UTF8.self) })
         }
         guard words(.tusVersion).contains("1.0.0") else { return nil }
         extensions = words(.tusExtension)

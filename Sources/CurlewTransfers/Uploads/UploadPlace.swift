@@ -24,9 +24,10 @@ struct UploadPlace: Sendable {
     }
 
     /// Records an interim response. Errors in it are ignored, because the final response decides.
-    func note(_ interim: HTTPResponse, _ dialect: any UploadDialect) async {
+    /// - Parameter base: The URI of the request, to which a relative location refers (RFC 9110 §10.2.2).
+    func note(_ interim: HTTPResponse, from base: CurlewURI, _ dialect: any UploadDialect) async {
         guard let announcement = dialect.announcement(in: interim) else { return }
-        if let location = announcement.location { try? await adopt(location, journal.target) }
+        if let location = announcement.location { try? await adopt(location, base) }
         // With a digest, only the final response changes the offset: an earlier offset would require the digest at
         // once.
         let part = journal.part(index)

@@ -106,7 +106,7 @@ final class UploadRun {
         if step.carriesBytes, !sender.mayBeRepeated(step.method) { try await settings.willCreate?() }
         let response = try await sender.send(
             step, to: journal.target, step.carriesBytes ? .init(part: index, offset: 0, count: length) : nil,
-            interim: { [place] head in await place.note(head, dialect) })
+            interim: { [place] head, uri in await place.note(head, from: uri, dialect) })
         try note(limitsIn: response.head)
         switch try dialect.outcome(of: response.head, isCreation: true) {
         case .complete: return try await concluded(response, sentFrom: 0, count: length)
@@ -191,7 +191,7 @@ final class UploadRun {
         let dialect = dialect
         let response = try await sender.send(
             step, to: uri, .init(part: index, offset: offset, count: count),
-            interim: { [place] head in await place.note(head, dialect) })
+            interim: { [place] head, uri in await place.note(head, from: uri, dialect) })
         switch try dialect.outcome(of: response.head, isCreation: false) {
         case .complete where isLast: return try await concluded(response, sentFrom: offset, count: count)
         case .complete:

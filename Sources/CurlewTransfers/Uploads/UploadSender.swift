@@ -44,9 +44,11 @@ struct UploadSender: Sendable {
         let count: Int64
     }
 
+    /// - Parameter interim: Receives each interim response, and the URI of the request that it answers. After a
+    ///   redirect this is the redirect's target.
     func send(
         _ step: UploadStep, to uri: CurlewURI, _ bytes: Bytes? = nil,
-        interim: (@Sendable (HTTPResponse) async -> Void)? = nil
+        interim: (@Sendable (HTTPResponse, CurlewURI) async -> Void)? = nil
     ) async throws -> CurlewResponse {
         var options = options
         let watching = Guarded(Watching())
@@ -54,7 +56,7 @@ struct UploadSender: Sendable {
         options.onTask = { task in
             before?(task)
             let listener = interim.map { interim in
-                Task { for await head in await task.interimResponses { await interim(head) } }
+                Task { for await head in await task.interimResponses { await interim(head, task.request.uri) } }
             }
             let follower = bytes.map { bytes in
                 Task {
@@ -112,7 +114,7 @@ struct UploadSender: Sendable {
         if case .success(let response) = result {
             for listener in watched.listeners { listener.cancel() }
             for listener in watched.listeners { await listener.value }
-            if let interim { for head in response.interim { await interim(head) } }
+            if let interim { for head in response.interim { await interim(head, response.uri) } }
         } else {
             // An interim response with the location may have arrived just before the failure.
             for listener in watched.listeners { await listener.value }

@@ -89,6 +89,16 @@ struct ForwardedRequestTests {
         #expect(fields[.te] == "trailers" && fields[.connection] == "TE")
     }
 
+    @Test("a combining mark in Connection and Via hides no other element")
+    func combiningMark() throws {
+        let fields = try forwarded(
+            head(fields: [.connection: "X-Trace,\u{301}, X-Other \u{301}", .init("X-Trace")!: "1"])
+        ).fields
+        #expect(!fields.contains(.init("X-Trace")!))
+        #expect(try refusal(head(fields: [.via: "1.1 edge,\u{301}"])) == .loopDetected)
+        #expect(try refusal(head(fields: [.via: "1.1 edge \u{301}"])) == .loopDetected)
+    }
+
     @Test(
         "a Connection field that names an essential field is refused",
         arguments: [

@@ -259,6 +259,8 @@ struct DurableSessionTests {
             await curlewError { try await session.enqueue(.download("http://me:secret@a.test/", to: .file("/tmp/x"))) }?
                 .code
                 == .invalidRequest)
+        let hidden = DurableTransfer.Request.download("http://\u{301}me:secret@a.test/", to: .file("/tmp/x"))
+        #expect(await curlewError { try await session.enqueue(hidden) }?.code == .invalidRequest)
         request.fields = [:]
         try await session.enqueue(request)
         #expect(try await session.drain().first?.state == .finished)

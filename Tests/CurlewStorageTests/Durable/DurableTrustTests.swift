@@ -41,6 +41,7 @@ struct DurableTrustTests {
         below.createsFolders = true
         let good = try await session.enqueue([
             .download(url, to: .file(folder.file("allowed/file"))), .download(url, to: below),
+            .download(url, to: .file(folder.file("allowed/\u{301}file"))),
             .upload(file: folder.file("allowed/source"), to: url),
         ])
         var astray = Destination.file(folder.file("allowed/dangling/file"))
@@ -50,6 +51,8 @@ struct DurableTrustTests {
             .download(url, to: .file(folder.file("allowed-not/file"))),
             .download(url, to: .file(folder.file("allowed/../other/file"))),
             .download(url, to: .file(folder.file("allowed/link/file"))),
+            .download(url, to: .file(folder.file("allowed/link/\u{301}new/file"))),
+            .download(url, to: .file(folder.file("allowed/../\u{301}new/file"))),
             .download(url, to: .folder(folder.file("allowed/link"))),
             .download(url, to: astray),
             .upload(file: folder.file("other/source"), to: url),

@@ -108,7 +108,7 @@ struct PostgresAccessTests {
             "postgres://me:hunter2%zz@127.0.0.1:1/db", "postgres://me:x@hunter2@127.0.0.1:1/db",
             "postgresql://me:hunter2?x@127.0.0.1/db", "postgres://u@127.0.0.1:1/db?password=a&hunter2",
             "host=127.0.0.1 port=1 password=my hunter2", "host=127.0.0.1 port=1 password='hunter2",
-            "me:hunter2@127.0.0.1/db",
+            "me:hunter2@127.0.0.1/db", "postgres://me:x@\u{301}hunter2@127.0.0.1:1/db",
         ])
     func misread(connection: String) async throws {
         let http = try HTTPSession(chain: .bare)

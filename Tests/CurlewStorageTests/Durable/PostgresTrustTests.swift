@@ -132,6 +132,7 @@ struct PostgresProtectionTests {
         "a connection over a network needs the protection that the settings require",
         arguments: [
             "db.example", "127.0.0.1.example", "10.0.0.1", "::2", "localhost.example", "/run/postgresql,db.example",
+            "/run/postgresql,\u{301}db.example",
         ])
     func network(host: String) {
         for mode in ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] {

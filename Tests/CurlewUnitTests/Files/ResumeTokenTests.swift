@@ -50,6 +50,13 @@ struct ResumeTokenTests {
         #expect(token.total == nil && token.destination == nil && token.finalURI == nil)
     }
 
+    @Test("a token of a file whose name begins with a combining mark is read")
+    func combiningName() throws {
+        let path = "/tmp/.\u{301}b.txt.1.part"
+        let token = try decode(json(["part": part(path: path), "destination": "\"/tmp/\u{301}b.txt\""]))
+        #expect(token.partPath.hasSameBytes(as: path))
+    }
+
     @Test("a token with a date is read")
     func date() throws {
         let token = try decode(json(["validator": "{\"lastModified\":\"Sun, 06 Nov 1994 08:49:37 GMT\"}"]))
@@ -83,7 +90,7 @@ struct ResumeTokenTests {
         arguments: [
             "/home/me/.ssh/id_ed25519", "/etc/passwd", "relative/.f.1.part", "/tmp/f.part", "/tmp/.part",
             "/tmp/.f.1.part/",
-            "/tmp/.f.part\\u0000", "", "/\(String(repeating: "a", count: 4096))/.f.1.part",
+            "/tmp/.f.part\\u0000", "/tmp/.f.1.part/\u{301}", "", "/\(String(repeating: "a", count: 4096))/.f.1.part",
         ])
     func paths(_ path: String) {
         #expect(throws: (any Error).self) { try decode(json(["part": part(path: path)])) }

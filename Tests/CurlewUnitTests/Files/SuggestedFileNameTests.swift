@@ -62,7 +62,10 @@ struct SuggestedFileNameTests {
         arguments: [
             ("attachment; filename=a.txt", "http://x/b", "image/png", "a.txt"),
             ("attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt", "http://x/b", nil, "€.txt"),
+            ("attachment; filename*=UTF-8''\u{301}b.txt", "http://x/c", nil, "\u{301}b.txt"),
             ("attachment; filename=\"..\"", "http://x/b", nil, "b"),
+            ("attachment; filename*=UTF-8''a%01b%0A%7F.txt", "http://x/b", nil, "ab.txt"),
+            ("attachment; filename*=UTF-8''%01; filename=c", "http://x/b", nil, "c"),
             ("inline", "http://x/b.html?q=/c#d", nil, "b.html"),
             (nil, "http://x/a%20b%2Fc.txt", nil, "c.txt"), (nil, "http://x/%2e%2e%2f%2e%2e%2fpasswd", nil, "passwd"),
             (nil, "http://x/folder/", nil, "folder"), (nil, "http://x/%E9t%E9", nil, "été"),

@@ -1,13 +1,16 @@
 internal import HTTPTypes
 
-/// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). Unreadable parts are skipped.
+/// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). Unreadable parts are skipped. Control
+/// characters are removed: a name without them is more useful than none.
 struct ContentDisposition: Sendable {
     private let parameters: [ContentType.Parameter]
 
     init(_ text: String) { self.init(Array(text.utf8)) }
 
     /// Text is decoded as UTF-8 if valid, else as ISO-8859-1, because the field requires neither.
-    init(_ bytes: [UInt8]) {
+    init(_ value: [UInt8]) {
+        // Line ends are kept, because they are white space in a folded field.
+        let bytes = value.filter { $0.isFieldValueByte || $0 == .carriageReturn || $0 == .lineFeed }
         // Some servers omit the type and begin with the file name.
         let isNaked = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased() == "filename"
         var reader = FieldValueReader(isNaked ? [.semicolon] + bytes : bytes)
@@ -31,12 +34,13 @@ struct ContentDisposition: Sendable {
     private subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// The value of an extended parameter (RFC 8187 §3.2.1), such as `UTF-8''%E2%82%AC`. nil if its encoding is neither
-    /// UTF-8 nor ISO-8859-1, if it is malformed, or if it contains a control character.
+    /// UTF-8 nor ISO-8859-1, or if it is malformed.
     private static func decoded(_ text: String) -> String? {
-        let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = PercentDecoding.bytes(of: parts[2], isStrict: true) else { return nil }
-        guard bytes.allSatisfy(\.isFieldValueByte) else { return nil }
-        switch parts[0].lowercased() {
+        let parts = Array(text.utf8)
+            .split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let decoded = PercentDecoding.bytes(of: parts[2], isStrict: true) else { return nil }
+        let bytes = decoded.filter(\.isFieldValueByte)
+        switch String(decoding: parts[0], as: UTF8.self).lowercased() {
         case "utf-8": return String(validating: bytes, as: UTF8.self)
         // ISO-8859-1 is an encoding of RFC 5987, the predecessor of RFC 8187.
         case "iso-8859-1": return String(latin1: bytes)

@@ -13,12 +13,13 @@ enum FileExtensionTable {
     /// Some extensions contain a dot (`cwl.json`), so the last two parts are tried first. A dot at the start of a name
     /// does not begin an extension.
     static func mediaType(forFileNamed name: some StringProtocol) -> String? {
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = name.utf8.split(separator: .dot, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
         guard parts.count > 1, let last = parts.last else { return nil }
         if parts.count > 2, !(parts.count == 3 && parts[0].isEmpty) {
             if let type = mediaType(forExtension: "\(parts[parts.count - 2]).\(last)") { return type }
         }
-        return parts.count == 2 && parts[0].isEmpty ? nil : mediaType(forExtension: String(last))
+        return parts.count == 2 && parts[0].isEmpty ? nil : mediaType(forExtension: last)
     }
 
     static func mediaType(forExtension fileExtension: String) -> String? {

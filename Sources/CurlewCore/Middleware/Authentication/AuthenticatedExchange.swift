@@ -62,13 +62,14 @@ struct AuthenticatedExchange {
             return
         }
         let name: HTTPField.Name = party == .origin ? .authorization : .proxyAuthorization
-        request.fields[name] = try await value(of: use, count: count, party)
+        let value = try await value(of: use, count: count, party)
+        request.fields[fields: name] = value.map { [HTTPField(name: name, value: $0)] } ?? []
         request.grantSecret(name)
     }
 
-    private func value(of use: AuthenticationUse, count: UInt32, _ party: Party) async throws -> String? {
+    private func value(of use: AuthenticationUse, count: UInt32, _ party: Party) async throws -> [UInt8]? {
         guard let digest = use.digest, case .password(let user, let password) = use.credential.kind else {
-            return try use.credential.value(for: use.scheme)
+            return try use.credential.value(for: use.scheme).map { Array($0.utf8) }
         }
         let answer = DigestAnswer(
             challenge: digest, user: user, password: password, count: count, clientNonce: Self.makeNonce())

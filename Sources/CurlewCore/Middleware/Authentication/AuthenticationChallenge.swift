@@ -9,12 +9,25 @@ extension ChallengeAuthentication {
         public let parameters: [String: String]
         /// The text that replaces parameters, for example with Negotiate.
         public let token68: String?
+        /// The values that are not UTF-8, by the names of their parameters. ``parameters`` has them as ISO-8859-1.
+        private let rawValues: [String: [UInt8]]
 
         public init(_ scheme: Credential.Scheme, parameters: [String: String] = [:], token68: String? = nil) {
             self.scheme = scheme
             self.parameters = parameters
             self.token68 = token68
+            rawValues = [:]
         }
+
+        fileprivate init(_ scheme: Credential.Scheme, values: [String: [UInt8]], token68: String?) {
+            self.scheme = scheme
+            parameters = values.mapValues { String(guessing: $0) }
+            self.token68 = token68
+            rawValues = values.filter { String(validating: $0.value, as: UTF8.self) == nil }
+        }
+
+        /// The bytes of a parameter as the server sent them; nil if it is missing.
+        func bytes(of name: String) -> [UInt8]? { rawValues[name] ?? parameters[name].map { Array($0.utf8) } }
 
         /// The realm: the part of the server that the credentials are for. It is empty if the challenge names none.
         public var realm: String { parameters["realm"] ?? "" }
@@ -28,8 +41,9 @@ extension ChallengeAuthentication {
         public static func all(in response: HTTPResponse) -> [ChallengeAuthentication.Challenge] {
             let name: HTTPField.Name = response.status.code == 407 ? .proxyAuthenticate : .wwwAuthenticate
             var challenges: [ChallengeAuthentication.Challenge] = []
-            for value in response.headerFields[values: name] {
-                challenges += all(in: value)
+            for field in response.headerFields where field.name == name {
+                var parser = ChallengeParser(field.withUnsafeBytesOfValue { Array($0) })
+                challenges += parser.challenges()
                 if challenges.count >= limit { break }
             }
             return Array(challenges.prefix(limit))
@@ -52,7 +66,7 @@ private struct ChallengeParser {
     private var scanner: ByteScanner
     private var found: [ChallengeAuthentication.Challenge] = []
     private var scheme: String?
-    private var parameters: [String: String] = [:]
+    private var parameters: [String: [UInt8]] = [:]
     private var token68: String?
 
     init(_ bytes: [UInt8]) { scanner = ByteScanner(bytes) }
@@ -85,13 +99,13 @@ private struct ChallengeParser {
         guard let scheme, found.count < ChallengeAuthentication.Challenge.limit else { return }
         found.append(
             ChallengeAuthentication.Challenge(
-                Credential.Scheme(rawValue: scheme), parameters: parameters, token68: token68))
+                Credential.Scheme(rawValue: scheme), values: parameters, token68: token68))
         self.scheme = nil
         parameters = [:]
         token68 = nil
     }
 
-    private mutating func add(_ name: String, _ value: String) {
+    private mutating func add(_ name: String, _ value: [UInt8]) {
         guard scheme != nil, parameters.count < ChallengeAuthentication.Challenge.parameterLimit else { return }
         let name = name.lowercased()
         if parameters[name] == nil { parameters[name] = value }
@@ -112,9 +126,8 @@ private struct ChallengeParser {
         token68 = word + padding
     }
 
-    private mutating func takeValue() -> String {
-        if let value = scanner.takeQuotedString() { return String(decoding: value, as: UTF8.self) }
-        return take { $0 != .comma && !$0.isBlank }
+    private mutating func takeValue() -> [UInt8] {
+        scanner.takeQuotedString() ?? Array(scanner.take { $0 != .comma && !$0.isBlank })
     }
 
     private mutating func skipToComma() {

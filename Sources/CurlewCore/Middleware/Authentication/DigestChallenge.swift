@@ -32,6 +32,10 @@ struct DigestChallenge: Sendable, Hashable {
     let realm: String
     let nonce: String
     let opaque: String?
+    /// The bytes of the realm, the nonce and the opaque text, which need not be UTF-8. The answer repeats these bytes.
+    fileprivate let realmBytes: [UInt8]
+    fileprivate let nonceBytes: [UInt8]
+    fileprivate let opaqueBytes: [UInt8]?
     let algorithm: Algorithm
     /// The name of the algorithm, if the server sent one.
     fileprivate let algorithmName: String?
@@ -50,13 +54,17 @@ struct DigestChallenge: Sendable, Hashable {
         // An empty name counts as absent: a server with an unset option sends it.
         let name = challenge.parameters["algorithm"].flatMap { $0.isEmpty ? nil : $0 }
         guard let algorithm = Algorithm.named(name ?? "MD5") else { return nil }
-        let offered = (challenge.parameters["qop"] ?? "")
-            .split { $0 == "," || $0 == " " || $0 == "\t" }.compactMap { Quality(rawValue: $0.lowercased()) }
+        let offered = (challenge.parameters["qop"] ?? "").utf8
+            .split { $0 == .comma || $0.isBlank }
+            .compactMap { Quality(rawValue: String(decoding: $0, as: UTF8.self).lowercased()) }
         // A session's hash needs a client nonce, which is only sent with qop.
         guard !offered.isEmpty || !algorithm.isSession else { return nil }
         realm = challenge.realm
         self.nonce = nonce
         opaque = challenge.parameters["opaque"]
+        realmBytes = challenge.bytes(of: "realm") ?? []
+        nonceBytes = challenge.bytes(of: "nonce") ?? []
+        opaqueBytes = challenge.bytes(of: "opaque")
         self.algorithm = algorithm
         algorithmName = name.map { _ in algorithm.name }
         qualities = offered
@@ -70,6 +78,9 @@ struct DigestChallenge: Sendable, Hashable {
         realm = challenge.realm
         self.nonce = nonce
         opaque = challenge.opaque
+        realmBytes = challenge.realmBytes
+        nonceBytes = Array(nonce.utf8)
+        opaqueBytes = challenge.opaqueBytes
         algorithm = challenge.algorithm
         algorithmName = challenge.algorithmName
         qualities = challenge.qualities
@@ -92,32 +103,36 @@ struct DigestAnswer {
     /// The client's nonce.
     let clientNonce: String
 
-    /// The value of Authorization.
+    /// The value of Authorization. It is UTF-8 unless the challenge is not.
     /// - Parameters:
     ///   - target: The request target as it is sent.
     ///   - bodyHash: Hashes the body; called if the digest covers the body.
     func value(
         method: HTTPRequest.Method, target: String,
         bodyHash: (MessageDigest.Algorithm) async throws -> String
-    ) async throws -> String {
+    ) async throws -> [UInt8] {
         try Credential.check(user + password)
         let function = challenge.algorithm.function
-        func hash(_ parts: String...) throws -> String {
-            try MessageDigest.hash(parts.joined(separator: ":"), by: function)
+        func hash(_ parts: any Sequence<UInt8>...) throws -> String {
+            let digest = try MessageDigest(function)
+            try digest.update(Array(parts.map { Array($0) }.joined(separator: [.colon])))
+            return try digest.finish()
         }
-        var secret = try hash(user, challenge.realm, password)
-        if challenge.algorithm.isSession { secret = try hash(secret, challenge.nonce, clientNonce) }
-        var message = try hash(method.rawValue, target)
+        let (realm, nonce) = (challenge.realmBytes, challenge.nonceBytes)
+        var secret = try hash(user.utf8, realm, password.utf8)
+        if challenge.algorithm.isSession { secret = try hash(secret.utf8, nonce, clientNonce.utf8) }
+        var message = try hash(method.rawValue.utf8, target.utf8)
         if challenge.quality == .authInt {
-            message = try hash(method.rawValue, target, await bodyHash(function))
+            message = try hash(method.rawValue.utf8, target.utf8, try await bodyHash(function).utf8)
         }
         let response =
             if let quality = challenge.quality {
-                try hash(secret, challenge.nonce, countText, clientNonce, quality.rawValue, message)
+                try hash(
+                    secret.utf8, nonce, countText.utf8, clientNonce.utf8, quality.rawValue.utf8, message.utf8)
             } else {
-                try hash(secret, challenge.nonce, message)
+                try hash(secret.utf8, nonce, message.utf8)
             }
-        let name = challenge.hashesUser ? try hash(user, challenge.realm) : user
+        let name = challenge.hashesUser ? try hash(user.utf8, realm) : user
         return try written(name: name, target: target, response: response)
     }
 
@@ -126,24 +141,24 @@ struct DigestAnswer {
         return String(repeating: "0", count: 8 - digits.count) + digits
     }
 
-    private func written(name: String, target: String, response: String) throws -> String {
+    private func written(name: String, target: String, response: String) throws -> [UInt8] {
         var parts = [userPart(name)]
-        parts.append("realm=\(quoted(challenge.realm))")
-        parts.append("nonce=\(quoted(challenge.nonce))")
-        parts.append("uri=\(quoted(target))")
-        parts.append("response=\"\(response)\"")
-        if let algorithm = challenge.algorithmName { parts.append("algorithm=\(algorithm)") }
-        if let opaque = challenge.opaque { parts.append("opaque=\(quoted(opaque))") }
+        parts.append(quoted("realm", challenge.realmBytes))
+        parts.append(quoted("nonce", challenge.nonceBytes))
+        parts.append(quoted("uri", target.utf8))
+        parts.append(quoted("response", response.utf8))
+        if let algorithm = challenge.algorithmName { parts.append(Array("algorithm=\(algorithm)".utf8)) }
+        if let opaque = challenge.opaqueBytes { parts.append(quoted("opaque", opaque)) }
         if let quality = challenge.quality {
-            parts += ["qop=\(quality.rawValue)", "nc=\(countText)", "cnonce=\"\(clientNonce)\""]
+            parts.append(Array("qop=\(quality.rawValue), nc=\(countText), cnonce=\"\(clientNonce)\"".utf8))
         }
-        if challenge.hashesUser { parts.append("userhash=true") }
-        return "Digest " + parts.joined(separator: ", ")
+        if challenge.hashesUser { parts.append(Array("userhash=true".utf8)) }
+        return Array("Digest ".utf8) + parts.joined(separator: ", ".utf8)
     }
 
     /// The user parameter. A name beyond ASCII is written as in RFC 8187 if the server declares UTF-8.
-    private func userPart(_ name: String) -> String {
-        guard challenge.isUTF8, name.utf8.contains(where: { $0 >= 0x80 }) else { return "username=\(quoted(name))" }
+    private func userPart(_ name: String) -> [UInt8] {
+        guard challenge.isUTF8, name.utf8.contains(where: { $0 >= 0x80 }) else { return quoted("username", name.utf8) }
         var encoded = ""
         for byte in name.utf8 {
             if byte.isLetter || byte.isDigit {
@@ -153,17 +168,16 @@ struct DigestAnswer {
                 encoded += byte < 16 ? "%0\(digits)" : "%\(digits)"
             }
         }
-        return "username*=UTF-8''\(encoded)"
+        return Array("username*=UTF-8''\(encoded)".utf8)
     }
 
-    /// Quotes text byte by byte: a quotation mark and a following combining mark are one `Character`, different from
-    /// the mark alone.
-    private func quoted(_ text: String) -> String {
-        var bytes = [UInt8(ascii: "\"")]
-        for byte in text.utf8 {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+    /// A parameter with its value in quotes.
+    private func quoted(_ name: String, _ value: some Sequence<UInt8>) -> [UInt8] {
+        var bytes = Array("\(name)=\"".utf8)
+        for byte in value {
+            if byte == .quote || byte == .backslash { bytes.append(.backslash) }
             bytes.append(byte)
         }
-        return String(decoding: bytes + [UInt8(ascii: "\"")], as: UTF8.self)
+        return bytes + [.quote]
     }
 }

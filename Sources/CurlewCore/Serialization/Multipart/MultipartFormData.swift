@@ -220,7 +220,7 @@ extension MultipartFormData {
     }
 
     private static func lastComponent(of path: String) -> String {
-        path.split(separator: "/").last.map(String.init) ?? path
+        path.utf8.split(separator: .slash).last.flatMap { String($0) } ?? path
     }
 
     /// True if any part is a file.

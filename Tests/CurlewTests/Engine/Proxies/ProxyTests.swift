@@ -72,10 +72,12 @@ struct ProxyTests {
         #expect(await proxy.takeRequest()?.credentials == .init(user: "user", password: "p%25w"))
     }
 
-    @Test("a password in a proxy's URL may begin with a combining mark")
-    func combiningPassword() throws {
-        let proxy = try Proxy("http://user:\u{301}pw@proxy.test:3128")
-        #expect(try proxy == Proxy("http://proxy.test:3128").authenticated(user: "user", password: "\u{301}pw"))
+    @Test("the user and the password in a proxy's URL may begin with a combining mark", arguments: ["http", "socks5"])
+    func combiningPassword(scheme: String) throws {
+        let proxy = try Proxy("\(scheme)://\u{301}user:\u{301}pw@proxy.test:3128")
+        #expect(
+            try proxy
+                == Proxy("\(scheme)://proxy.test:3128").authenticated(user: "\u{301}user", password: "\u{301}pw"))
     }
 
     // libcurl before 8.8.0 percent-decodes its credentials, and these characters require the affected option.

@@ -66,6 +66,54 @@ struct DigestExchangeTests {
         #expect(await guardian.seenCounts == Array(repeating: "00000001", count: 4))
     }
 
+    @Test("two machines of one origin get rising counts of their own nonces")
+    func severalNonces() async throws {
+        let (one, other) = (DigestGuard(name: "one"), DigestGuard(name: "other"))
+        let server = try await MockServer.start { request in
+            try await (request.target == "/one" ? one : other).answer(request)
+        }
+        let session = try session(server)
+        for _ in 0..<3 {
+            #expect(try await session.get(.raw(server.url("/one"))).status == .ok)
+            #expect(try await session.get(.raw(server.url("/other"))).status == .ok)
+        }
+        for machine in [one, other] {
+            let counts = await machine.seenCounts
+            #expect(counts.count == 3 && counts == counts.sorted() && Set(counts).count == 3)
+        }
+    }
+
+    @Test("an answer has the bytes of a realm, a nonce and an opaque text that are not UTF-8")
+    func otherEncoding() async throws {
+        @Sendable func bytes(_ text: String) -> [UInt8] { text.unicodeScalars.map { UInt8($0.value) } }
+        func hash(_ text: String) throws -> String {
+            let digest = try MessageDigest(.md5)
+            try digest.update(bytes(text))
+            return try digest.finish()
+        }
+        let parts = ["realm=\"caf\u{E9}\"", "nonce=\"n\u{FC}\"", "opaque=\"\u{F6}\""]
+        let response = try hash("\(hash("user:caf\u{E9}:pass word")):n\u{FC}:\(hash("GET:/"))")
+        let server = try await RawServer.start { connection in
+            while true {
+                var head: [UInt8] = []
+                while !head.contains(bytes("\r\n\r\n")) {
+                    guard let more = try await connection.read() else { return }
+                    head += more
+                }
+                let isRight = (parts + ["response=\"\(response)\""]).allSatisfy { head.contains(bytes($0)) }
+                let challenge = "WWW-Authenticate: Digest \(parts.joined(separator: ", "))\r\n"
+                let answer = isRight ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 401 Unauthorized\r\n\(challenge)"
+                try await connection.write(bytes("\(answer)Content-Length: 0\r\n\r\n"))
+            }
+        }
+        let credential = try Credential.Scoped(
+            server.url(), realm: "caf\u{E9}", .password(user: "user", password: "pass word"))
+        let session = try HTTPSession(configuration: SessionConfiguration(), chain: .bare) {
+            ChallengeAuthentication(credential)
+        }
+        #expect(try await session.get(.raw(server.url())).status == .ok)
+    }
+
     @Test("a server that declares every nonce stale ends in the 401")
     func neverContent() async throws {
         let guardian = DigestGuard(.isNeverContent)

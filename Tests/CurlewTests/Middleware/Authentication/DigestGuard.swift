@@ -19,6 +19,7 @@ actor DigestGuard {
         case isNeverContent
     }
 
+    private let name: String
     private let habit: Habit
     private let quality: String
     private let algorithm: MessageDigest.Algorithm
@@ -28,13 +29,18 @@ actor DigestGuard {
     private(set) var challengesSent = 0
     private(set) var seenCounts: [String] = []
 
-    init(_ habit: Habit = .keeps, quality: String = "auth", algorithm: MessageDigest.Algorithm = .sha256) {
+    /// - Parameter name: The first part of its nonces.
+    init(
+        _ habit: Habit = .keeps, name: String = "nonce", quality: String = "auth",
+        algorithm: MessageDigest.Algorithm = .sha256
+    ) {
+        self.name = name
         self.habit = habit
         self.quality = quality
         self.algorithm = algorithm
     }
 
-    private var nonce: String { "nonce-\(number)" }
+    private var nonce: String { "\(name)-\(number)" }
 
     func answer(_ request: InboundRequest) async throws -> MockResponse {
         let body = try await request.body.collect()

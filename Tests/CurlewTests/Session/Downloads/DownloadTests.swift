@@ -20,6 +20,24 @@ struct DownloadTests {
         try bench.expectWhole()
     }
 
+    @Test(
+        "a file whose name begins with a combining mark arrives complete, without its part file",
+        arguments: ["field", "URL", "path"])
+    func combiningName(from source: String) async throws {
+        let bench = try await DownloadBench(1000) { _, _ in
+            let bytes = DownloadBench.bytes(1000)
+            let fields: HTTPFields = [.contentDisposition: "attachment; filename*=UTF-8''%CC%81b.txt"]
+            return MockResponse(fields: source == "field" ? fields : [:], body: .bytes(bytes))
+        }
+        let name = "\u{301}b.txt"
+        let file = try await bench.session.download(
+            .raw(bench.server.url(source == "URL" ? "/%CC%81b.txt" : "/file.bin")),
+            to: source == "path" ? .file(bench.folder.file(name)) : .folder(bench.folder.path))
+        #expect(file.path.utf8.elementsEqual("\(bench.folder.path)/\(name)".utf8))
+        #expect(bench.folder.names.map { Array($0.utf8) } == [Array(name.utf8)])
+        #expect(try bench.folder.bytes(name) == bench.expected)
+    }
+
     @Test("a body without a length arrives complete")
     func chunked() async throws {
         let bench = try await DownloadBench { _, _ in

@@ -124,6 +124,7 @@ struct MultipartUploadTests {
             [:], ["part": [MockResponse(status: .forbidden), nil, failed, MockResponse(status: .forbidden)]],
             ["create": [MockResponse(status: .forbidden), failed]],
             ["complete": [failed, MockResponse(body: "<Error><Code>InternalError</Code></Error>")]],
+            ["complete": [MockResponse(body: "<Error>\u{301}</Error><CompleteMultipartUploadResult/>")]],
         ] as [[String: [MockResponse?]]])
     func whole(answers: [String: [MockResponse?]]) async throws {
         let server = try await PartServer.start(answers)

@@ -222,6 +222,31 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
+    @Test("a relative location in an interim response belongs to the target of a redirect")
+    func redirectedLocation() async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000]
+        faults.location = "files/1"
+        let server = try await UploadServer.start(.draft(6), faults)
+        let url = server.url
+        let front = try await MockServer.start { request in
+            guard request.target == "/first" else { return MockResponse(status: .notFound) }
+            _ = try await request.body.collect()
+            return MockResponse(status: .temporaryRedirect, fields: [.location: url])
+        }
+        let http = try HTTPSession(chain: .bare) { Redirects() }
+        var options = quick
+        options.allowsOtherOrigins = true
+        let response = try await http.upload(
+            file: path, to: .raw(front.url("/first")), resumable: .ietf, upload: options)
+        await response.discard()
+        #expect(server.log == ["POST /files", "HEAD /files/1", "PATCH /files/1"] && front.requestCount == 1)
+        #expect(server.files == [bytes])
+        await http.shutdown()
+        await front.shutdown()
+        await server.shutdown()
+    }
+
     @Test("an upload is not sent to another origin unless allowed")
     func otherOrigin() async throws {
         var faults = UploadServer.Faults()

@@ -22,9 +22,11 @@ struct ContentDispositionTests {
             ("x; filename*=UTF-8''", nil), ("x; filename=a; filename*=ISO-8859-1'en'%E9", "é"),
             ("x; filename=a; filename*=UTF-16''%E9", "a"),
             ("x; filename=a; filename*=UTF-8''%E9", "a"), ("x; filename=a; filename*=UTF-8''%e", "a"),
-            ("x; filename=a; filename*=UTF-8''%0D%0Ab", "a"), ("x; filename=a; filename*=UTF-8''%zz", "a"),
+            ("x; filename=a; filename*=UTF-8''%0D%0Ab", "b"), ("x; filename=a; filename*=UTF-8''%zz", "a"),
             ("x; filename*=plain", nil), ("x; filename=\"a b\"", "a b"), ("x; filename=a b.txt ; y=1", "a b.txt"),
             ("x; filename*=\"UTF-8''a%20b\"", "a b"), ("filename=a", "a"), ("FileName = a", "a"),
+            ("x; filename=\"a\u{1}c.txt\"", "ac.txt"), ("x; filename=a\u{7F}\tc.txt; y=1", "a\tc.txt"),
+            ("x; filename=b; filename*=UTF-8''a%01b%7F.txt", "ab.txt"), ("x; filename=a; filename*=UTF-8''%01", "a"),
             ("filename*=UTF-8''%41; filename=b", "A"), ("x; filename=\"open", "open"), ("x;filename=;filename=b", "b"),
         ] as [(String, String?)])
     func fileName(_ text: String, _ name: String?) { #expect(ContentDisposition(text).fileName == name) }

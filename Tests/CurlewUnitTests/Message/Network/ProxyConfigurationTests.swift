@@ -82,6 +82,7 @@ struct ProxyConfigurationTests {
             ("example.com:80", "http://example.com/", true), ("example.com:443", "https://a.example.com/", true),
             ("0.0.1", "http://127.0.0.1/", false), ("", "http://example.com/", false),
             (",, ,", "http://a.test/", false),
+            ("a.test,\u{301}", "http://a.test/", true), ("a.test \u{301}", "http://a.test/", true),
             ("a:b:c", "http://a.test/", false), ("/8", "http://8/", false), ("[::1", "http://[::1]/", false),
         ])
     func exceptions(_ list: String, _ url: String, _ isDirect: Bool) throws {
@@ -90,6 +91,21 @@ struct ProxyConfigurationTests {
         let fixed = Proxy.Configuration.proxy(try Proxy("http://p:1"), except: list)
         #expect(try chosen(fixed, url) == (isDirect ? nil : "http://p:1"))
     }
+
+    #if InternationalNames
+    @Test(
+        "an international name in no_proxy matches both forms of the name",
+        arguments: [
+            ("bücher.de", "http://bücher.de/", true), ("bücher.de", "http://xn--bcher-kva.de/", true),
+            ("bu\u{308}cher.de", "http://www.bücher.de/", true), (".BÜCHER.de:80", "http://xn--bcher-kva.de/", true),
+            ("*.bücher.de.", "http://a.bücher.de./", true), ("xn--bcher-kva.de", "http://bücher.de/", true),
+            ("bücher.de", "http://bucher.de/", false), ("\u{301}.de", "http://a.de/", false),
+            ("\u{301}de", "http://a.de/", false),
+        ])
+    func internationalExceptions(_ list: String, _ url: String, _ isDirect: Bool) throws {
+        try exceptions(list, url, isDirect)
+    }
+    #endif
 
     @Test("the first rule that matches a URI chooses its proxy")
     func rules() throws {

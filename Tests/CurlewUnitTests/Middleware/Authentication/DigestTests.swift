@@ -16,7 +16,8 @@ struct DigestTests {
         let value = try await answer.value(method: .get, target: "/dir/index.html") { algorithm in
             try await CurlewRequest.Body.string(body).hash(by: algorithm)
         }
-        return ChallengeAuthentication.Challenge.all(in: value).first?.parameters ?? [:]
+        let text = String(decoding: value, as: UTF8.self)
+        return ChallengeAuthentication.Challenge.all(in: text).first?.parameters ?? [:]
     }
 
     private let nonces = "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", qop=\"auth\""

@@ -72,6 +72,15 @@ struct FormFileTests {
         #expect(values.map { $0.prefix { $0 != "\r\n" } } == ["789", "12", ""])
     }
 
+    @Test("a part has the name of its file without the folders, even if the name begins with a combining mark")
+    func combiningName() async throws {
+        let folder = try ScratchFolder()
+        var form = try MultipartFormData.test()
+        try form.append(file: folder.write("\u{301}b.txt", [0x31]), name: "f")
+        let text = try await form.text()
+        #expect(text.utf8.contains("filename=\"\u{301}b.txt\"\r\n".utf8), "\(text)")
+    }
+
     @Test("an empty file is sent as an empty part")
     func empty() async throws {
         let folder = try ScratchFolder()

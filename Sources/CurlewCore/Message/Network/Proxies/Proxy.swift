@@ -177,7 +177,8 @@ extension Proxy {
     }
 
     private static func scheme(of url: String) throws -> (Scheme, Substring) {
-        guard let range = url.firstRange(of: "://") else { return (.http, url[...]) }
+        // Bytes are searched, because a user's name may begin with a combining mark.
+        guard let range = url.utf8.firstRange(of: "://".utf8) else { return (.http, url[...]) }
         let name = url[..<range.lowerBound].lowercased()
         guard let scheme = Scheme(rawValue: name) else {
             let known = Scheme.allCases.map(\.rawValue).joined(separator: ", ")

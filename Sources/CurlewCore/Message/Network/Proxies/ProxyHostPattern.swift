@@ -3,7 +3,7 @@ struct ProxyHostPattern: Sendable, Hashable {
     private enum Host: Hashable {
         case any
         case network(IPNetwork)
-        /// The name in lower case, without dots at its ends.
+        /// The name in ASCII and lower case, without dots at its ends.
         case domain(String)
     }
 
@@ -15,7 +15,8 @@ struct ProxyHostPattern: Sendable, Hashable {
     /// - `*`: every host.
     /// - `10.0.0.0/8`, `fe80::/10`, `127.0.0.1`, `[::1]`: addresses. They match only hosts that are written as
     ///   addresses, in any spelling; names are not resolved.
-    /// - `example.com`, `.example.com`, `*.example.com`: the domain and its subdomains.
+    /// - `example.com`, `.example.com`, `*.example.com`: the domain and its subdomains. An international name is
+    ///   converted to its ASCII form, as in a URI.
     /// - Any of these except a block of addresses, followed by `:8080`: that port only.
     init?(_ text: some StringProtocol) {
         var name = text[...]
@@ -28,8 +29,8 @@ struct ProxyHostPattern: Sendable, Hashable {
                 guard let number = Self.port(rest.dropFirst()) else { return nil }
                 port = number
             }
-        } else if name.utf8.count(where: { $0 == .colon }) == 1, let colon = name.firstIndex(of: ":") {
-            guard let number = Self.port(name[name.index(after: colon)...]) else { return nil }
+        } else if name.utf8.count(where: { $0 == .colon }) == 1, let colon = name.utf8.firstIndex(of: .colon) {
+            guard let number = Self.port(name[name.utf8.index(after: colon)...]) else { return nil }
             port = number
             name = name[..<colon]
         }
@@ -45,18 +46,23 @@ struct ProxyHostPattern: Sendable, Hashable {
     private static func host(_ text: some StringProtocol) -> Host? {
         if text == "*" { return .any }
         if let network = IPNetwork(masking: text) { return .network(network) }
-        var domain = text[...]
-        if domain.hasPrefix("*.") { domain = domain.dropFirst() }
-        while domain.hasPrefix(".") { domain = domain.dropFirst() }
-        if domain.hasSuffix(".") { domain = domain.dropLast() }
-        guard !domain.isEmpty, !domain.contains("/") else { return nil }
-        return .domain(domain.lowercased())
+        var bytes = Array(text.utf8)[...]
+        if bytes.starts(with: "*.".utf8) { bytes.removeFirst() }
+        bytes = bytes.drop { $0 == .dot }
+        let isASCII = bytes.allSatisfy { $0 < 0x80 }
+        let name = String(decoding: bytes, as: UTF8.self)
+        guard var domain = isASCII ? name.lowercased() : InternationalName.ascii(name) else { return nil }
+        if domain.utf8.last == .dot { domain.removeLast() }
+        guard !domain.isEmpty, !domain.utf8.contains(.slash) else { return nil }
+        return .domain(domain)
     }
 
     /// The entries of a list, separated by commas or spaces. Entries that cannot match anything are left out.
     static func list(_ text: String) -> [ProxyHostPattern] { entries(text).compactMap { ProxyHostPattern($0) } }
 
-    fileprivate static func entries(_ text: String) -> [Substring] { text.split { $0 == "," || $0.isWhitespace } }
+    fileprivate static func entries(_ text: String) -> [Substring] {
+        text.unicodeScalars.split { $0 == "," || $0.properties.isWhitespace }.map { Substring($0) }
+    }
 
     /// True if the entry matches a target.
     /// - Parameter address: The target's host if it is an address.
