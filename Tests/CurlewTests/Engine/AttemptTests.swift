@@ -142,6 +142,28 @@ struct AttemptTests {
         #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.untrustedCertificate))
     }
 
+    @Test("libcurl's messages are read if it may drop bytes behind a response, and such bytes spoil the connection")
+    func excess() throws {
+        for (fields, isObserved) in [
+            (["Transfer-Encoding: chunked"], true), (["Content-Length: 0"], Engine.dropsExcess),
+            (["Content-Length: 1"], false), ([], false),
+        ] {
+            let stage = try AttemptStage()
+            stage.connect()
+            stage.receive("HTTP/1.1 200 OK")
+            for field in fields { stage.receive(field) }
+            stage.receive("")
+            guard case .head(_, let effects) = stage.lastAction else {
+                Issue.record("no head")
+                continue
+            }
+            #expect(effects.contains(.showsRawBody) == isObserved, "\(fields)")
+            #expect(stage.attempt.spoilsConnection == false)
+            stage.attempt.noteExcess()
+            #expect(stage.attempt.spoilsConnection == true)
+        }
+    }
+
     @Test("a connection is closed after an answer that precedes the body, unless the body is sent to its end")
     func earlyAnswer() throws {
         let stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
@@ -152,7 +174,7 @@ struct AttemptTests {
             Issue.record("no head")
             return
         }
-        #expect(effects == .closesConnection)
+        #expect(effects == (Engine.dropsExcess ? [.closesConnection, .showsRawBody] : .closesConnection))
         #expect(stage.attempt.isInOrderAgain == false)
         stage.send(2, of: [1, 2, 3])
         #expect(stage.attempt.isInOrderAgain == true)

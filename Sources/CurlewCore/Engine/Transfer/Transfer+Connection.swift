@@ -84,9 +84,9 @@ extension Transfer {
     }
 
     /// True if the end of a body without a length is not the end of its stream, but an error of the HTTP/2 connection.
-    /// libcurl before 8.2 confuses the two. It has then closed the connection after its own GOAWAY, has waited for
-    /// the peer to end it, or has ended another transfer with the error. Of several transfers the first one reported may
-    /// be one that libcurl treats as complete; this case is not detected.
+    /// libcurl before 8.2 confuses the two. It has then closed the connection after its own GOAWAY, has waited for the
+    /// peer to end it, or has ended another transfer with the error. Of several transfers the first one reported may be
+    /// one that libcurl treats as complete; this case is not detected.
     var isCutShort: Bool {
         guard attempt.wire == .http2, Engine.hidesConnectionErrors, let evidence,
             attempt.incoming.isEndHidden(method: prepared.method)
