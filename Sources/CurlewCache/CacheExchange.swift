@@ -194,8 +194,9 @@ final class CacheExchange: Sendable {
     private func conditional(_ entry: HTTPCache.Entry) -> CurlewRequest {
         var conditional = request.request
         let fields = entry.head.headerFields
-        // The bytes are copied, because they may not be UTF-8.
-        let tags = EntityTag.values(in: fields).map { HTTPField(name: .ifNoneMatch, lenientValue: $0) }
+        // The bytes are copied, because they may not be UTF-8. Control characters, which no request may have, become
+        // spaces: such a tag matches none.
+        let tags = EntityTag.values(in: fields).map { HTTPField(name: .ifNoneMatch, value: $0) }
         if !tags.isEmpty { conditional.fields[fields: .ifNoneMatch] = tags }
         if let date = fields[.lastModified] { conditional.fields[.ifModifiedSince] = date }
         return conditional

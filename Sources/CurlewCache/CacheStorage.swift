@@ -90,6 +90,8 @@ extension CacheJudge {
     /// to a user whose responses the cache stores (§4.3.3).
     func replaces(_ response: CurlewResponse, to request: CacheRequest, sent: CacheRequest.Credentials) -> Bool {
         guard response.status.code < 500, !Self.passingStatuses.contains(response.status.code) else { return false }
+        // A challenge to a request without credentials does not refuse the resource.
+        if response.status == .unauthorized, sent.isEmpty, response.fields.contains(.wwwAuthenticate) { return false }
         let directives = CacheRules(response.fields).effective(in: mode).directives
         return admits(sent, directives, request.partition)
     }

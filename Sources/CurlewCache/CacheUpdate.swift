@@ -60,9 +60,11 @@ struct CacheUpdate {
             replaced: found.matching.map(\.id))
         guard await deposit.begin(behind: part?.prefix) else { return false }
         if response.fields.contains(.contentEncoding) {
-            response.rejection = { [entry, exchange] in
+            // The fault may be in a stored part that this one was joined to.
+            let spoilt = [entry] + found.matching
+            response.rejection = { [exchange] in
                 deposit.fail()
-                await CacheUpdate(of: exchange).remove(entry)
+                await CacheUpdate(of: exchange).remove(spoilt)
             }
         }
         response.body = .stream(

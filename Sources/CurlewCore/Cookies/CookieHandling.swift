@@ -28,12 +28,12 @@ public struct CookieHandling: CurlewMiddleware {
     {
         guard request.options.usesCookies != false else { return try await next(request) }
         let cookies = jar.cookiesToSend(to: request.uri)
-        var request = request
-        request.options.cookieReceipt = { [jar] in jar.storeAny($0, from: $1) }
         let response: CurlewResponse
         if cookies.isEmpty, !request.fields.contains(.cookie) {
             response = try await next(request)
         } else {
+            var request = request
+            request.options.cookieReceipt = receipt(for: request.uri, sent: cookies)
             var field = CookieField(request.fields, limit: jar.limits.fieldSize)
             field.append(cookies)
             let isGranted = request.hasGranted(.cookie)
@@ -48,15 +48,19 @@ public struct CookieHandling: CurlewMiddleware {
             }
             response = try await next(request)
         }
-        jar.storeAny(response.fields, from: response.uri)
+        if response.fields.contains(.setCookie) { jar.store(response.fields, from: response.uri) }
         return response
     }
-}
 
-extension CookieJar {
-    /// Stores the cookies of a final response, if it has any.
-    fileprivate func storeAny(_ fields: HTTPFields, from uri: CurlewURI) {
-        if fields.contains(.setCookie) { store(fields, from: uri) }
+    /// Stores the cookies of a response that arrives after the call, unless the jar has other cookies by then: the
+    /// response belongs to a session that may have ended.
+    private func receipt(for uri: CurlewURI, sent: [CookieJar.Cookie]) -> @Sendable (HTTPFields, CurlewURI) -> Void {
+        { [jar] fields, source in
+            let isCurrent = jar.cookiesToSend(to: uri).elementsEqual(sent) {
+                $0.name.hasSameBytes(as: $1.name) && $0.value.hasSameBytes(as: $1.value)
+            }
+            if isCurrent, fields.contains(.setCookie) { jar.store(fields, from: source) }
+        }
     }
 }
 
@@ -67,7 +71,7 @@ extension RequestOptions {
     }
 
     /// Stores the cookies of a response that a link consumes and does not return, such as the response to a background
-    /// validation of a cache. ``CookieHandling`` sets it.
+    /// validation of a cache. ``CookieHandling`` sets it for a request with cookies.
     /// - Note: The parameters are the fields of the response and its URI.
     package var cookieReceipt: (@Sendable (HTTPFields, CurlewURI) -> Void)? {
         get { self[CookieReceiptKey.self] }

@@ -25,9 +25,8 @@ struct ConnectionEvidence {
     /// After its GOAWAY libcurl has closed it by itself, or the peer has ended it without a further frame.
     /// - Parameter time: The time of the stream's last bytes.
     func wasClosedByError(after time: Instant) -> Bool {
-        guard !multi.knows(connection) else { return false }
-        if let end = connection.endedWithoutFrames, time <= end { return hasSentGoAway != false }
-        return connection.wasOpenWhenClosed && hasSentGoAway == true
+        guard !multi.knows(connection), hasSentGoAway == true else { return false }
+        return connection.wasOpenWhenClosed || connection.endedWithoutFrames.map { time <= $0 } == true
     }
 
     /// True if libcurl may have ended the connection because of an error in its input

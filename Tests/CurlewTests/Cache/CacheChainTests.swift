@@ -126,10 +126,37 @@ struct CacheChainTests {
             guard code != 304 else { return MockResponse(status: .notModified, fields: fields + [.setCookie: "a=2"]) }
             return .numbered(number, fields + [.setCookie: "a=2"], code)
         }
+        #expect(jar.store("a=1", from: try CurlewURI(scene.server.url())))
         _ = try await scene.get()
         scene.clock.advance(20)
         #expect(try await scene.get() == "200 1 stale")
         try await eventually("the cookie is kept") { jar.cookies.map(\.value) == ["2"] }
+    }
+
+    @Test("the cookie of a background validation is ignored if the jar has other cookies by then")
+    func lateCookieBehind() async throws {
+        let jar = CookieJar()
+        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
+        let scene = try await Self.cookieScene(jar) { _, number in
+            var fields: HTTPFields = [.cacheControl: "max-age=10, stale-while-revalidate=60"]
+            if number > 1 {
+                for await _ in ends { break }
+                fields[.setCookie] = "a=2"
+            }
+            return .numbered(number, fields)
+        }
+        let uri = try CurlewURI(scene.server.url())
+        #expect(jar.store("a=1", from: uri))
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 1 stale")
+        jar.removeAll()
+        #expect(jar.store("a=3", from: uri))
+        ended.yield()
+        try await eventually("the new response is stored") {
+            try await scene.get(policy: .onlyIfCached) == "200 2 hit"
+        }
+        #expect(jar.cookies.map(\.value) == ["3"])
     }
 
     @Test("the cookie of a background validation is ignored for a request without cookies")

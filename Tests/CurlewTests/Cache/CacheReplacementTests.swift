@@ -61,6 +61,16 @@ struct CacheReplacementTests {
         #expect(try await scene.get(policy: .onlyIfCached) == "200 1 stale")
     }
 
+    @Test("a challenge to a request without credentials keeps the stored response, and a refusal removes it")
+    func challenge() async throws {
+        for (request, entries) in [([:], 1), ([.authorization: "Basic YTpi"], 0)] as [(HTTPFields, Int)] {
+            let scene = try await Self.scene(401, [.wwwAuthenticate: "Basic realm=\"a\""], .singleUser)
+            _ = try await scene.get()
+            #expect(try await scene.send(.get, "/", request, policy: .reload).code == 401)
+            #expect(try await scene.cache.store.contents.entries == entries)
+        }
+    }
+
     @Test("a part that cannot be stored keeps the stored response")
     func keptByPart() async throws {
         let scene = try await Self.scene(206, [.cacheControl: "no-store", .contentRange: "bytes 0-0/1"])

@@ -372,6 +372,25 @@ struct CacheValidationTests {
         #expect(try await empty.get(policy: policy).hasPrefix(policy == .onlyIfCached ? "504" : "200 1"))
     }
 
+    @Test("a stale response whose entity tag has a control character is requested again")
+    func tagWithControlCharacter() async throws {
+        let server = try await RawServer.start { connection in
+            for number in 1... {
+                _ = try await connection.readHead()
+                let fields = "Cache-Control: max-age=10\r\nContent-Length: 1\r\nETag: \"a\u{1}\""
+                try await connection.write("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n\(number)")
+            }
+        }
+        let clock = TurnableClock()
+        let cache = HTTPCache { clock.now }
+        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) { cache }
+        for number in 1...2 {
+            let response = try await api.get(.raw("http://127.0.0.1:\(server.port)/"))
+            #expect(try await response.body.collect(upTo: 10) == Array("\(number)".utf8))
+            clock.advance(20)
+        }
+    }
+
     @Test("§4.3.1: an entity tag is validated with its bytes, also if they are not UTF-8")
     func tagBytes() async throws {
         let requests = Guarded<[[UInt8]]>([])

@@ -102,10 +102,14 @@ struct TruncationTests {
     }
 
     @Test(
-        "a body over HTTP/2 without a length is complete if the server closes after its end", arguments: [false, true])
-    func closedAtOnce(usesTLS: Bool) async throws {
+        "a body over HTTP/2 without a length is complete if the server closes after its end",
+        arguments: [false, true], [false, true])
+    func closedAtOnce(usesTLS: Bool, withGoAway: Bool) async throws {
         let code = try await code(usesTLS: usesTLS) { connection, stream in
-            try await connection.write(.data(stream: stream, [1]), .data(stream: stream, [2], endStream: true))
+            let last = HTTP2WireFrame.data(stream: stream, [2], endStream: true)
+            guard withGoAway else { return try await connection.write(.data(stream: stream, [1]), last) }
+            try await connection.write(
+                .settings(), .data(stream: stream, [1]), last, .goAway(lastStream: stream, .noError))
         }
         #expect(code == nil)
     }
